@@ -161,7 +161,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _of_kinds() -> dict[str, str]:
-    """The function and the class of every kind of run: where each is, by its name."""
+    """The function and the class of every kind of run, and where each is, by the kind's name."""
     from metal.runs.kinds import kinds
 
     places = [place for kind in kinds().values() for place in (kind.function, kind.run)]
@@ -169,7 +169,9 @@ def _of_kinds() -> dict[str, str]:
 
 
 def _offered(name: str) -> Any:
-    """What a kind of run brings, or a function that an installed package offers (`metal.verbs`)."""
+    """What a kind of run adds to `metal`, or a function that an installed package offers
+    (`metal.verbs`).
+    """
     from metal.data.plugins import plugins
     from metal.runs.kinds import load
 
@@ -182,7 +184,7 @@ def _offered(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """The public names; what this file imports for itself is none of them."""
+    """The public names, without what this file imports for itself."""
     from metal.data.plugins import plugins
 
     return sorted({*_HOME, *_of_kinds(), *plugins("metal.verbs"), "errors", "__version__"})

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 
 class MetalError(Exception):
-    """Something the user can put right. `str(error)` is the whole message."""
+    """Something the user can fix. `str(error)` is the whole message."""
 
 
 class UsageError(MetalError):
@@ -21,11 +21,11 @@ class UsageError(MetalError):
 
 
 class NothingToDo(UsageError):
-    """What was asked for is done already; the command line says so, and succeeds."""
+    """The request is already done; the command line says so, and succeeds."""
 
 
 class Declined(UsageError):
-    """Whoever was asked before money is spent said no; nothing was done."""
+    """Somebody was asked before money is spent and said no; nothing was done."""
 
 
 class DataError(MetalError):
@@ -43,7 +43,9 @@ class DataError(MetalError):
 
 
 class UnknownOrder(DataError):
-    """Answers in words whose order is not known. criterion: of which. words: all of them."""
+    """Answers in words whose order is not known. criterion: their criterion. words: all of the
+    words.
+    """
 
     def __init__(
         self, where: object, criterion: str, words: Iterable[str], problem: str, remedy: str
@@ -54,10 +56,10 @@ class UnknownOrder(DataError):
 
 
 class NoColumn(DataError):
-    """A table has no column for a role. role: which. columns: those there are. answers: those that
-    may hold answers.
+    """A table has no column for a role. role: the role. columns: the existing columns. answers:
+    those that may hold answers.
 
-    templates: of `wide`, which may read them.
+    templates: templates of `wide` that may read them.
     """
 
     def __init__(
@@ -78,7 +80,7 @@ class NoColumn(DataError):
 
 
 class UnknownName(MetalError):
-    """A name that does not exist; the message shows the nearest ones that do, or what is said
+    """A name that does not exist; the message shows the nearest ones that do, or the text of
     `instead`.
     """
 
@@ -92,7 +94,7 @@ class UnknownName(MetalError):
 
 
 def check_known(kind: str, names: Iterable[str], choices: Iterable[str], remedy: str = "") -> None:
-    """Raises UnknownName for the first of the names that is not among the choices."""
+    """Raise UnknownName for the first of the names that is not among the choices."""
     choices = list(choices)
     for name in names:
         if name not in choices:
@@ -111,19 +113,19 @@ class MissingExtra(MetalError):
 class Undefined(MetalError):
     """A statistic has no value here (0/0, too few ratings). The message is the reason.
 
-    No number is put in its place: it is passed on as an undefined estimate.
+    It is never replaced by a number, but passed on as an undefined estimate.
     """
 
 
 def _sentence(before: str, remedy: str) -> str:
-    """The remedy as a sentence of its own after `before`."""
+    """The remedy as a separate sentence after `before`."""
     if not remedy:
         return ""
     return f" {remedy}" if before.endswith(("?", ".")) else f". {remedy}"
 
 
 def nearest(name: str, choices: list[str], show: int = 8) -> str:
-    """The names to show beside an unknown one: near misses if there are any, else the first few of
+    """The names to suggest for an unknown one: near misses if there are any, else the first few of
     all.
 
     >>> nearest("qualty", ["quality", "fluency"])

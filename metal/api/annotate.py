@@ -247,7 +247,7 @@ def annotate_export(
 def _draw(
     wanted: str, folder: Path, dataset: Dataset, outputs: Sequence[Output], seed: int, say: Say
 ) -> tuple[Output, ...]:
-    """The test questions of a round: others than people were asked before."""
+    """The test questions of a round, different from those that people were asked before."""
     from metal.genie.store import draw_questions, read_answers, read_questions
 
     if not wanted:
@@ -269,7 +269,7 @@ def _by_side(questions: Sequence[Output]) -> list[list[Output]]:
 def _in_their_languages(
     assignments: Iterable[Assignment], folders: Sequence[Path], dataset: Path, say: Say
 ) -> list[Assignment]:
-    """The assignments in the words of each rater's language; what stays English is said."""
+    """The assignments in the words of each rater's language; notes say what stays English."""
     from metal.building.forms.frame import in_their_language, note_on_english
 
     worded = [in_their_language(assignment, folders) for assignment in assignments]
@@ -284,7 +284,7 @@ def _recorded(
     assignments: Sequence[Assignment],
     sheets: Mapping[str, bytes],
 ) -> dict[str, Any]:
-    """What run.toml keeps of an export. options: of `annotate_export`, by name."""
+    """What run.toml records about an export. options: of `annotate_export`, by name."""
     from metal.data.holdings import digest
 
     settings = {

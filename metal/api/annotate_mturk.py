@@ -239,8 +239,8 @@ def _settings(
     by_language: Mapping[str, Mapping[str, bytes]],
     quiz: QualificationTest | None,
 ) -> MTurkSettings:
-    """What a campaign is begun with. options: of `annotate_push_mturk`, by name; by_language: the
-    exported files.
+    """The settings with which a campaign begins. options: of `annotate_push_mturk`, by name;
+    by_language: the exported files.
     """
     from metal.building.crowdsourcing.campaign import digest_of
     from metal.building.crowdsourcing.mturk_campaign import (
@@ -321,7 +321,7 @@ def _wait(start: datetime, say: Say, countdown: Callable[[timedelta], None]) -> 
     from metal.building.crowdsourcing.schedule import start_line, wait_until
 
     say(start_line(start))
-    say("Waiting; nothing is posted before. Ctrl-C ends this.")
+    say("Waiting; nothing is posted before then. Ctrl-C stops this.")
     try:
         wait_until(start, countdown)
     except KeyboardInterrupt:
@@ -459,7 +459,7 @@ def _taken_in(
     say: Say,
     imported: Callable[[ImportReport], None],
 ) -> ImportReport | None:
-    """The report on the answers that are ratings now; None if there are none yet."""
+    """The report on the answers that have become ratings; None if there are none yet."""
     from metal.running.annotating import import_answers
 
     notes = received.left_out()

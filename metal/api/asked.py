@@ -1,6 +1,4 @@
-"""What comes of asking models, runs of judges and of generators, and how they show their
-progress.
-"""
+"""Results of asking models (runs of judges and of generators), and how they show their progress."""
 
 from __future__ import annotations
 
@@ -14,10 +12,10 @@ from metal.runs.judges_run import RatingsRun
 
 @dataclass(frozen=True, repr=False)
 class Judging(RatingsRun):
-    """A run of judges: its folder, ratings and raters, and what came of asking.
+    """A run of judges: its folder, ratings and raters, and the outcome of asking.
 
-    outcome: estimates before, statistics of the answers after. Where the run is not whole, calling
-    again with `resume` makes what is left.
+    outcome: estimates before, statistics of the answers after. If the run is incomplete, calling
+    again with `resume` makes the remaining calls.
     """
 
     job: JudgeJob

@@ -44,17 +44,16 @@ def criterion_new(
     """Add the criterion NAME to a dataset; without one, write it to a file.
 
     Give `scale` and `question`, which is all that prompts and forms need, or a `template` that has
-    the criterion with its descriptions. `metal prompt DATA --criterion NAME` shows what judges
-    are told. For the prompt `detailed`, put longer descriptions of your own into
+    the criterion with its descriptions. `metal prompt DATA --criterion NAME` shows what judges are
+    told. For the prompt `detailed`, put longer descriptions of your own into
     prompts/criteria/NAME.toml.
 
     Without DATA, the criterion is written to that file. If you pass the folder `prompts` to
-    `prompt_folders`, `metal.judge` and `metal.annotate_export` know the criteria in it, also those
+    `prompt_folders`, `metal.judge` and `metal.annotate_export` know the criteria in it, even those
     that the dataset lacks, and `metal.read` takes scales, directions and questions from it.
 
     Args:
-        name: As in commands and tables: letters, digits, `_` and `-`; or a Criterion, which says
-            everything itself.
+        name: As in commands and tables: letters, digits, `_` and `-`; or a complete Criterion.
         data: A dataset folder, which is changed.
         scale: Two whole numbers at most ten apart are levels, others the ends of a line of scores.
 
@@ -62,8 +61,8 @@ def criterion_new(
         The criterion.
 
     Raises:
-        UsageError: For a name that is taken or a scale that is none.
-        UnknownName: For a template or criterion that is not there.
+        UsageError: For a name that is taken or a scale that cannot be read.
+        UnknownName: For a template or criterion that does not exist.
 
     Example:
         metal.criterion_new("tone", "datasets/news", question="Is the tone fair?", scale="1-5")
@@ -129,7 +128,7 @@ def criterion_file(name: str) -> Path:
 def _in_a_line(
     name: str, scale: str, question: str, label: str, direction: Literal["higher", "lower"]
 ) -> Criterion:
-    """The criterion of these words. Raises UsageError without scale or question."""
+    """The criterion that these options describe. Raises UsageError without scale or question."""
     from metal.data.records import Criterion, Scale
 
     if scale and question:

@@ -53,7 +53,7 @@ def ls(folder: StrPath = ".", *, progress: Progress | None = None) -> tuple[Fold
         progress: Called with folders done and in all.
 
     Returns:
-        Them, datasets first. A damaged one says what is wrong.
+        The folders, datasets first. The answer of a damaged one says what is wrong.
 
     Raises:
         UsageError: If there is no such folder.
@@ -140,7 +140,7 @@ def _languages_rated(about: Mapping[str, Any]) -> Any:
 
 
 def _rated(path: Path, about: Mapping[str, Any], judges: Sequence[str]) -> str:
-    """How many ratings a run has and by whom, or how to go on where it was stopped."""
+    """How many ratings a run has and by whom, or how to continue it if it was stopped."""
     state = about["settings"].get("state", {})
     if state.get("not_asked"):
         stopped = f"stopped: {state['not_asked']:,} calls were not made"

@@ -1,5 +1,5 @@
-"""`metal.judges_list`, `judges_test`: which models can judge; `metal.prompt_list`, `prompt_show`:
-what they read.
+"""`metal.judges_list`, `judges_test`: the models that can judge; `metal.prompt_list`,
+`prompt_show`: the prompts that they get.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class KnownJudges:
 
 @dataclass(frozen=True)
 class Tried:
-    """What a judge said to one small question. statistics: of the call: latency, tokens, versions,
-    cost.
+    """A judge's answer to one small question. statistics: latency, tokens, versions and cost of the
+    call.
     """
 
     model: Model
@@ -95,7 +95,7 @@ def judges_test(judge: str, *, base_url: BaseUrl = "") -> Tried:
         The rating and what the call was like.
 
     Raises:
-        UsageError: A name that is no judge, or a key that is not set.
+        UsageError: For a name that is not a judge, or a key that is not set.
         JudgeStopped: If the judge cannot be asked.
 
     Example:
@@ -158,8 +158,8 @@ def judges_test(judge: str, *, base_url: BaseUrl = "") -> Tried:
 
 @dataclass(frozen=True)
 class SentPrompt:
-    """Exactly what would be sent to a judge. name: of the prompt; digest: of what it says on the
-    criterion.
+    """Exactly what would be sent to a judge. name: the prompt's; digest: hash of what the prompt
+    says about the criterion.
     """
 
     name: str
@@ -173,13 +173,13 @@ def prompt_list(data: Data | None = None, *, prompt_folders: PromptFolders = ())
     """List prompts and criteria, with the content hash of each pair.
 
     Args:
-        data: A dataset, whose criteria and prompts count; METAL's five without one.
+        data: A dataset whose criteria and prompts to use; without one, METAL's five criteria.
 
     Returns:
         A table: one row per criterion, one column per prompt.
 
     Raises:
-        UnknownName, DataError: A dataset, prompt or criterion that cannot be used.
+        UnknownName, DataError: For a dataset, prompt or criterion that cannot be used.
 
     Example:
         metal.prompt_list("datasets/news")
@@ -220,13 +220,13 @@ def prompt_show(
     """Print exactly what would be sent to a judge.
 
     Args:
-        data: A dataset, whose criteria and prompts count; METAL's five without one.
+        data: A dataset whose criteria and prompts to use; without one, METAL's five criteria.
 
     Returns:
         The two messages.
 
     Raises:
-        UnknownName: For a criterion, a prompt or an output that is not there.
+        UnknownName: For a criterion, a prompt or an output that does not exist.
 
     Example:
         print(metal.prompt_show("datasets/news", criterion="task_quality").user)
@@ -262,7 +262,7 @@ def prompt_show(
 
 
 def _message_about(dataset: Dataset, output: str, prompt: Prompt, criterion: str) -> Message:
-    """What a judge is sent about an output, the first one where none is named. Raises
+    """What a judge is sent about an output; if none is named, about the first. Raises
     UnknownName.
     """
     if output and output not in dataset.outputs:

@@ -243,8 +243,8 @@ async def judge_async(
     `pairs` asks which of two outputs of one source is better, each pair in both orders. Data whose
     outputs are pairs need no such option. The pairs, with preferences derived from people's scores,
     become a dataset beside the run (RUN-pairs): audit it with `metal.audit(RUN-pairs, RUN)`.
-    `pairs="languages"` compares one content in two languages, for
-    `metal.bias_language(RUN-pairs, RUN)`.
+    `pairs="languages"` compares one content in two languages, for `metal.bias_language(RUN-pairs,
+    RUN)`.
 
     `require` takes a passport. Before any call, METAL refuses every judge, model, prompt, language
     or criterion that the passport does not allow, and any passport that has expired or was changed
@@ -256,7 +256,7 @@ async def judge_async(
             score, a score and a justification, or the text of a reply; it is called and journaled
             as models are. `module:function` names one in a module of the working folder or an
             installed one; LangChain runnables, inspect_ai scorers, DeepEval and ragas metrics are
-            judges as they are.
+            accepted as they are.
         callbacks: How progress is shown and who is asked before something is paid; by default a bar
             where there is a terminal or notebook, and nobody is asked: `max_cost` limits what a run
             may cost.
@@ -268,10 +268,10 @@ async def judge_async(
         metal.judge_async(...)` leaves the loop free.
 
     Raises:
-        UsageError: Options that do not fit each other or the data.
-        UnknownName: A criterion, language, prompt or provider that there is not.
-        DataError: The first fault in the data.
-        JudgeStopped: If no call of a new run was answered, of which nothing is kept.
+        UsageError: For options that do not fit each other or the data.
+        UnknownName: For a criterion, language, prompt or provider that does not exist.
+        DataError: For the first fault in the data.
+        JudgeStopped: If no call of a new run was answered; nothing of that run is kept.
 
     Example:
         run = await metal.judge_async("datasets/news", "openai:gpt-4o")
@@ -320,21 +320,24 @@ async def judge_async(
 
 
 def _functions(judge: Names | JudgeFunction, name: str) -> dict[str, JudgeFunction]:
-    """The judge by its name where it is a function; none where judges are named."""
+    """The judge by its name if it is a function; empty if judges are named."""
     from metal.raters.judges.adapters import adapted
 
     if not isinstance(judge, str | Sequence):
         called = name or getattr(judge, "__name__", "").strip("<>") or "function"
         return {called: adapted(judge)}
     if name:
-        raise UsageError(f'`name="{name}"` is for a judge that is a function; models have theirs')
+        raise UsageError(
+            f'`name="{name}"` is for a judge that is a function; models have names of their own'
+        )
     return {}
 
 
 def _begun(run: Path, added: Sequence[str]) -> tuple[JudgeRequest, Inputs, int | None]:
-    """The request of a run to resume, with the judges added to it, its data, and its concurrency.
+    """What is needed to resume a run: its request with the judges added to it, its data, and its
+    concurrency.
 
-    Raises UsageError if its judge is a function that cannot be had by name.
+    Raises UsageError if its judge is a function that cannot be loaded by name.
     """
     from metal.raters.judges.functions import PROVIDER as FUNCTION
     from metal.raters.judges.functions import is_function
@@ -401,8 +404,8 @@ def _engine(
 
 
 def _of_pairs(inputs: Inputs, which: str, seed: int, folder: Path, dry_run: bool) -> Inputs:
-    """The data as pairs of outputs, kept in the folder. Raises UsageError if other pairs are
-    there.
+    """The data as pairs of outputs, kept in the folder. Raises UsageError if the folder holds other
+    pairs.
     """
     from metal.building.pairs import compared
     from metal.data.dataset import load_dataset, save_dataset
@@ -434,10 +437,10 @@ def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging
         callbacks: As of `metal.judge`.
 
     Returns:
-        The run as it is then.
+        The run, as it is after that.
 
     Raises:
-        NothingToDo: A UsageError: it has no open batches.
+        NothingToDo: If it has no open batches (a UsageError).
 
     Example:
         metal.judge_cancel("runs/news-judges")

@@ -63,7 +63,9 @@ def options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Option, Any
 def _options_of(
     function: Callable[..., Any], records: Sequence[type]
 ) -> dict[str, tuple[Any, Option, Any]]:
-    """records: settings whose fields are parameters, which then need no Option of their own."""
+    """Like `options_of`. records: settings whose fields are parameters, which then need no Option
+    of their own.
+    """
     namespace = inspect.getmodule(function).__dict__
     options = {}
     for name, parameter in inspect.signature(function).parameters.items():
@@ -126,8 +128,8 @@ def texts_in(value: Names) -> tuple[str, ...]:
 
 
 def settings_of(kind: type[Value], given: Mapping[str, Any], **other: Any) -> Value:
-    """Build a verb's settings (a dataclass) from its parameters (`locals()`, first thing). Lists of
-    names are split; `other` values are set as they are.
+    """Build a verb's settings (a dataclass) from its parameters (`locals()`, taken as its first
+    step). Lists of names are split; `other` values are set as they are.
     """
     own = [field for field in fields(kind) if field.name in given]  # type: ignore[arg-type]
     types = get_type_hints(kind)
@@ -140,8 +142,8 @@ def settings_of(kind: type[Value], given: Mapping[str, Any], **other: Any) -> Va
 
 
 def by_criterion(value: Any) -> dict[str, Any]:
-    """{criterion: value}, with the key `*` for a value of all criteria. Each text may be
-    CRITERION=VALUE; several values of one criterion are joined by commas.
+    """{criterion: value}, with the key `*` for a value that holds for all criteria. Each text may
+    be CRITERION=VALUE; several values of one criterion are joined by commas.
 
     >>> by_criterion("lower"), by_criterion(["tone=0=Bad,1=Good", "0=No,1=Yes"])
     ({'*': 'lower'}, {'tone': '0=Bad,1=Good', '*': '0=No,1=Yes'})
@@ -178,7 +180,7 @@ def documented_by(*records: type) -> Callable[[Function], Function]:
         if function.__name__ == "read":
             texts |= {name: option.help for name, (_, option, _) in shared.items()}
         elif shared:
-            texts[", ".join(shared)] = "How a table is read, as of `metal.read`."
+            texts[", ".join(shared)] = "How a table is read: the options of `metal.read`."
         checked = _checked(function, own, shared)
         checked.__doc__ = with_arguments(inspect.getdoc(function) or "", texts)
         return checked
@@ -212,8 +214,8 @@ def _checked(
     own: Mapping[str, tuple[Any, Option, Any]],
     shared: Mapping[str, tuple[Any, Option, Any]],
 ) -> Function:
-    """The function; a value that an option may not have is refused before anything is read. Of a
-    name that it does not have, it says the nearest of those that it has.
+    """The function with its options checked: a value that an option may not have is refused before
+    anything is read, and an unknown name is answered with the nearest known one.
     """
     signature = inspect.signature(function)
     places, declared = list(signature.parameters), {**own, **shared}
@@ -239,7 +241,7 @@ def _checked(
 
 
 class Plain(str):
-    """A type as help shows it: without modules, quotation marks, and names that only METAL has.
+    """A type as help shows it: without modules, quotation marks and METAL's internal names.
 
     Attributes:
         declared: The annotation as the function has it.

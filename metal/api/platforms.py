@@ -1,5 +1,5 @@
-"""Platforms on which people rate: entry points of the group `metal.platforms`, a `Platform`
-each.
+"""Platforms on which people rate: each is a `Platform`, an entry point in the group
+`metal.platforms`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Platform:
 
     title: its name for people. push(data, export, ...) -> Posted, pull(data, ...) -> Pulled: their
     parameters are the options of `metal annotate push` and `pull` (see metal.api.options). They get
-    callbacks as far as they have parameters for them: say, progress, confirm and countdown for
-    push, say, progress, confirm and imported for pull. campaigns(dataset, now): a record of figures
-    for each campaign in the dataset's folder.
+    those callbacks for which they have parameters: say, progress, confirm and countdown for push,
+    say, progress, confirm and imported for pull. campaigns(dataset, now): a record of figures for
+    each campaign in the dataset's folder.
     """
 
     title: str
@@ -48,8 +48,8 @@ def platform_of(name: str) -> Platform:
 
 
 def confirm_spending(question: str, yes: bool, confirm: Confirm | None) -> None:
-    """Continue only with consent to spend. yes: already given. confirm: asks for it. Raises
-    UsageError otherwise.
+    """Continue only with consent to spend. yes: consent was already given. confirm: asks for it.
+    Raises UsageError otherwise.
     """
     if yes:
         return

@@ -104,17 +104,17 @@ def read(
     is the n-th source of its language in the dataset.
 
     Args:
-        format: The format's name, where the files do not say.
-        data: A dataset folder, which takes no option but `texts`; a table of ratings, as file (CSV,
-            TSV, JSON, JSONL, Parquet, XLSX) or DataFrame; or a release of somebody's (pariksha,
-            thumb, ...: `metal.formats()` lists them), recognized by its files or named with
-            `format`.
-        progress: Called with per cent done of reading a table, and 100.
+        format: The format's name, if the files do not say it.
+        data: A dataset folder, for which only the option `texts` applies; a table of ratings, as
+            file (CSV, TSV, JSON, JSONL, Parquet, XLSX) or DataFrame; or a published release
+            (pariksha, thumb, ...: `metal.formats()` lists them), recognized by its files or named
+            with `format`.
+        progress: Called with how many per cent of a table are read, and with 100.
 
     Returns:
         The dataset; its `report` says how it was read, line by line. Nothing is written before its
-        `save(folder)`; with `into`, `save(folder, update=True)` rewrites the folder and keeps what
-        else lies in it.
+        `save(folder)`; with `into`, `save(folder, update=True)` rewrites the folder and keeps
+        other files in it.
 
     Raises:
         DataError: For the first fault in the data.
@@ -175,7 +175,7 @@ def _joined(
 
 
 def _with_format(options: Mapping[str, Any], path: Path, format: str) -> dict[str, Any]:
-    """The options, with the format where the files do not say it."""
+    """The options, with the format added if the files do not say it."""
     from metal.data.formats import recognize
 
     if path.exists() and format in ("", recognize(path) or "table"):
@@ -184,7 +184,7 @@ def _with_format(options: Mapping[str, Any], path: Path, format: str) -> dict[st
 
 
 def _for_the_reader(reading: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were given, as readers of formats take them."""
+    """The options that were given, in the form that readers of formats take."""
     options: dict[str, Any] = {**given(reading)}
     for name, value in options.items():
         if name in ("only", "wide"):
@@ -199,8 +199,8 @@ def _for_the_reader(reading: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_table(data: object, options: Mapping[str, Any], into: StrPath | None = None) -> None:
-    """Raise UsageError for options of reading a table where the data are a dataset, which is read
-    as it is.
+    """Raise UsageError for options of reading a table if the data are a dataset, which is read as
+    it is.
     """
     if options or into is not None:
         what = (
@@ -209,8 +209,8 @@ def _check_table(data: object, options: Mapping[str, Any], into: StrPath | None 
             else "the data are a dataset"
         )
         raise UsageError(
-            f"`{next(iter(options), 'into')}` is for tables and releases, and {what}, read as it"
-            " is; leave it out"
+            f"`{next(iter(options), 'into')}` is for tables and releases only; {what} and is read"
+            " as it is: leave it out"
         )
 
 
@@ -271,8 +271,8 @@ def _read_reply(
     numbered: bool = False,
 ) -> tuple[float | None, str, str, bool]:
     """What a reply in a table says (see metal.data.tables.replies), by the reader that reads
-    judges' replies. letters: whether the prompt asked for the letter of a level; together: for all
-    criteria; numbered: levels' numbers shown.
+    judges' replies. letters: whether the prompt asked for the letter of a level; together: whether
+    it asked for all criteria; numbered: whether it showed the levels' numbers.
     """
     from metal.data.files import whole_text
     from metal.raters.judges.prompts import letters_of
@@ -291,7 +291,7 @@ def _read_reply(
 
 
 def _format_of(path: Path) -> str:
-    """The release that a file or folder is recognized as, or a table. Raises UsageError for what is
+    """The release that a file or folder is recognized as, or a table. Raises UsageError if it is
     neither.
     """
     from metal.data.formats import recognize
@@ -305,7 +305,7 @@ def _format_of(path: Path) -> str:
         ".xls": "Save it as .xlsx or CSV",
         ".zip": "Unpack it",
         ".eval": (
-            "A log of inspect_ai: write a row a rating, with output, rater, criterion, score,"
+            "A log of inspect_ai: write one row per rating, with output, rater, criterion, score,"
             " language"
         ),
     }
@@ -351,9 +351,9 @@ NOWHERE = Path(os.devnull) / "none"  # in the place of a folder, for data that a
 class Inputs:
     """A dataset with the ratings of runs added.
 
-    folder: the dataset's, NOWHERE for one in memory. runs: the folders whose ratings were added.
-    digest: of data in memory before that. origin: the file or release that they were read from,
-    reading: with which options.
+    folder: the dataset's, NOWHERE for a dataset in memory. runs: the folders whose ratings were
+    added. digest: hash of data in memory, before ratings were added. origin: the file or release
+    that they were read from, reading: with which options.
     """
 
     dataset: Dataset
@@ -365,8 +365,8 @@ class Inputs:
 
     @property
     def path(self) -> Path:
-        """The dataset folder, or the file or release that the data were read from; of others the
-        name alone.
+        """The dataset folder, or the file or release that the data were read from; for other data
+        only the name.
         """
         return (
             self.folder if self.folder != NOWHERE else self.origin or Path(self.dataset.card.name)
@@ -374,7 +374,7 @@ class Inputs:
 
     @property
     def name(self) -> str:
-        """What run folders are called after."""
+        """The name from which run folders are named."""
         return self.dataset.card.name if self.folder == NOWHERE else self.folder.resolve().name
 
     def without_noisy(self, model: str) -> tuple[Dataset, tuple[str, ...]]:
@@ -394,7 +394,7 @@ class Inputs:
         raters: Sequence[str],
         signature: str,
     ) -> Manifest:
-        """run.toml of a run over these data. dataset: what is left of them."""
+        """run.toml of a run over these data. dataset: the part of the data that was used."""
         from metal.runs.parts import manifest
 
         paths = [self.path, *self.runs]
@@ -411,9 +411,9 @@ class Inputs:
         judges: Iterable[str],
         signed: Mapping[str, object] | None = None,
     ) -> AnyRun:
-        """The run of an analysis of these data. dataset: what is left of them; asked: its settings;
-        judges: those that took part; signed: what the signature says, where that is not all
-        settings that are set.
+        """The run of an analysis of these data. dataset: the part of the data that was used; asked:
+        the analysis's settings; judges: those that took part; signed: what the signature contains,
+        if that is not all settings.
         """
         from metal.data.text import signature_line
         from metal.version import __version__
@@ -437,8 +437,8 @@ def load(
     """Load the data as a dataset and add the ratings of the runs; for a dataset folder with a
     board, load what is on the board.
 
-    reading: how to read a table. Raises what `metal.read` raises, and DataError if two raters of
-    one name differ.
+    reading: how to read a table. Raises what `metal.read` raises, and DataError if two raters have
+    one name but differ.
     """
     from metal.data.dataset import Dataset
 
@@ -470,7 +470,9 @@ def folder_of(run: Ratings) -> Path:
 
 
 def with_runs(dataset: Dataset, runs: Sequence[Path]) -> Dataset:
-    """Add the ratings of run folders to the dataset; of an audit or a board, those it had added."""
+    """Add the ratings of run folders to the dataset; for an audit or a board, the ratings that it
+    had added.
+    """
     from metal.data.dataset import with_ratings
 
     for run in runs:

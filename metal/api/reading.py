@@ -23,7 +23,7 @@ from metal.api.options import (
 
 
 class TableOptions(TypedDict, total=False):
-    """What the columns of a table mean, and what stands in them."""
+    """What the columns of a table mean, and what they contain."""
 
     columns: Annotated[
         Pairs | None,
@@ -51,8 +51,8 @@ class TableOptions(TypedDict, total=False):
     language: Annotated[
         str,
         Option(
-            "Language of all rows, by code or name (basse: which; billboard: where the board's name"
-            " says none)."
+            "Language of all rows, by code or name (basse: which one to read; billboard: if the"
+            " board's name has none)."
         ),
     ]
     criterion: Annotated[str, Option("Criterion of all rows.", rare=True)]
@@ -132,7 +132,7 @@ class TableOptions(TypedDict, total=False):
 
 
 class ReadingOptions(TableOptions, total=False):
-    """The same for verbs, which have no argument for the format."""
+    """The same options for verbs, which have no separate argument for the format."""
 
     format: Annotated[
         str, Option("Format, if it is not recognized: see `metal.formats()`.", metavar="NAME")

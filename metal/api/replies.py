@@ -31,12 +31,12 @@ COLUMNS = ("language", "criterion", "output", "judge", "score", "reason", "peopl
 
 @dataclass(frozen=True, repr=False)
 class Replies:
-    """What judges said. table: a row per output, criterion and judge: language, score, the reason
-    where there is none, `people`, the mean of people's scores, and `raters`, how many these are.
-    total: rows before `limit`.
+    """What judges replied. table: one row per output, criterion and judge, with language, score or
+    the reason why there is none, `people` (the mean of people's scores) and `raters` (the number of
+    people). total: rows before `limit`.
 
-    calls: what was sent and what came back, where one output was asked for; else empty. notes: what
-    is missing.
+    calls: what was sent and what came back, if one output was asked for; else empty. notes: what is
+    missing.
     """
 
     table: pd.DataFrame
@@ -103,7 +103,7 @@ def replies(
         The table and, for one output, its calls.
 
     Raises:
-        UnknownName: For an output, language, criterion or judge that is not there.
+        UnknownName: For an output, language, criterion or judge that does not exist.
         UsageError: If RUN has no replies.
 
     Example:
@@ -131,12 +131,12 @@ def replies(
 
 
 def _repeated(call: AskedCall) -> str:
-    """The judge's name in the ratings, where it was asked several times."""
+    """The judge's name in the ratings, if it was asked several times."""
     return call.judge + (f"#{call.sample}" if call.sample > 1 else "")
 
 
 def _judges_runs(run: Path) -> list[Path]:
-    """The judges' runs to look into: the run itself, or those that an audit was made of."""
+    """The judges' runs to look into: the run itself, or those from which an audit was made."""
     command = command_of(run)
     if command == "judge":
         return [run]
@@ -160,7 +160,7 @@ def _chosen(
     judges: Sequence[str],
     models: dict[str, str],
 ) -> pd.DataFrame:
-    """The rows of these languages, criteria and judges; a model stands for its judges."""
+    """The rows of these languages, criteria and judges; a model includes all its judges."""
     codes = [find_language(name) or name for name in languages]
     for column, wanted in (("language", codes), ("criterion", criteria)):
         check_known(column, wanted, dict.fromkeys(table[column]))
@@ -243,20 +243,20 @@ def _rating(row: dict[Any, Any], rater: str, kind: str) -> dict[str, Any]:
 
 
 def _dataset_of(run: RatingsRun) -> tuple[Dataset | None, tuple[str, ...]]:
-    """The dataset that the run was begun over, or a note that it is not there."""
+    """The dataset that the run was begun on, or a note that it is missing."""
     folder = str(run.manifest["settings"].get("dataset", ""))
     if folder and Path(folder).exists():
         return load(folder).dataset, ()
     return None, (
         (
-            f"{run.folder} was begun over {folder}, which is not here: no languages, messages or"
-            " people's scores"
+            f"{run.folder} was made from {folder}, which is not here: languages, messages and"
+            " people's scores are missing"
         ),
     )
 
 
 def _people(dataset: Dataset | None) -> pd.DataFrame:
-    """People's ratings of the dataset; none without one."""
+    """People's ratings in the dataset; empty without a dataset."""
     if dataset is None:
         return pd.DataFrame(columns=["output", "criterion", "rater", "score", "reason", "comment"])
     people = people_in(dataset.raters)

@@ -1,4 +1,6 @@
-"""`metal.report` and `metal.open_run`: a run again, its page, its charts and tables for papers."""
+"""`metal.report` and `metal.open_run`: reopen a run, write its page, its charts and tables for
+papers.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 class Report:
     """What was written. page: report.html. figures, tables: how many charts and LaTeX tables.
 
-    latin: whether pdfLaTeX knows all letters of the tables; names beyond Latin need XeLaTeX or
+    latin: whether pdfLaTeX can print all letters of the tables; names beyond Latin need XeLaTeX or
     LuaLaTeX.
     """
 
@@ -75,7 +77,7 @@ def told_apart(given: Iterable[Ratings | Run]) -> tuple[list[Ratings], list[Run]
     """Split the arguments after `data` into ratings to add and runs that say something about judges
     (`Run.remarks`).
 
-    Raises UsageError for a result that is neither.
+    Raises UsageError for a result that is neither of these.
     """
     from metal.runs.parts import command_of
     from metal.runs.run import Run

@@ -40,8 +40,8 @@ class Sampled:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Which languages have too few passages for a verdict on a judge, with one output of
-        each.
+        """Which languages have too few passages for a verdict on a judge, if each passage has one
+        output.
         """
         from metal.auditing.standing import MIN_ITEMS
         from metal.data.languages import language_name
@@ -55,7 +55,7 @@ class Sampled:
     @property
     def table(self) -> pd.DataFrame:
         """One row per language: passages of the split, those left out, the fullest bin, its tokens,
-        those drawn.
+        and the passages drawn.
         """
         import pandas as pd
 
@@ -120,7 +120,7 @@ def sample(
     dataset.toml, with a picture beside it.
 
     Args:
-        progress: Called with a language and how many of its passages were read since.
+        progress: Called with a language and how many more of its passages were read.
 
     Returns:
         The dataset, which is written to `out`.
@@ -190,10 +190,10 @@ def sample(
 
 
 def _criteria_named(criteria: Sequence[str]) -> list[Criterion]:
-    """METAL's criteria of these names, all without any. Raises UnknownName."""
+    """METAL's criteria of these names; without names, all. Raises UnknownName."""
     from metal.data.metal_criteria import METAL_CRITERIA, metal_criterion
 
-    check_known("criterion", criteria, METAL_CRITERIA, "Others go into dataset.toml by hand")
+    check_known("criterion", criteria, METAL_CRITERIA, "Add others to dataset.toml by hand")
     return list(map(metal_criterion, criteria or METAL_CRITERIA))
 
 

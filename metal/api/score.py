@@ -1,5 +1,5 @@
-"""`metal.score`, `metal.metric_list`, `metric_check`: automatic metrics, which there are, and what
-they are worth.
+"""`metal.score`, `metal.metric_list`, `metric_check`: scoring with automatic metrics, listing them,
+and testing them.
 """
 
 from __future__ import annotations
@@ -82,12 +82,12 @@ def score(
         progress: Called with the metric, the outputs done, and all.
 
     Returns:
-        The run: its folder, ratings, and what came of each metric.
+        The run: its folder, ratings, and the outcome for each metric.
 
     Raises:
-        UnknownName: A metric, language or criterion that there is not.
-        UsageError: Options that do not fit each other or the data.
-        MissingExtra: A metric whose package is not installed.
+        UnknownName: For a metric, language or criterion that does not exist.
+        UsageError: For options that do not fit each other or the data.
+        MissingExtra: For a metric whose package is not installed.
 
     Example:
         run = metal.score("datasets/news", ["chrf", "rouge-l"])
@@ -128,8 +128,8 @@ def score(
 
 
 def _without_submitted(scores: Scoring, folder: Path) -> Scoring:
-    """The scores of a dataset's own outputs, which say that they lack those submitted to its
-    board.
+    """The scores of a dataset's own outputs, with a note that those submitted to its board are
+    missing.
     """
     from metal.boards.history import standing
     from metal.boards.store import read_history, read_submission
@@ -150,7 +150,7 @@ def _without_submitted(scores: Scoring, folder: Path) -> Scoring:
 
 
 def _check_from_file(from_file: StrPath | None, name: str, more: bool) -> None:
-    """Raise UsageError for scores without a name, or more said of a metric, which says it
+    """Raise UsageError for scores without a name, or if options describe a metric that describes
     itself.
     """
     if from_file and not name.strip():
@@ -167,8 +167,8 @@ FEW = 10  # scores that may be equal by chance
 
 @dataclass(frozen=True)
 class KnownMetric:
-    """A metric by name. needs: references, source. ready: whether it is installed; install: what
-    would install it.
+    """A metric that can be named. needs: references, source. ready: whether it is installed;
+    install: what would install it.
     """
 
     name: str
@@ -180,7 +180,7 @@ class KnownMetric:
 
 @dataclass(frozen=True)
 class CheckedMetric:
-    """What trials of a metric found: each holds, does not, or says nothing (None)."""
+    """What trials of a metric found: each trial holds, does not hold, or says nothing (None)."""
 
     metric: Metric
     findings: tuple[Trial, ...]
@@ -196,7 +196,7 @@ def metric_list() -> list[KnownMetric]:
     """List metrics: what they compute, what they need, and what to install.
 
     Returns:
-        METAL's, then those of other packages, which are not loaded for it.
+        METAL's metrics, then those of other packages, which are not loaded for this.
 
     Example:
         [metric.name for metric in metal.metric_list()]
@@ -238,7 +238,7 @@ def metric_check(
         What each trial found.
 
     Raises:
-        UnknownName, MissingExtra: For a metric that cannot be had.
+        UnknownName, MissingExtra: For a metric that is unknown or not installed.
 
     Example:
         metal.metric_check("chrf")
@@ -260,7 +260,7 @@ def metric_check(
 
 
 def _texts(metric: Metric, data: Data) -> list[Item]:
-    """Texts of a dataset, from all over it. Raises UsageError when there are none for this
+    """Texts of a dataset, spread over all of it. Raises UsageError if there are none for this
     metric.
     """
     from metal.raters.metrics.dataset_scores import outputs_to_score

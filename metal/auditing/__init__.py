@@ -1,1 +1,1 @@
-"""Judges held against people: cells, verdicts, what is said of many cells."""
+"""Judges compared with people: cells, verdicts, and statements about many cells."""

@@ -1,4 +1,4 @@
-"""Doubts about how a dataset was read from a table, which its audits repeat."""
+"""Doubts about how a dataset was read from a table; its audits repeat them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Finding:
 
 
 def as_read(dataset: Dataset) -> Iterator[Finding]:
-    """Findings about sources, columns that were not read, directions, and people who are known by a
-    place only.
+    """Findings about sources, columns that were not read, directions, and people who are known only
+    by their place in a list.
     """
     yield from _own_sources(dataset)
     yield from _sources_by_text(dataset)
@@ -34,13 +34,13 @@ def as_read(dataset: Dataset) -> Iterator[Finding]:
 
 
 def _own_sources(dataset: Dataset) -> Iterator[Finding]:
-    """Outputs that each are their own source, as where a table has no column for it."""
+    """Outputs that are each their own source, as when a table has no column for sources."""
     if len(dataset.outputs) > 1 and all(
         output.source == output.output for output in dataset.outputs.values()
     ):
         yield Finding(
             "own-sources",
-            f"{OWN_SOURCES}: where several answer one prompt, intervals are too narrow; import with"
+            f"{OWN_SOURCES}: if several answer one prompt, intervals are too narrow; import with"
             ' `metal.read(..., columns={"source": COLUMN})`',
         )
 
@@ -70,15 +70,15 @@ def _unread(dataset: Dataset) -> Iterator[Finding]:
 
 
 def _directions(dataset: Dataset) -> Iterator[Finding]:
-    """Penalties or school grades of which it is not known whether low or high ones are good."""
+    """Penalties or school grades for which it is unknown whether low or high ones are good."""
     for name in dataset.extra.get("reading", {}).get("doubtful_directions", ()):
         direction = dataset.criteria[name].direction if name in dataset.criteria else "lower"
         if direction == "higher":  # else it was declared since
             lower = {name: "lower"}
             yield Finding(
                 "doubtful-direction",
-                f"{name}: higher is taken for better, which is assumed; if 1 is the best grade, or"
-                f" more points are worse, import with `metal.read(..., directions={lower})`",
+                f"{name}: METAL assumes that higher is better; if 1 is the best grade, or more"
+                f" points are worse, import with `metal.read(..., directions={lower})`",
             )
 
 
@@ -92,6 +92,7 @@ def _places_in_lists(dataset: Dataset) -> Iterator[Finding]:
     if places:
         yield Finding(
             "places-in-lists",
-            f"{', '.join(places[:SHOWN])} are places in an output's list of ratings, which need not"
-            " be one person: figures of single people, and intervals without one, are of places",
+            f"{', '.join(places[:SHOWN])} are places in an output's list of ratings, and a place"
+            " need not be the same person everywhere: figures of single people, and intervals"
+            " that leave one out, are figures of places",
         )

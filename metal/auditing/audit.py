@@ -195,7 +195,7 @@ def _refuse_free_text(audited: list[AuditCell]) -> None:
 
 
 def _refuse_rule(audited: list[AuditCell], rule: str) -> None:
-    """Raise UsageError for a rule, other than the default, that has a meaning on none of the
+    """Raise UsageError for a rule, other than the default, that is meaningless on all of the
     scales.
     """
     names = ", ".join(dict.fromkeys(cell.criterion.name for cell in audited))
@@ -228,8 +228,8 @@ def _result(
     audited: list[AuditCell],
     rows: dict[str, list[dict[str, Any]]],
 ) -> AuditTables:
-    """The rows as tables, with the tables that follow from them. items: the dataset with one item
-    per pair.
+    """The rows as tables, and the tables derived from them. items: the dataset with one item per
+    pair.
     """
     data = dataset.identity
     parts = followed(rows.items(), "rows", sum(map(len, rows.values())), map(len, rows.values()))
@@ -282,7 +282,7 @@ def _result(
 
 
 def _left_out(dataset: Dataset, settings: AuditSettings, audited: list[AuditCell]) -> list[str]:
-    """Criteria and languages that were asked for, or that judges rated, and that people did not
+    """Criteria and languages that were asked for, or that judges rated, but that people did not
     rate.
     """
     by_judges = dataset.ratings["kind"].isin(("llm", "baseline"))
@@ -325,8 +325,8 @@ def _far_below(verdicts: pd.DataFrame, titles: Mapping[str, str]) -> list[str]:
 
 
 def _departures(audited: list[AuditCell]) -> list[str]:
-    """Where a model's labels often differ from the majority's: nothing ties its classes to the
-    answers of that name.
+    """Where a model's labels often differ from the majority's: nothing guarantees that its classes
+    mean the answers of that name.
     """
     rule = audited[0].settings.aggregate if audited else ""
     departed = []
@@ -341,13 +341,13 @@ def _departures(audited: list[AuditCell]) -> list[str]:
     return [
         f'`aggregate="{rule}"` gives a label other than the majority\'s to more than {DEPARTS:.0%}'
         " of the outputs that "
-        f"have one: {'; '.join(departed)}. With few people a label can come to mean another;"
+        f"have one: {'; '.join(departed)}. With few people it can mistake one label for another;"
         " compare with majority"
     ]
 
 
 def _doubtful(audited: list[AuditCell]) -> list[str]:
-    """Where a model's own fit says that its labels are to be doubted."""
+    """Where a model's own fit shows that its labels are doubtful."""
     doubts = [(cell, cell.model.doubt) for cell in audited if cell.model and cell.model.doubt]
     where = "; ".join(
         f"{cell.criterion.title}, {language_name(cell.language)}: {doubt}" for cell, doubt in doubts
@@ -360,18 +360,18 @@ def _doubtful(audited: list[AuditCell]) -> list[str]:
 
 
 def _few_sources(verdicts: pd.DataFrame) -> list[str]:
-    """Which intervals of judges are too narrow over few sources, and by how much (simulated, see
-    docs/explanation/intervals.md).
+    """Which intervals of judges are too narrow because there are few sources, and by how much
+    (simulated, see docs/explanation/intervals.md).
     """
     few = verdicts[verdicts["sources"].between(1, FEW_SOURCES - 1)]
     if few.empty:
         return []
     languages = ", ".join(sorted(map(language_name, few["language"].unique())))
     return [
-        f"fewer than {FEW_SOURCES} different inputs (sources) in {languages}, so take small"
-        " differences between judges, and how lenient one is, with care: their 95% intervals miss"
-        " the truth in 8% of cases instead of 5% with 20 sources, in 16% with 10, more where"
-        " judges hardly err. Those of shares, F1, kappa and alpha hold"
+        f"fewer than {FEW_SOURCES} different inputs (sources) in {languages}: take small"
+        " differences between judges, and figures of leniency, with care. Their 95% intervals"
+        " miss the truth in 8% of cases instead of 5% with 20 sources, in 16% with 10, and more"
+        " often if judges hardly err. Intervals of shares, F1, kappa and alpha hold"
     ]
 
 
@@ -397,7 +397,7 @@ def _signed(
 
 
 def _how_asked(judge: Rater | None, criterion: str) -> dict[str, str]:
-    """What a signature says of a judge that METAL asked: model version, prompt with hash,
+    """What a signature records about a judge that METAL asked: model version, prompt with hash,
     parameters not sent.
     """
     about = judge.about if judge else {}

@@ -1,7 +1,7 @@
 """Judges against each other on the same items (paired differences of weighted F1), and each against
 itself.
 
-A judge is compared with itself where it was asked the same questions again (`repeat` of
+A judge is compared with itself if it was asked the same questions again (`repeat` of
 `metal.judge(...)`).
 """
 
@@ -39,7 +39,7 @@ DIFFERENCE_COLUMNS = (
 )
 # pairs of judges that are resampled in one product, which takes some tens of megabytes
 AT_ONCE = 26
-NO_REPEAT = "no answer twice"
+NO_REPEAT = "no item answered twice"
 SELF_COLUMNS = (
     *("language", "criterion", "judge", "times", "items", "all_equal"),
     *column_names(("self_agreement", "alpha")),
@@ -50,8 +50,8 @@ SELF_COLUMNS = (
 class _Pair:
     """Two judges on the items that both answered.
 
-    drawn: the classes of the truth, the first and the second judge. sides: the truth with the
-    answers of each judge.
+    drawn: the resampled classes of the truth, the first judge and the second. sides: for each
+    judge, the truth with its answers.
     """
 
     def __init__(
@@ -131,8 +131,8 @@ def _differences(pairs: Sequence[_Pair], bootstrap: SourceBootstrap) -> list[Sum
 
 
 def adjust(rows: list[dict[str, Any]]) -> None:
-    """Add p_adjusted: Holm over the languages of a pair and criterion, for the claim that there is
-    any difference.
+    """Add p_adjusted: Holm over the languages of a pair and criterion, for the claim that a
+    difference exists at all.
     """
     families = [(row["criterion"], row["first"], row["second"]) for row in rows]
     for row, p in zip(rows, by_family([row["p"] for row in rows], families, holm), strict=True):

@@ -33,9 +33,9 @@ PANEL = 3  # METAL's panel; a larger one does not raise the number of ratings an
 def worst_level(criterion: Criterion, named: str) -> Level | None:
     """The level at the bad end, which a judge must find; None if the criterion has none.
 
-    Of two nominal levels, the second is the worst where lower is better (Absent, Present). `higher`
-    is also what a criterion without a word about it gets, so it tells nothing about labels without
-    an order.
+    Of two nominal levels, the second is the worst if lower is better (Absent, Present). `higher` is
+    also the default for a criterion that does not set a direction, so it says nothing about labels
+    without an order.
 
     Args:
         criterion: What was asked.
@@ -106,7 +106,7 @@ class AuditCell:
         return standardised(scores) if self.settings.standardise else scores
 
     def values_of(self, codes: Codes) -> Numbers:
-        """The values of class codes; NaN for codes that are no class."""
+        """The values of class codes; NaN for codes that are not a class."""
         return np.asarray(np.where(codes >= 0, np.append(self.values, np.nan)[codes], np.nan))
 
     @property
@@ -126,7 +126,7 @@ class AuditCell:
 
     def seen_by(self, judge: str) -> AuditCell:
         """The cell as if this were its only judge: without the levels that only other judges gave,
-        where the scale was read off the answers.
+        if the scale was derived from the answers.
         """
         levels = np.array([level.judges_only for level in self.criterion.scale.levels], dtype=bool)
         if not levels.any():
@@ -173,8 +173,8 @@ class AuditCell:
 
     @property
     def one_person(self) -> bool:
-        """Whether most items have one person and hardly any two: that label is all there is to
-        compare with.
+        """Whether most items have one person and hardly any have two, so that one label is all
+        there is to compare with.
         """
         return self.usual_panel < 2 and int((self.ratings_per_item >= 2).sum()) < MIN_PANELS
 
@@ -185,9 +185,9 @@ class AuditCell:
 
     @cached_property
     def truth(self) -> Codes:
-        """(items,) the people's aggregate class; TIE or NOBODY where there is none, NOBODY for
-        incomplete items and for scores without classes. People who are split over a pair have found
-        neither better: the class `tie`.
+        """(items,) the people's aggregate class; TIE or NOBODY if there is none, NOBODY for
+        incomplete items and for scores without classes. If people are split over a pair, neither
+        output is better, and the class is `tie`.
 
         A model (Dawid-Skene, MACE) is fitted once, to all of the people's ratings in the cell,
         including those of incomplete items, which tell something about the raters. Resamples keep
@@ -208,7 +208,7 @@ class AuditCell:
 
     @cached_property
     def model(self) -> DawidSkene | Mace | None:
-        """The model that makes the aggregate class, where one does."""
+        """The model that makes the aggregate class, if a model does."""
         if self.settings.aggregate not in MODELS:
             return None
         answers = answers_of_matrix(self.by_people, self.levels)
@@ -216,8 +216,8 @@ class AuditCell:
 
     @property
     def truth_without_one(self) -> list[Codes]:
-        """`truth` without each person in turn; none with fewer than three people, or more than
-        MOST_LEFT_OUT.
+        """`truth` with each person left out in turn; empty with fewer than three people, or more
+        than MOST_LEFT_OUT.
         """
         if "truth_without_one" not in self.shared:
             settings = replace(self.settings, min_raters=max(self.settings.min_raters - 1, 0))
@@ -249,8 +249,8 @@ class AuditCell:
         return np.flatnonzero((self.truth >= 0) & (self.by_judge(judge) != NOT_ASKED))
 
     def dropped(self, judge: str | None = None) -> dict[str, int]:
-        """How many items that people rated do not count, by reason; for a judge, also those it was
-        not asked about.
+        """How many items that people rated do not count, by reason; for a judge, including those it
+        was not asked about.
         """
         rated = self.ratings_per_item > 0
         counts = {
@@ -268,9 +268,8 @@ def cells(
 ) -> Iterator[AuditCell]:
     """The cells of a dataset: criteria in their declared order, then languages in string order.
 
-    continuous: with those of criteria without levels, whose scores are no classes. Raises
-    UnknownName for a judge, criterion or language that does not occur, UsageError when nobody is
-    left.
+    continuous: include criteria without levels, whose scores are not classes. Raises UnknownName
+    for a judge, criterion or language that does not occur, and UsageError if no rater is left.
     """
     _check_names(dataset, settings)
     people, judges = people_named(dataset, settings.reference), judges_of(dataset, settings)
@@ -312,7 +311,9 @@ def _check_names(dataset: Dataset, settings: AuditSettings) -> None:
 
 
 def _rows_of_cells(dataset: Dataset, raters: Collection[str]) -> dict[tuple[str, str], Codes]:
-    """By criterion and language, the places of these raters' ratings in the table, in its order."""
+    """For each criterion and language, the places of these raters' ratings in the table, in the
+    table's order.
+    """
     rater, criterion, language = (
         dataset.ratings[name].cat for name in ("rater", "criterion", "language")
     )
@@ -337,7 +338,7 @@ def _rows_of_cells(dataset: Dataset, raters: Collection[str]) -> dict[tuple[str,
 
 
 def repeats_of(dataset: Dataset, judge: str) -> tuple[str, ...]:
-    """The raters that are the judge asked again."""
+    """The raters that stand for this judge asked again."""
     return tuple(
         name for name, rater in dataset.raters.items() if rater.about.get("repeats") == judge
     )

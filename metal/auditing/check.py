@@ -187,8 +187,8 @@ def _identical_raters(table: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _identical_generators(table: pd.DataFrame) -> Iterator[Finding]:
-    """A metric that scores two generators alike on every source: one file was copied over the
-    other.
+    """A metric that scores two generators alike on every source, because one file was copied over
+    the other.
     """
     continuous = table[table["kind"] == "metric"]
     for (rater, criterion), cell in _groups(continuous, ["rater", "criterion"]):
@@ -201,7 +201,7 @@ def _identical_generators(table: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _identical(cell: pd.DataFrame, name: str, item: str) -> Iterator[tuple[str, str, int]]:
-    """Pairs of names with equal scores on all items that they share, where this cannot be chance.
+    """Pairs of names with equal scores on all items that they share, if this cannot be chance.
 
     They must share at least FEW_ITEMS items; at least MIN_RATINGS of these must not have the most
     frequent score.
@@ -270,8 +270,8 @@ def _only_machines(dataset: Dataset, counts: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _other_scale(counts: pd.DataFrame) -> Iterator[Finding]:
-    """Criteria on which most of what one kind of rater says lies beyond twice all that the other
-    ever says.
+    """Criteria on which most scores of one kind of rater are more than twice as high as any of the
+    other kind.
     """
     for (criterion,), rows in _groups(counts[counts["kind"].isin(["human", "llm"])], ["criterion"]):
         kinds = sorted(_groups(rows, ["kind"]), key=lambda kind: float(kind[1]["score"].max()))
@@ -294,8 +294,8 @@ def _other_scale(counts: pd.DataFrame) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class FarScores:
-    """Scores of a criterion that are far from its others. counts: score -> how often. rest: the
-    ends of the others.
+    """Scores of a criterion that are far from its other scores. counts: score -> how often it
+    occurs. rest: the ends of the other scores.
     """
 
     criterion: str
@@ -311,7 +311,7 @@ class FarScores:
 
 
 def far_scores(counts: pd.DataFrame) -> Iterator[FarScores]:
-    """Scores far from all others, and the only negative one: typing errors, or codes for no answer
+    """Scores far from all others, or a single negative score: typing errors, or codes for no answer
     (-1, -999).
     """
     for (criterion,), rows in _groups(counts[counts["kind"] != "metric"], ["criterion"]):
@@ -346,7 +346,7 @@ def _far_levels(counts: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _alike_names(dataset: Dataset) -> Iterator[Finding]:
-    """Names that differ only in case, blanks or Unicode form, and may be one."""
+    """Names that differ only in case, blanks or Unicode form, and may mean the same."""
     generators = {output.generator for output in dataset.outputs.values()}
     kinds = {
         "rater": dataset.raters,
@@ -364,12 +364,12 @@ def _alike_names(dataset: Dataset) -> Iterator[Finding]:
             more = f" and {len(alike) - SHOWN} more" if len(alike) > SHOWN else ""
             listed = "; ".join(map(name, alike[:SHOWN]))
             yield Finding(
-                "alike-names", f"{what}: names that differ only in case or blanks, {listed}{more}"
+                "alike-names", f"{what}: some names differ only in case or blanks, {listed}{more}"
             )
 
 
 def _opposite_criteria(dataset: Dataset, table: pd.DataFrame) -> Iterator[Finding]:
-    """Criteria that people rate well where they rate the others badly: is the direction right?"""
+    """Criteria that people rate well when they rate the others badly: is the direction right?"""
     human = table[(table["kind"] == "human") & table["score"].notna()]
     if human["criterion"].nunique() < 3:
         return
@@ -385,8 +385,8 @@ def _opposite_criteria(dataset: Dataset, table: pd.DataFrame) -> Iterator[Findin
             yield Finding(
                 "opposite-criterion",
                 f"{about.title}: good where all other criteria are bad (correlation"
-                f" {np.nanmean(row):.2f}); is {about.direction} better? `metal.read(...,"
-                " directions=...)` says so",
+                f" {np.nanmean(row):.2f}); is {about.direction} better? If so, set"
+                " `metal.read(..., directions=...)`",
             )
 
 

@@ -1,4 +1,4 @@
-"""What *like a person* asks for: rule 3 of a verdict, clause by clause."""
+"""What *like a person* requires: rule 3 of a verdict, clause by clause."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ FOUND = 0.7  # of what people find there
 class Clause:
     """A clause of *like a person*.
 
-    words: what is to be said where it does not hold; remark: what a reason adds to them. shown:
-    whether it is shown not to hold, or only not shown to hold. figure, bound: where it holds if the
-    lower limit of a figure is above a bound; n: items that the figure rests on. items: of the cell,
-    where these are more. plain: whether anybody understands the words, which are a sentence then.
-    bad_end: whether it is about finding what people call bad.
+    words: what to say if it does not hold; remark: what a reason adds to them. shown: whether it is
+    shown not to hold, rather than just not shown to hold. figure, bound: for a clause that holds if
+    the lower limit of a figure is above a bound; n: the items from which the figure is computed.
+    items: those of the cell, if these are more. plain: whether anybody understands the words; they
+    are then a sentence. bad_end: whether it is about finding what people call bad.
     """
 
     holds: bool
@@ -44,22 +44,22 @@ class Clause:
 
     @property
     def p(self) -> float:
-        """The one-sided p-value that it holds; 1 where it has no limit and does not hold."""
+        """The one-sided p-value that it holds; 1 if it has no limit and does not hold."""
         if self.figure is None:
             return 0.0 if self.holds else 1.0
         return self.figure.p_above(self.bound, self.n)
 
     @property
     def needed(self) -> float:
-        """About how many items would show in half of all cases that it holds; inf where it does
-        not, NaN unknown.
+        """About how many items would show, in half of all cases, that it holds; inf if it does not,
+        NaN if unknown.
         """
         every = round(self.items or self.n)
         return math.nan if self.figure is None else needed(self.figure, self.bound, every)
 
 
 def needed(figure: Measured, bound: float, n: int) -> float:
-    """About how many items would show in half of all cases that a figure is above a bound; inf
+    """About how many items would show, in half of all cases, that a figure is above a bound; inf
     beyond MOST_NEEDED.
     """
     items = figure.needed(bound, n)
@@ -67,14 +67,16 @@ def needed(figure: Measured, bound: float, n: int) -> float:
 
 
 def limit(figure: Measured, bound: float, n: float, words: str, items: float = 0.0) -> Clause:
-    """A clause that a figure is shown to be above a bound. items: of the cell, where the figure
-    rests on n of them only.
+    """A clause that a figure is shown to be above a bound. items: those of the cell, if the figure
+    uses only n of them.
     """
     return Clause(figure.low() > bound, words, figure.high() < bound, figure, bound, n, items)
 
 
 def clauses_on_classes(beside: Standing) -> Iterator[Clause]:
-    """Rule 3 on a scale of classes, for a judge beside people; see metal.auditing.verdict."""
+    """Rule 3 on a scale of classes, for a judge compared with people; see
+    metal.auditing.verdict.
+    """
     settings, n = beside.cell.settings, beside.items
     lead = beside.recalls.lead
     yield limit(
@@ -112,14 +114,14 @@ def not_below(figure: Measured, margin: float, n: float, what: str) -> Clause:
 
 
 def keeps(figure: Measured, n: float, what: str) -> Clause:
-    """A clause that enough is shown to be kept of what a person has."""
+    """A clause that the judge is shown to keep enough of what a person has."""
     how = "keeps less than" if figure.high() < 0 else "not shown to keep"
     return limit(figure, 0.0, n, f"{how} {what}")
 
 
 def _plain(beside: Standing) -> Clause:
-    """A constant share of one class hides in recalls: all items alike, refusals counting as not
-    right.
+    """The clause on plain right answers, all items alike and refusals counted as wrong: recalls
+    hide it if a judge always gives one class.
     """
     side, margin = beside.with_refusals, beside.cell.settings.margin
     figure, refused = side.plain, beside.asked - beside.items
@@ -165,7 +167,7 @@ def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
 
 
 def _other_labels(beside: Standing) -> Iterator[Clause]:
-    """No label that is not very rare may be found half as often as people find it."""
+    """No label, unless it is very rare, may be found only half as often as people find it."""
     weight, judge, person = beside.paired.sums.recalls
     for level in range(beside.cell.levels):
         if (

@@ -1,5 +1,5 @@
-"""Outputs on which a judge and the people differ, or the people among themselves: METAL's Tables 5
-and 7, in full.
+"""Outputs on which a judge and people differ, or people among themselves: METAL's Tables 5 and 7,
+in full.
 
 One row for each output and criterion, with the texts and every rating, so that the table can be
 read on its own.
@@ -122,7 +122,7 @@ def _case(scores: Numbers, spread: Numbers) -> Codes:
 
 
 def _distance(cell: AuditCell, first: Numbers, second: Numbers) -> Numbers:
-    """The distance of scores; NaN where either is missing."""
+    """The distance of scores; NaN if either is missing."""
     away = np.abs(first - second)
     return away if cell.ordered else np.sign(away)
 

@@ -33,8 +33,8 @@ Statistic = Callable[[Any], Numbers]
 
 
 class Sums:
-    """What several figures are computed from, made once: of all sources, of resamples, without one,
-    of one.
+    """The sums from which several figures are computed, made once: over all sources, over
+    resamples, over all sources but one, and over one source.
     """
 
     def __init__(self, *made: Callable[[], Numbers]) -> None:
@@ -70,12 +70,13 @@ class Sums:
         )
 
     def given(self, resamples: Numbers, without_one: Callable[[], Numbers]) -> Sums:
-        """The same sums, with resamples and what is left without one source made elsewhere."""
+        """The same sums, with resamples and leave-one-source-out sums that were made elsewhere."""
         return Sums(lambda: self.observed, lambda: resamples, without_one)
 
 
 class Resampled:
-    """The rating patterns of some items, with their bootstrap resamples drawn once and on demand.
+    """The rating patterns of some items, with bootstrap resamples that are drawn once, when first
+    needed.
 
     among: see SourceBootstrap.draws.
     """
@@ -101,8 +102,8 @@ class Resampled:
 
     @cached_property
     def by_source(self) -> SourceDraws | None:
-        """The resamples where sources are drawn: figures with as many sources share them. None
-        without items, too.
+        """The resamples if sources are drawn; figures with the same number of sources share them.
+        None also without items.
         """
         return (
             self._bootstrap.by_source(self.patterns, self._sources, self._among) if self.n else None
@@ -116,8 +117,8 @@ class Resampled:
         return self.by_source or self._bootstrap.draw_counts(self.observed)
 
     def kinds(self, features: Codes) -> tuple[Codes, Codes]:
-        """(kinds, F) what a source of each kind adds to the sums of features, (patterns, F), and
-        (kinds,) how many.
+        """(kinds, F) what a source of each kind adds to the sums of features (patterns, F), and
+        (kinds,) the number of such sources.
         """
         return _kinds(self.observed, self.by_source, features)
 
@@ -145,7 +146,7 @@ class Resampled:
     def estimate(self, statistic: Statistic, undefined: str, of: Sums | None = None) -> Estimate:
         """The statistic with its 95% interval; undefined: the reason to give when it is NaN.
 
-        of: the sums that it is computed from; by default it gets the weights of the patterns.
+        of: the sums from which it is computed; by default the weights of the patterns.
         """
         weights = of or self
         value = float(statistic(weights.observed)) if self.n else math.nan
@@ -170,8 +171,8 @@ class Resampled:
         """The statistic, a share, with its 95% interval by Wilson (see `estimate`, and
         metal.stats.intervals).
 
-        items: the most independent items that it can be worth; by default all of them. alike: the
-        same where all sources agree.
+        items: the largest number of independent items that it can be worth; by default all of them.
+        alike: that number if all sources agree.
         """
         weights = of or self
         value = float(statistic(weights.observed)) if self.n else math.nan
@@ -184,8 +185,8 @@ class Resampled:
         )
 
     def jackknifed(self, statistic: Statistic, undefined: str, of: Sums | None = None) -> Estimate:
-        """The statistic, no share, with its 95% interval by Student's t on its jackknife
-        variance.
+        """The statistic, which is not a share, with its 95% interval by Student's t on its
+        jackknife variance.
         """
         weights = of or self
         value = float(statistic(weights.observed)) if self.n else math.nan
@@ -211,9 +212,9 @@ class Resampled:
         """Agreement beyond chance with its 95% interval: see
         metal.stats.intervals.beyond_chance_interval.
 
-        few: why there can be no interval. items: the most that the observed disagreement can be
-        worth where it says nothing of its own variance; by default all of them. Losses by distance
-        vary less than a share of items does, and are worth more.
+        few: why there can be no interval. items: how many items the observed disagreement can be
+        worth if its variance cannot be seen; by default all of them. Losses by distance vary less
+        than a share of items, so they are worth more.
         """
         weights = of or self
         seen = disagreement(weights.observed) if self.n else None
@@ -256,8 +257,8 @@ class Resampled:
 class OneAlone:
     """How often each pattern occurs in one source of each kind: `@` gives the sums of that source.
 
-    times: (kinds,) how many sources of a kind there are; of many sources, random blocks take their
-    place.
+    times: (kinds,) the number of sources of each kind; if there are many sources, random blocks
+    replace them.
     """
 
     def __init__(self, observed: Codes, by_source: SourceDraws | None) -> None:
@@ -282,7 +283,7 @@ class WithoutOne(OneAlone):
 
 
 def _kinds(observed: Codes, by_source: SourceDraws | None, features: Codes) -> tuple[Codes, Codes]:
-    """What a source of each kind adds, and how many of the kind there are; see
+    """What a source of each kind adds, and the number of sources of each kind; see
     `Resampled.kinds`.
     """
     if by_source is None:  # each source has one item, and its pattern is its kind
@@ -306,7 +307,7 @@ def few_of_a_second_class(items: int, of_one_class: int) -> str:
 
 
 def few_on_panels(times: Codes, counts: Codes) -> str:
-    """`few_of_a_second_class` of a panel: times (patterns,), counts (patterns, levels) of
+    """`few_of_a_second_class` for a panel. times: (patterns,); counts: (patterns, levels) of
     ratings.
     """
     commonest = counts[:, int((times @ counts).argmax())]
@@ -316,10 +317,9 @@ def few_on_panels(times: Codes, counts: Codes) -> str:
 
 
 def of_the_most_active(answers: Codes) -> tuple[str, ...]:
-    """What a reader should know of a figure for which people are compared one by one: see
-    agreement.raters_with.
+    """The caveat of a figure for which people are compared one by one: see agreement.raters_with.
 
-    answers: (items, people) codes, negative where a person did not rate.
+    answers: (items, people) codes, negative if a person did not rate.
 
     >>> of_the_most_active(np.zeros((40, 5000))), of_the_most_active(np.zeros((40, 20)))
     (('of the 50 people with the most ratings, out of 5,000',), ())
@@ -373,8 +373,8 @@ def columns(figures: Mapping[str, Estimate]) -> dict[str, float]:
 
 
 def range_columns(name: str, values: Iterable[Any]) -> dict[str, float]:
-    """The least and the most of a figure without each person in turn, in columns; NaN if it is
-    undefined throughout.
+    """The lowest and highest value of a figure when each person is left out in turn, in columns;
+    NaN if it is always undefined.
 
     >>> range_columns("kappa", [0.2, 0.5, math.nan])
     {'kappa_least': 0.2, 'kappa_most': 0.5}

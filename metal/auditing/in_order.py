@@ -24,12 +24,13 @@ P = 0.975  # of each end of a 95% interval
 
 
 def order_figures(beside: Standing) -> dict[str, Estimate]:
-    """The figures of NAMES: of the judge, and of a person on the same seats.
+    """The figures of NAMES for the judge, and for a person on the same seats.
 
     spearman: Pearson's correlation of midranks with the mean of the others' levels. pearson: the
-    same of the levels. kappa_with_others: with the others' most frequent label, ties weighted.
-    Undefined below three levels in use. Intervals: 95%, Student's t on the delete-one-source
-    jackknife, ranks held. Source: Spearman (1904), Cohen (1968), Efron and Stein (1981).
+    correlation of the levels themselves. kappa_with_others: with the others' most frequent label,
+    ties weighted. Undefined if fewer than three levels are in use. Intervals: 95%, Student's t on
+    the delete-one-source jackknife, with ranks kept fixed. Source: Spearman (1904), Cohen (1968),
+    Efron and Stein (1981).
     """
     reason = _undefined(beside)
     order = None if reason else beside.order
@@ -52,15 +53,15 @@ def order_figures(beside: Standing) -> dict[str, Estimate]:
 
 
 def _undefined(beside: Standing) -> str:
-    """Why there is no order to speak of; empty if there may be."""
+    """Why no order can be measured; empty if it can."""
     if not beside.cell.ordered:
         return "nominal scale"
-    return "" if beside.items else "no answer to an output with two people"
+    return "" if beside.items else "no answer to an output that two people rated"
 
 
 def _levels(side: SeatedJudge) -> FigurePair:
-    """Judge and person beside the mean of the others, by the values of the levels about their
-    middle.
+    """Judge and person compared with the mean of the others, by the values of the levels around
+    their middle.
     """
     seats = side.seats
     values = side.values - side.values.mean()
@@ -76,7 +77,9 @@ def _estimate(measured: Measured, beside: Standing) -> Estimate:
         return Estimate.undefined("one level on both sides", beside.items)
     value = float(measured.value)
     if beside.n_sources < 2 or not measured.error > 1e-12:
-        return Estimate(value, n=beside.items, reason="the same without any source: no interval")
+        return Estimate(
+            value, n=beside.items, reason=("the same whichever source is left out: no interval")
+        )
     low, high = max(measured.low(P), -1.0), min(measured.high(P), 1.0)
     method = f"jackknife over {beside.n_sources} sources"
     return Estimate(value, min(low, value), max(high, value), n=beside.items, method=method)

@@ -1,4 +1,4 @@
-"""Judges against people: METAL's Table 3, with what F1 alone hides.
+"""Judges compared with people: METAL's Table 3, and what F1 alone hides.
 
 A figure of the table of judges is one `Statistic` in STATISTICS; other packages add theirs in the
 same way.
@@ -61,13 +61,13 @@ ONE_CLASS = "one class on both sides"
 
 
 class JudgedItems:
-    """The items of a cell that have an aggregate class and that a judge was asked about: what its
-    figures are made of.
+    """The items of a cell that have an aggregate class and that a judge was asked about: the basis
+    of its figures.
 
     truth, answers: (items,) the class codes of the people's aggregate and of the judge, UNANSWERED
     without an answer; codes: (items, 2) both; drawn: their patterns, resampled. margins: (..., 3,
-    levels) of the answered items; strict: of all items, where no answer is wrong. lead: weighted F1
-    minus that of always answering the people's most frequent class.
+    levels) of the answered items; strict: those of all items, with a missing answer counted as
+    wrong. lead: weighted F1 minus that of always answering the people's most frequent class.
     """
 
     def __init__(self, cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> None:
@@ -104,7 +104,9 @@ class JudgedItems:
         return self.drawn.share(statistic, "no answer", of or self.margins)
 
     def estimate(self, statistic: Callable[[Numbers], Numbers], of: Sums | None = None) -> Estimate:
-        """A figure that is no share and follows from the margins, with its bootstrap interval."""
+        """A figure that follows from the margins but is not a share, with its bootstrap
+        interval.
+        """
         return self.drawn.estimate(statistic, "no answer", of or self.margins)
 
     def beyond_chance(
@@ -114,7 +116,7 @@ class JudgedItems:
         of: Sums | None = None,
         items: float = 0,
     ) -> Estimate:
-        """Agreement beyond chance, with its interval; few: why there can be none."""
+        """Agreement beyond chance, with its interval; few: why there can be no interval."""
         return self.drawn.beyond_chance(disagreement, ONE_CLASS, of or self.margins, few, items)
 
     @property
@@ -125,10 +127,12 @@ class JudgedItems:
 
 
 def classes_worth(drawn: Resampled, margins: Sums) -> tuple[float, float]:
-    """The independent items that macro F1 can be worth: at most, and where all sources agree.
+    """The number of independent items that macro F1 can be worth: at most, and if all sources
+    agree.
 
-    Of a class there are (truths + answers) / 2 items, and sources likewise
-    (metal.stats.intervals.balanced_items).
+    A class counts as (truths + answers)
+
+    2 items, and likewise for sources (metal.stats.intervals.balanced_items).
     """
     times = drawn.alone.times
     sources = np.tensordot(times, margins.alone[:, 1:] > 0, axes=1)
@@ -146,7 +150,9 @@ def macro(judged: JudgedItems) -> Estimate:
 
 
 def gwet_disagreement(margins: Numbers) -> Disagreement:
-    """Behind Gwet's AC1 of judge and aggregate as a panel of two."""
+    """The disagreement from which Gwet's AC1 is computed, with judge and aggregate as a panel of
+    two.
+    """
     hits, truths, answers = np.moveaxis(margins, -2, 0)
     items, share = (
         truths.sum(axis=-1),
@@ -157,7 +163,7 @@ def gwet_disagreement(margins: Numbers) -> Disagreement:
 
 
 def quadratic_kappa(judged: JudgedItems) -> Estimate:
-    """Cohen's kappa with squared distances between the values of the levels, where the scale has an
+    """Cohen's kappa with squared distances between the values of the levels, if the scale has an
     order.
     """
     values = judged.cell.values
@@ -176,8 +182,8 @@ def leniency(judged: JudgedItems) -> Estimate:
     """How much better the judge scores than the people, in units of the scale: its score minus
     their mean.
 
-    Over the outputs with two people or more: one person's mean is as lenient as that person. Where
-    hardly any output has two, over those with one.
+    Computed over the outputs that two or more people rated, because a single person's mean is as
+    lenient as that person. If hardly any output has two people, over those with one.
     """
     cell, answers = judged.cell, judged.cell.by_judge(judged.judge)
     if not cell.ordered:
@@ -188,7 +194,7 @@ def leniency(judged: JudgedItems) -> Estimate:
     better = higher if cell.criterion.direction == "higher" else -higher
     test = clustered_mean(better, cell.matrix.sources, judged.bootstrap)
     if not test.n:
-        return Estimate.undefined("no answer to an output with two people")
+        return Estimate.undefined("no answer to an output that two people rated")
     low, high = (None, None) if math.isnan(test.low) else (test.low, test.high)
     return Estimate(
         test.mean, low, high, n=test.n, method=f"percentile bootstrap over {test.sources} sources"
@@ -198,8 +204,8 @@ def leniency(judged: JudgedItems) -> Estimate:
 def difference_to_people(judged: JudgedItems) -> Estimate:
     """The judge's weighted F1 minus the leave-one-out human ceiling, paired on the same items.
 
-    The same sources are drawn for judge and people, whose ceiling is the same for all judges of
-    these items.
+    The same sources are drawn for judge and people. The people's ceiling is the same for all judges
+    of these items.
     """
     difference = _difference(judged, weighted_f1)
     estimate = judged.drawn.estimate(np.asarray, "no human ceiling", difference)
@@ -207,7 +213,9 @@ def difference_to_people(judged: JudgedItems) -> Estimate:
 
 
 def macro_difference_to_people(judged: JudgedItems) -> Estimate:
-    """The same of macro F1, with Student's t on the jackknife variance over sources."""
+    """The judge's macro F1 minus that ceiling, with Student's t on the jackknife variance over
+    sources.
+    """
     difference = _difference(judged, macro_f1)
     estimate = judged.drawn.jackknifed(np.asarray, "no human ceiling", difference)
     return replace(estimate, caveats=of_the_most_active(judged.cell.by_people[judged.items]))
@@ -245,8 +253,8 @@ class Statistic:
 
     figure: computes it for one judge in one cell. title: the heading of its column. definition:
     what it means, for the page of an audit; METAL's own are defined there together. form: how it is
-    written (figure, percent or signed). direction: which end is better; empty where neither is.
-    shown: whether the table of all figures has it. later: whether runs of version 0.1 lack it.
+    written (figure, percent or signed). direction: which end is better; empty if neither is. shown:
+    whether the table of all figures has it. later: whether runs of version 0.1 lack it.
     """
 
     figure: Callable[[JudgedItems], Estimate]
@@ -316,8 +324,8 @@ def added_statistics() -> dict[str, Statistic]:
 
 
 def epsilon_for(cell: AuditCell) -> float:
-    """The price of a person: as set, else by the group of most people (experts 0.2, crowd 0.1,
-    others 0.15).
+    """The price of a person (epsilon): as set, else by the group of most people (experts 0.2, crowd
+    0.1, others 0.15).
     """
     if cell.settings.epsilon is not None:
         return cell.settings.epsilon
@@ -326,7 +334,7 @@ def epsilon_for(cell: AuditCell) -> float:
 
 
 def _test(cell: AuditCell, judge: str) -> tuple[AlternativeAnnotatorTest | None, str]:
-    """The alternative annotator test; None with the reason where it cannot be run."""
+    """The alternative annotator test; None and the reason if it cannot be run."""
     codes = cell.by_judge(judge)
     try:
         test = alternative_annotator_test(
@@ -344,7 +352,7 @@ def _test(cell: AuditCell, judge: str) -> tuple[AlternativeAnnotatorTest | None,
 def judge_row(judged: JudgedItems, beside: Standing) -> dict[str, Any]:
     """One row of the table of judges (COLUMNS and what was added, without the signature).
 
-    beside: the judge beside people, as in its verdict. lead_p: one-sided p-value that
+    beside: the judge compared with people, as in its verdict. lead_p: one-sided p-value that
     lead_over_majority is above 0.
     """
     cell, judge = judged.cell, judged.judge

@@ -1,5 +1,5 @@
-"""What judges' justifications are worth: their language, the level they name, what they quote, what
-they predict.
+"""What judges' justifications are worth: their language, the level they name, what they quote, and
+what they predict.
 """
 
 from __future__ import annotations
@@ -50,9 +50,10 @@ NOTHING = {"contradicts": "no reason names a level", "quotes_found": "no quotati
 
 @dataclass(frozen=True)
 class Reason:
-    """A justification. row: of its rating. score: that rating's; lean: that less the judge's mean
-    on the criterion, as a share of the range; wrong: whether people say otherwise, NaN if they
-    say nothing. output: what it is about."""
+    """A justification. row: the row of its rating. score: the rating's score; lean: that score
+    minus the judge's mean on the criterion, as a share of the range; wrong: whether people's answer
+    differs, NaN if they gave none. output: the output that it is about.
+    """
 
     row: int
     score: float
@@ -91,7 +92,7 @@ def justification_rows(dataset: Dataset, audited: Sequence[AuditCell]) -> Iterat
 
 
 def _some(every: Sequence[Any], rated: Sequence[bool]) -> list[Any]:
-    """At most MOST of them, evenly, and only rated ones where these are enough."""
+    """At most MOST of them, evenly spread, and only rated ones if these are enough."""
     of_rated = [each for each, counts in zip(every, rated, strict=True) if counts]
     kept = of_rated if len(of_rated) >= MOST else every
     return list(kept[:: max(-(-len(kept) // MOST), 1)])
@@ -168,12 +169,12 @@ def _row(
 
 
 def _with_ends(name: str, figures: tuple[float, float, float]) -> dict[str, float]:
-    """A figure and the ends of its interval, by their columns."""
+    """A figure and the ends of its interval, by column name."""
     return dict(zip((name, f"{name}_low", f"{name}_high"), figures, strict=True))
 
 
 def _share(above: ArrayLike, below: ArrayLike, sources: Codes) -> tuple[float, float, float]:
-    """The share with its interval over sources; NaN of nothing."""
+    """The share with its interval over sources; NaN if there is nothing to count."""
     totals, counts = (np.bincount(sources, each).astype(np.float64) for each in (above, below))
     if not counts.sum():
         return (math.nan,) * 3
@@ -186,11 +187,12 @@ def _share(above: ArrayLike, below: ArrayLike, sources: Codes) -> tuple[float, f
 def _predicted(
     words: Numbers, target: Numbers, sources: Codes
 ) -> tuple[tuple[float, float, float], str]:
-    """Pearson's r of what the words predict and what is so, with its interval; why there is none.
+    """Pearson's r between the prediction from the words and the actual value, with its interval;
+    and the reason if there is none.
 
-    Learnt on half of the sources and measured on the others: over several folds, what is learnt
-    from the rest goes against what is held out, and intervals leave out a correlation of 0 in a
-    fifth of sets without any.
+    The prediction is learnt on half of the sources and measured on the other half. With several
+    folds, what is learnt from the rest runs against what is held out, and in a fifth of data sets
+    without any correlation the intervals exclude 0.
     """
     given, half = ~np.isnan(target), source_folds(sources, 2)
     learn, rest = given & (half == 0), given & (half == 1)
@@ -211,7 +213,7 @@ def _predicted(
 def language_of(text: str, language: str) -> str:
     """`en` for English; `own` for a text in the script of the output's language; else `other`.
 
-    Languages of one script are told apart from English only.
+    Languages of the same script are only told apart from English.
     """
     text = text[:BEGINS]
     words = [word for word in _words(text) if word[0].isalpha()]
@@ -245,10 +247,10 @@ def level_named(text: str, scale: Scale) -> float | None:
 
 
 def quotes(text: str, dataset: Dataset, name: str) -> tuple[int, int]:
-    """How many quotations of QUOTED characters or more stand in an output or its source, and how
-    many there are.
+    """How many quotations of QUOTED characters or more occur in an output or its source, and how
+    many there are in all.
 
-    0 of 0 where neither has a text. Words are compared, without what stands between them.
+    0 of 0 if neither has a text. Only words are compared, not what is between them.
     """
     from metal.raters.judges import not_verdicts
 
@@ -269,7 +271,9 @@ def _words(text: str) -> list[str]:
 
 
 def hashed(texts: Sequence[str]) -> Numbers:
-    """(texts, COLUMNS) whether a text has a word that falls into a column; words without digits."""
+    """(texts, COLUMNS) whether a text has a word that falls into a column; words with digits are
+    ignored.
+    """
     table = np.zeros((len(texts), COLUMNS))
     for row, text in enumerate(texts):
         for word in set(words_of(text)):

@@ -1,8 +1,8 @@
-"""What a judge gets wrong, beside what a person gets wrong: class by class, and where people are
-less certain.
+"""What a judge gets wrong compared with a person: class by class, and where people are less
+certain.
 
 Judge and person face the same labels as in a verdict (metal.auditing.standing): the most frequent
-label of the people but one, all people taken together.
+label of all people but one, pooled over people.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from metal.stats.patterns import Numbers, ratio
 class Mistakes:
     """The answers of a judge and of the people to each label of the other people.
 
-    judge, person: (levels, levels) how often class t was answered a; NaN for a person with one
-    person per item. true, said, hits: (kinds, levels) what each kind of item adds to what is true,
-    to what the judge said, and to both.
+    judge, person: (levels, levels) how often class t was answered with a; person is NaN if items
+    have one person. true, said, hits: (kinds, levels) what each kind of item adds to the count of
+    the true class, of the judge's answer, and of both.
     """
 
     def __init__(self, beside: Standing) -> None:
@@ -58,17 +58,15 @@ class Mistakes:
         )
 
     def items(self, of: Numbers, level: int) -> float:
-        """The items behind a weight: an item counts once, for however many people it is
-        added up.
+        """The number of items behind a weight: an item counts once, however many people it is
+        counted for.
         """
         seats = np.maximum(self.true.sum(axis=1), 1e-12)
         return float(self.side.times @ (of[:, level] / seats))
 
 
 def class_rows(mistakes: Mistakes) -> Iterator[dict[str, Any]]:
-    """A row for each class that occurs: recall and precision of the judge, with a person's
-    beside.
-    """
+    """A row for each class that occurs: recall and precision of the judge and of a person."""
     judge, person = mistakes.judge, mistakes.person
     recall, precision = (ratio(np.diag(person), person.sum(axis=axis)) for axis in (1, 0))
     for place, level in enumerate(mistakes.beside.cell.criterion.scale.levels):
@@ -91,8 +89,8 @@ def class_rows(mistakes: Mistakes) -> Iterator[dict[str, Any]]:
 
 
 def confusion_rows(mistakes: Mistakes) -> Iterator[dict[str, Any]]:
-    """A row for each label of the people and answer of the judge that occur together, with shares
-    of the label.
+    """A row for each label of the people and answer of the judge that occur together, as shares of
+    that label.
     """
     judge, person = mistakes.judge, mistakes.person
     levels = mistakes.beside.cell.criterion.scale.levels

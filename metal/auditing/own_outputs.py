@@ -1,8 +1,7 @@
-"""Whether a judge gives more to what models of its own family wrote than to equally good outputs of
-others.
+"""Whether a judge gives outputs of its own model family more than equally good outputs of others.
 
-People who rated both stand for quality, as between languages (metal.stats.leniency): their severity
-is the same on both sides, so that what is left is the judge's.
+Scores of people who rated both measure quality, as between languages (metal.stats.leniency): their
+severity is the same on both sides, so the remaining difference is due to the judge.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ def own_output_rows(
     """A row for each judge, criterion and language in which people rated outputs of its own family
     and of others.
 
-    preference: what the judge gives its own beyond what it gives others for equal quality by people
-    (`gap` of metal.stats.leniency, with own and other in the place of languages), turned so that
-    above 0 is better. own: the generators. above_people_own, above_people_others: the judge's mean
-    less people's. says: by Holm over the judge's rows.
+    preference: how much more the judge gives its own family than others when people find the
+    quality equal (`gap` of metal.stats.leniency, with own and other instead of languages), turned
+    so that above 0 is better. own: the generators. above_people_own, above_people_others: the
+    judge's mean minus people's. says: with Holm's correction over the judge's rows.
     """
     generators = {output.generator for output in dataset.outputs.values() if not output.is_pair}
     family_of = {name: family_of_generator(dataset, name) for name in generators}
@@ -63,7 +62,7 @@ def own_output_rows(
 
 
 def _preference(shift: Shifts, p: float, span: float, why: str) -> dict[str, Any]:
-    """The columns of a preference. why: there is none."""
+    """The columns of a preference. why: the reason if there is none."""
     low, high = shift.interval(0)
     value = float(shift.value[0])
     preference = Estimate.undefined(why or "too few sources")

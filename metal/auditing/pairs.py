@@ -28,14 +28,14 @@ ONE_ORDER = (
 
 
 def pair_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, Any]]:
-    """A row for each rater of pairs, by language and criterion, where some were shown the other way
-    round.
+    """A row for each rater of pairs, by language and criterion, if some were shown in reverse
+    order.
 
-    swap_consistency: of the pairs answered in both orders, the share with one answer. first_place:
-    of the answers that are no tie, the share for whichever was shown first; first_place_log_odds, 0
-    where the order does not matter. The intervals are over sources (METHODS: Wilson's on the
-    jackknife). p: that the order does not matter, Student's t over sources, by Holm over the
-    rater's rows.
+    swap_consistency: the share of pairs answered in both orders that got the same answer.
+    first_place: the share of answers other than ties that chose the output shown first;
+    first_place_log_odds: 0 if the order does not matter. Intervals are over sources (Wilson's on
+    the jackknife). p: for the hypothesis that the order does not matter, by Student's t over
+    sources, with Holm's correction over the rater's rows.
     """
     swapped = swapped_pairs(dataset)
     if not swapped:
@@ -67,7 +67,7 @@ def pair_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, A
         first, p = Estimate.undefined(ONE_ORDER, len(decided)), math.nan
         if rows["turned"].any() and not rows["turned"].all():
             chose_first = (decided["score"] == SECOND) == decided["turned"]
-            first = _share(chose_first, decided["source"], "no answer but ties")
+            first = _share(chose_first, decided["source"], "every answer is a tie")
             if len(decided):
                 p = float(
                     mean_shift(chose_first.to_numpy() - 0.5, pd.factorize(decided["source"])[0]).p[
@@ -113,7 +113,7 @@ def _log_odds(share: Estimate) -> Estimate:
     if share.value is None or share.low is None or share.high is None:
         return Estimate.undefined(share.reason, share.n)
     if not 0 < share.value < 1:
-        return Estimate.undefined("always the same place", share.n)
+        return Estimate.undefined("always chose the same place", share.n)
     parts = share.value, share.low, share.high
     value, low, high = (
         math.log(p / (1 - p)) if 0 < p < 1 else math.copysign(math.inf, p - 0.5) for p in parts

@@ -1,4 +1,4 @@
-"""What is to be said of the people of a cell beside a verdict: who is careless, and how far they
+"""Remarks about the people of a cell that go with a verdict: who is careless, and how far they
 confirm each other.
 """
 
@@ -19,8 +19,8 @@ ALIKE_IN_ORDER = 0.10  # of a rank correlation
 
 
 def confirmations(beside: Standing) -> dict[str, Any]:
-    """How often a person's rating is what most others say, and of the bad end; NaN if nobody was
-    asked, and at the bad end where people call too few items so.
+    """How often a person gives the rating that most others give, overall and at the bad end; NaN if
+    nobody was asked, and at the bad end if people call too few items bad.
     """
     if not beside.items:
         return {}
@@ -33,7 +33,7 @@ def confirmations(beside: Standing) -> dict[str, Any]:
 
 
 def on_panel(cell: AuditCell, careless_ones: Careless) -> str:
-    """What holds for every judge of the cell; empty if there is nothing to say."""
+    """The remark that holds for every judge of the cell; empty if there is none."""
     if careless_ones.many:
         return "most of these people differ from each other: nobody can be called careless"
     if (
@@ -50,8 +50,8 @@ def on_panel(cell: AuditCell, careless_ones: Careless) -> str:
 
 
 def left_out_words(cell: AuditCell, careless_ones: Careless) -> str:
-    """`p3, who agrees far less with the others`; of a person who ranks outputs like the others,
-    that too.
+    """`p3, who agrees far less with the others`; if the person ranks outputs like the others, that
+    is added.
     """
     words = []
     for person in sorted(careless_ones.people):
@@ -73,14 +73,14 @@ def _ranks_alike(cell: AuditCell, person: int) -> str:
         return ""
     how = "higher" if own[1] > 0 else "lower"
     return (
-        f"who ranks like the others, order {figure(own[0])} beside theirs of {figure(others[0])},"
-        f" and answers {figure(abs(own[1]))} levels {how}"
+        f"who ranks like the others (order {figure(own[0])}, theirs {figure(others[0])}) but"
+        f" answers {figure(abs(own[1]))} levels {how}"
     )
 
 
 def _order(cell: AuditCell, people: list[int]) -> tuple[float, float] | None:
-    """The rank correlation of some people with the mean of all others, and how much higher they
-    answer.
+    """The rank correlation of some people with the mean of all others, and how much higher these
+    people answer.
     """
     values: Any = np.where(cell.by_people >= 0, cell.values[np.maximum(cell.by_people, 0)], np.nan)
     given = ~np.isnan(values)

@@ -1,8 +1,8 @@
-"""METAL's own tables and figures: Tables 3, 4 and 6 as people read them, and Figures 2 and 3 as
+"""The METAL paper's tables and figures: Tables 3, 4 and 6 in readable form, and Figures 2 and 3 as
 counts.
 
-Undefined figures are `-` in Table 3 and a dash in Table 6, where a cell that begins with `-` would
-be taken for a formula; the reason is in the table that the figure comes from.
+Undefined figures are `-` in Table 3 and a dash in Table 6, because a spreadsheet reads a cell that
+begins with `-` as a formula; the reason is in the table that the figure comes from.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ def distribution_rows(cell: AuditCell) -> Iterator[dict[str, Any]]:
     side: PEOPLE or JUDGE; rater: the judge, or PEOPLE. count: how often the level was given among
     the case's items. Items that a judge did not answer are counted under the level "(no answer)",
     items without an aggregate class under "(no class)", so that every column adds up. compared,
-    compared_people: how often judge and people gave the level on the items that have both, so that
-    the two can be compared.
+    compared_people: how often judge and people gave the level on the items that have both, which
+    makes the two comparable.
     """
     levels = cell.levels
     settled = np.where(cell.truth == TIE, levels, cell.truth)

@@ -1,4 +1,4 @@
-"""How far people agree among themselves: METAL's Table 6, with the three human ceilings."""
+"""How far people agree among themselves: METAL's Table 6 and the three human ceilings."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ NAMES = (
 def people_row(
     cell: AuditCell, bootstrap: SourceBootstrap, only: Collection[str] = ()
 ) -> dict[str, Any]:
-    """One row of the table of people. only: these figures (QUICK, because hundreds of people have
-    many pairs).
+    """One row of the table of people. only: compute only these figures (QUICK, because hundreds of
+    people form many pairs).
     """
     items = items_with_class = int(cell.complete.sum())
     case = np.zeros(0, dtype=np.int64)
@@ -129,7 +129,7 @@ def _figures(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, Callable[
 
 
 def _twice(cell: AuditCell, bootstrap: SourceBootstrap, ratings: int = 0) -> Resampled:
-    """People's ratings of the items with two or more, or with this number."""
+    """People's ratings of the items with two or more ratings, or with this number."""
     given = cell.ratings_per_item
     items = np.flatnonzero(given == ratings if ratings else given >= 2)
     return Resampled(cell.by_people[items], cell.matrix.sources[items], bootstrap)
@@ -148,7 +148,7 @@ def _fleiss(drawn: Resampled, cell: AuditCell) -> Estimate:
 
 
 def _ranges(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, float]:
-    """Fleiss' kappa and alpha without each person in turn."""
+    """Fleiss' kappa and alpha when each person is left out in turn."""
     drawn, levels, measure = _twice(cell, bootstrap), cell.levels, cell.criterion.scale.measure
     kappas, alphas = [], []
     for seat in range(len(cell.people)) if 3 <= len(cell.people) <= MOST_LEFT_OUT else ():
@@ -163,10 +163,10 @@ def _ranges(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, float]:
 
 
 def _table_6_kappa(cell: AuditCell, bootstrap: SourceBootstrap) -> Estimate:
-    """Fleiss' kappa on the items with the usual number of ratings, as METAL's Table 6 has it."""
+    """Fleiss' kappa on the items with the usual number of ratings, as in METAL's Table 6."""
     estimate = _fleiss(_twice(cell, bootstrap, max(cell.usual_panel, 2)), cell)
     if cell.settings.paper_compat and estimate.value is None and estimate.reason == ONE_CLASS:
         return Estimate(
-            0.0, n=estimate.n, caveats=("one class, printed as 0 like METAL's Table 6",)
+            0.0, n=estimate.n, caveats=("one class only; printed as 0, as in METAL's Table 6",)
         )
     return estimate

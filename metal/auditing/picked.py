@@ -1,10 +1,10 @@
-"""The judge that looks best in a cell, and by how much the choice among several flatters it.
+"""The judge that looks best in a cell, and how much the choice among several flatters it.
 
-The judge is chosen again in every resample of sources; by how much the chosen one is then above its
-own figure, on average, is the optimism of the choice (Efron and Tibshirani 1993, chapter 17), which
-is subtracted. Resamples are linear here: a judge's share kept is its value as observed plus what
-each source drawn adds to it to first order. All judges face the same sources drawn, whichever items
-they answered.
+The judge is chosen again in every resample of sources; the average by which the chosen judge then
+exceeds its own figure is the optimism of the choice (Efron and Tibshirani 1993, chapter 17) and is
+subtracted. Resamples are linear here: a judge's share kept is its observed value plus, to first
+order, what each drawn source adds. All judges face the same drawn sources, whichever items they
+answered.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ from metal.stats.bootstrap import SourceBootstrap
 def picked_rows(
     cell: AuditCell, verdicts: Sequence[Verdict], bootstrap: SourceBootstrap
 ) -> Iterator[dict[str, Any]]:
-    """A row where two judges or more have a share kept: the best of them. verdicts: those of the
-    cell.
-    """
+    """A row for the best judge, if two or more have a share kept. verdicts: those of the cell."""
     judged = [verdict for verdict in verdicts if not np.isnan(verdict.share_kept.value)]
     if len(judged) < 2:
         return

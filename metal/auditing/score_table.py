@@ -1,4 +1,4 @@
-"""The table of scores: how near a judge and a person come to the mean of the other people,
+"""The table of scores: how close a judge and a person come to the mean of the other people,
 resampled over sources.
 """
 
@@ -35,7 +35,7 @@ SKILLS = ("skill", "skill_shifted", "skill_recalibrated")
 
 
 class ScoreFigures:
-    """A judge beside the people of a cell, by their scores as given."""
+    """A judge compared with the people of a cell, by their scores as given."""
 
     def __init__(self, beside: ScoreStanding, bootstrap: SourceBootstrap) -> None:
         self.beside, self.bootstrap = beside, bootstrap
@@ -45,7 +45,7 @@ class ScoreFigures:
 
     @cached_property
     def figures(self) -> dict[str, Numbers]:
-        """(1 + resamples,) each, by name: as observed, then in each resample; means over the
+        """Figures by name, each (1 + resamples,): as observed, then in each resample; means over
         people.
 
         skill, ...: of the judge; person_skill, ...: of a person; shift: how much higher the judge
@@ -67,7 +67,7 @@ class ScoreFigures:
         )
 
     def _sums(self) -> Iterator[Numbers]:
-        """Of each person, the sums of moments of judge and person facing the others, as observed
+        """For each person, the sums of moments of judge and person facing the others, as observed
         and resampled.
         """
         by_source = BySource(self.sources, self.bootstrap)
@@ -88,8 +88,8 @@ class ScoreFigures:
 
 
 class BySource:
-    """Sums over items as observed and in each resample of sources, apart by fold; more than 2,048
-    sources in blocks.
+    """Sums over items, as observed and in each resample of sources, separately for each fold; more
+    than 2,048 sources are taken in blocks.
     """
 
     def __init__(self, sources: Codes, bootstrap: SourceBootstrap) -> None:
@@ -104,8 +104,8 @@ class BySource:
         )
 
     def sums(self, features: Numbers, *, folds: bool = True) -> Numbers:
-        """(1 + resamples, ..., FOLDS, F) from features (items, ..., F); `folds`: whether they are
-        apart.
+        """(1 + resamples, ..., FOLDS, F) from features (items, ..., F); folds: whether folds are
+        kept apart.
         """
         added = np.add.reduceat(features[self.order], self.starts, axis=0)
         if folds:
@@ -116,7 +116,7 @@ class BySource:
 
 
 class PeopleScores:
-    """People's scores of the items with two of them: sums as observed and resampled, items and
+    """People's scores of the items that two people scored: observed and resampled sums, items and
     sources.
 
     scores: (items, people), NaN without a score.
@@ -151,7 +151,7 @@ def _estimate(values: Numbers, items: int, sources: int) -> Estimate:
 
 def _figures(sums: Numbers, *, alone: bool) -> dict[str, Numbers]:
     """The figures of a judge and a person from their sums (1 + resamples, 2, FOLDS, 6); alone:
-    there is no person.
+    whether there is no person to compare with.
     """
     over_folds, figures = sums.sum(axis=-2), {}
     for place, whose in enumerate(("", "person_")):
@@ -175,7 +175,7 @@ FIGURES = (
 
 
 def score_row(beside: ScoreStanding, bootstrap: SourceBootstrap) -> dict[str, Any]:
-    """One row of the table of scores: how near a judge and a person come to the mean of the other
+    """One row of the table of scores: how close a judge and a person come to the mean of the other
     people.
     """
     cell, items = beside.cell, beside.items

@@ -24,7 +24,7 @@ MARGIN = 0.1  # of the scale's range: a shift that is surely smaller is none
 
 @dataclass(frozen=True)
 class ScoredOutputs:
-    """The outputs of one criterion, in all languages, with whom they belong to.
+    """The outputs of one criterion, in all languages, with what they belong to.
 
     language, source, content, unit: (items,) codes; of: (items,) the place of the output that it
     was made from, or -1; condition: (items,) how.
@@ -54,7 +54,7 @@ class ScoredOutputs:
 
     @property
     def span(self) -> float:
-        """The range of the scale; of one without ends, of the scores that occur."""
+        """The range of the scale; for a scale without ends, of the scores that occur."""
         low, high = self.criterion.scale.ends or (
             self.matrix.values.min(),
             self.matrix.values.max(),
@@ -69,8 +69,8 @@ def scored_outputs(
     languages: tuple[str, ...],
     least: int = 2,
 ) -> ScoredOutputs | None:
-    """What the raters scored on a criterion in these languages; None if that is in fewer than
-    `least` of them.
+    """What the raters scored on a criterion in these languages; None if they scored it in fewer
+    than `least` of them.
     """
     table = dataset.ratings
     rows = table[
@@ -110,7 +110,7 @@ def scored_outputs(
 
 def says(shifts: Shifts | None, place: int, p: float, span: float, otherwise: str) -> str:
     """Even: the 90% interval is within MARGIN of the scale (two one-sided tests). Else `otherwise`
-    where the shift is not 0 by p, which is corrected.
+    if p, which is corrected, shows that the shift is not 0.
     """
     if shifts is None or not math.isfinite(shifts.value[place]):
         return UNKNOWN

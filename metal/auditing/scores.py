@@ -1,7 +1,7 @@
-"""A judge beside people whose scores lie on a line: 0 to 100 and the like, or standardised levels.
+"""A judge compared with people by scores on a line: 0 to 100 and the like, or standardised levels.
 
-The rules are those of classes, with concordance in the place of class-balanced agreement and 0 in
-that of a constant. Where a few ratings hold most of the spread, every score counts as its place
+The rules are those for classes, with concordance instead of class-balanced agreement and 0 as the
+value of a constant. If a few ratings hold most of the spread, every score is replaced by its place
 among people's scores.
 """
 
@@ -27,14 +27,15 @@ from metal.stats.source_sums import SourceSums, scattered_rows
 
 RECALIBRATED = "recalibrated"
 ONCE = f"like a person once {RECALIBRATED}"  # in the reason of a judge that is informative as given
-HEAVY = "scores counted as ranks among people's: a few hold most of the spread"
+HEAVY = "scores replaced by their ranks among people's scores: a few scores hold most of the spread"
 ALL_EQUAL = "all scores are equal"
 
 
 class ScorePeople:
-    """The people of a cell by their scores: what is the same for all its judges.
+    """The people of a cell by their scores, the same for all judges of the cell.
 
-    codes: (items, people) scores, NaN without one, as places among people's scores where `heavy`.
+    codes: (items, people) scores, NaN without one, or their places among people's scores if
+    `heavy`.
     """
 
     def __init__(self, cell: AuditCell, without: Sequence[int] = ()) -> None:
@@ -48,7 +49,7 @@ class ScorePeople:
         self.sources = cell.matrix.sources
 
     def placed(self, scores: Numbers) -> Numbers:
-        """The scores, or their places among people's where a few hold most of the spread."""
+        """The scores, or their places among people's scores if a few hold most of the spread."""
         return among(scores, self.given) if self.heavy else scores
 
     @cached_property
@@ -57,7 +58,7 @@ class ScorePeople:
         return _alpha(self.placed(self.scores)[self.several], self.sources[self.several])
 
     def alpha_without_each(self) -> list[float]:
-        """Alpha without each person in turn; nothing with fewer than three people, or very many."""
+        """Alpha without each person in turn; empty with fewer than three people, or very many."""
         if not 3 <= len(self.who) <= MOST_LEFT_OUT:
             return []
         scores, values = self.placed(self.scores), []
@@ -86,8 +87,8 @@ def _alpha(scores: Numbers, sources: Codes) -> Alpha:
 
 
 class ScoreStanding(Standing):
-    """A judge beside the people of a cell, by scores. given: its scores in the place of its own,
-    recalibrated.
+    """A judge compared with the people of a cell, by scores. given: recalibrated scores to use
+    instead of its own.
     """
 
     def __init__(
@@ -135,25 +136,25 @@ class ScoreStanding(Standing):
 
     @cached_property
     def seats(self) -> ScoreSeats:
-        """On the items with two people; by `gold`, with one too."""
+        """The seats on the items with two people; with `gold`, also on those with one."""
         return self._seats(self.at, alone=self.gold)
 
     @cached_property
     def all_seats(self) -> ScoreSeats:
-        """On all items that anybody scored."""
+        """The seats on all items that anybody scored."""
         if not self.mixed:
             return self.seats
         every = (self.panel.several | self.panel.alone) & ~np.isnan(self.scores)
         return self._seats(every, alone=True)
 
     def nothing_to_tell(self) -> str:
-        """Why there is nothing to tell apart; empty if there is."""
+        """Why nothing can be told apart; empty if something can."""
         seats = self.seats
         return ALL_EQUAL if np.ptp(seats.facing) < 1e-12 or np.ptp(seats.own) < 1e-12 else ""
 
     @cached_property
     def above(self) -> Measured:
-        """The judge's concordance with people: a constant has 0."""
+        """The judge's concordance with people: a constant answer has 0."""
         return self.all_seats.concordance.beyond(0.0)
 
     @cached_property
@@ -167,17 +168,17 @@ class ScoreStanding(Standing):
         return self.seats.concordance.beyond(1.0)
 
     def beyond(self, k: float) -> Measured:
-        """The judge's concordance minus k of a person's."""
+        """The judge's concordance minus k times a person's."""
         return self.seats.concordance.beyond(k)
 
     @cached_property
     def order(self) -> OrderFigures | None:
-        """Ranks beside the mean of the others."""
+        """Rank correlations with the mean of the others."""
         return self._order(self.seats)
 
     @cached_property
     def whole_order(self) -> OrderFigures | None:
-        """The same on all items."""
+        """Rank correlations on all items."""
         return self._order(self.all_seats)
 
     def _order(self, seats: ScoreSeats) -> OrderFigures:
@@ -188,15 +189,17 @@ class ScoreStanding(Standing):
 
     @property
     def by_either(self) -> bool:
-        """Whether answers and order are two tests: of scores the order alone is."""
+        """Whether answers and order are two separate tests: for scores the order alone is
+        tested.
+        """
         return False
 
     def half_lead_lost(self) -> bool:
-        """Of scores only what is left beyond a constant is asked."""
+        """Always False: for scores the only question is what is left beyond a constant."""
         return True
 
     def class_words(self) -> str:
-        """How scores are counted, where not as given."""
+        """How scores are counted, if not as given."""
         return f"({HEAVY})" if self.panel.heavy else ""
 
     def person_knows(self, lead: Measured) -> str:
@@ -212,9 +215,7 @@ class ScoreStanding(Standing):
         return None if self.gold else self.seats.concordance.share_at(p)
 
     def order_share(self) -> Ratio | None:
-        """None: of scores there are no exact answers beside which the order would be a second
-        number.
-        """
+        """None: scores have no exact answers for which the order would be a second figure."""
         return None
 
     def kappa_share(self) -> Ratio | None:
@@ -222,7 +223,7 @@ class ScoreStanding(Standing):
         return self.share()
 
     def share_without_each(self) -> list[float]:
-        """The share kept without each person in turn; nothing with fewer than three people, or very
+        """The share kept without each person in turn; empty with fewer than three people, or very
         many.
         """
         if self.gold or not 3 <= len(self.panel.who) <= MOST_LEFT_OUT:
@@ -246,8 +247,8 @@ class ScoreStanding(Standing):
 
     @cached_property
     def commonest(self) -> tuple[int, int]:
-        """The place of the score the judge gives most often, and how many of its answers are
-        others.
+        """The place of the score the judge gives most often, and how many of its answers differ
+        from it.
         """
         _, often = np.unique(self.all_seats.ranked, return_counts=True)
         return int(often.argmax()), int(often.sum() - often.max())
@@ -312,10 +313,10 @@ def _people(cell: AuditCell, without: Sequence[int]) -> ScorePeople:
 
 
 def recalibrated(beside: ScoreStanding) -> str:
-    """What makes a judge like a person, which it is not as given; empty if a line through its
-    scores does not.
+    """What makes a judge like a person that is not like one as given; empty if a line through its
+    scores does not either.
 
-    A shift, then a rising line, each fitted on the sources of the other folds.
+    First a shift is tried, then a rising line, each fitted on the sources of the other folds.
     """
     if beside.gold:
         return ""
@@ -362,8 +363,8 @@ def _corrections(beside: ScoreStanding) -> Iterator[tuple[str, Numbers, float]]:
 
 
 def _shift(away: Numbers, weight: Numbers, heavy: bool) -> float:
-    """How far a judge's scores lie from people's: on average or, where a few ratings hold most of
-    the spread, in the middle.
+    """How far a judge's scores are from people's: on average or, if a few ratings hold most of the
+    spread, in the median.
     """
     return float(np.median(away) if heavy else np.average(away, weights=weight))
 

@@ -64,15 +64,15 @@ class AuditSettings:
     of an item, at most 3 (METAL's panel). epsilon: how much worse than a person a judge may be in
     the alternative annotator test; None means the value for the people's group (EPSILON). wilcoxon:
     whether that test also tests people with fewer than 30 items. exclude_noisy: the model
-    (metal.genie.noisy) by which people were left out before the audit, "" for none. paper_compat:
-    kappa of one class is 0.0, as in METAL's Table 6. margin, keep, people_floor, bad: of the
-    verdicts (metal.auditing.verdict). standardise: verdicts on ordered scales look at scores less
-    each rater's mean, in units of each rater's spread. Raises UsageError for values that are not
-    possible.
+    (metal.genie.noisy) that chose whom to leave out before the audit, "" for none. paper_compat:
+    kappa of one class is 0.0, as in METAL's Table 6. margin, keep, people_floor, bad: limits of the
+    verdicts (metal.auditing.verdict). standardise: for verdicts on ordered scales, subtract each
+    rater's mean from the scores and divide by the rater's spread. Raises UsageError for impossible
+    values.
     """
 
     judges: Annotated[tuple[str, ...], JUDGES] = ()
-    criteria: Annotated[tuple[str, ...], Option("Criteria; default all with levels.", "-c")] = ()
+    criteria: Annotated[tuple[str, ...], Option("Criteria. [default: all with levels]", "-c")] = ()
     languages: Annotated[tuple[str, ...], LANGUAGES] = ()
     reference: Annotated[
         str,
@@ -128,7 +128,7 @@ class AuditSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for run.toml, without what is not set. `wilcoxon` is written as `small`, as
-        it always was.
+        in earlier versions.
         """
         values: dict[str, Any] = {}
         for name, value in asdict(self).items():
@@ -140,8 +140,8 @@ class AuditSettings:
 
 
 def signature(data: str, settings: AuditSettings, **about: object) -> str:
-    """Program, data, what a figure is about, and the settings that move it: the same signature, the
-    same figure.
+    """The program, the data, what a figure is about, and the settings that affect it: the same
+    signature means the same figure.
 
     data: Dataset.identity. about: judge, language (lang), criterion (crit), n, dropped, ... in this
     order; the separators | and : never occur unescaped in a value.

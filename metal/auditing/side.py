@@ -1,5 +1,5 @@
-"""A judge's answers beside people's seats on the same items: the sums that a verdict's figures are
-made of.
+"""A judge's answers and people's seats on the same items: the sums from which a verdict's figures
+are made.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from metal.stats.source_sums import Draws, SourceSums
 
 @dataclass(frozen=True)
 class JudgedVotes:
-    """Some items. votes: of people; given: (items,) the judge's labels, -1 where it refused;
-    sources: (items,).
+    """Some items with people's votes and a judge's answers. votes: of people; given: (items,) the
+    judge's labels, -1 if it refused; sources: (items,).
     """
 
     votes: Votes
@@ -29,16 +29,16 @@ class JudgedVotes:
     sources: Codes
 
     def some(self, items: Codes) -> JudgedVotes:
-        """Those of a mask."""
+        """The items of a mask."""
         return JudgedVotes(self.votes.some(items), self.given[items], self.sources[items])
 
 
 class SeatedJudge:
-    """A judge beside people on some items, counted by kind: equal votes with an equal answer are
-    one kind.
+    """A judge compared with people on some items, counted by kind: equal votes with an equal answer
+    are one kind.
 
-    kind, answer: (kinds,) of the votes and of the judge; times: (kinds,) the items of each.
-    alone: whether an item with one rating is a seat, whose target is that rating.
+    kind, answer: (kinds,) the kind of votes, and the judge's answer; times: (kinds,) the items of
+    each. alone: whether an item with one rating counts as a seat, with that rating as its target.
     """
 
     def __init__(
@@ -57,7 +57,9 @@ class SeatedJudge:
         return SourceSums(self._joint, self._sources)
 
     def totals(self) -> tuple[Numbers, Numbers, Numbers]:
-        """(levels,) the weight of each label, and the part of it that the judge and people hit."""
+        """(levels,) the weight of each label, and the parts of it on which the judge and people are
+        right.
+        """
         of_judge = self.weight * self.said
         weight, judge, people = (self.times @ each for each in (self.weight, of_judge, self.hits))
         return weight, judge, people
@@ -69,7 +71,7 @@ class SeatedJudge:
 
     @cached_property
     def said(self) -> Numbers:
-        """(kinds, levels) 1 where the judge gave the label."""
+        """(kinds, levels) 1 if the judge gave the label."""
         return np.asarray(self.answer[:, None] == np.arange(self.levels), dtype=float)
 
     @cached_property
@@ -79,7 +81,7 @@ class SeatedJudge:
 
     @cached_property
     def hits(self) -> Numbers:
-        """(kinds, levels) the part of it that people hit."""
+        """(kinds, levels) the part of that weight on which people are right."""
         return self.seats.hits()[self.kind]
 
     @cached_property
@@ -96,7 +98,7 @@ class SeatedJudge:
 
     @cached_property
     def near_sums(self) -> ClassSums | None:
-        """The same with partly right answers, on ordered scales of three levels or more."""
+        """The sums with partly right answers, on ordered scales of three levels or more."""
         if not self.ordered or self.levels < 3:
             return None
         values = self.values
@@ -125,8 +127,8 @@ class SeatedJudge:
 
     @cached_property
     def plain(self) -> Measured:
-        """How often the judge is right minus how often a person is, all labels and seats alike;
-        refusals are wrong.
+        """How often the judge is right minus how often a person is, with equal weight for all
+        labels and seats; refusals count as wrong.
         """
         right, people = (self.weight * self.said).sum(axis=1), self.hits.sum(axis=1)
         above, seats = self.by.rows(right - people), self.by.rows(self.weight.sum(axis=1))
@@ -154,8 +156,8 @@ class SeatedJudge:
         return float(self.times @ self.hits.sum(axis=1) / (self.times @ self.weight.sum(axis=1)))
 
     def unanimous(self, level: int) -> tuple[float, float, float]:
-        """Items whose seats face two or more people who all say a label, and the recalls of judge
-        and people there.
+        """Items whose seats face two or more people who all give a certain label, and the recalls
+        of judge and people there.
         """
         seats, hits = (each[self.kind] for each in self.seats.unanimous(level))
         every = np.maximum(self.weight.sum(axis=1), 1e-12)

@@ -1,9 +1,9 @@
-"""A judge beside the people of a cell: the figures that the rules of a verdict look at.
+"""A judge compared with the people of a cell: the figures that the rules of a verdict use.
 
-Figures of a person are of seats: ratings of people on items that somebody else rated, too. Where
-items have one person each, that rating is the label, and there is no person beside the judge. Where
-both kinds of items occur, what is said of a person rests on the items with two, and what the judge
-knows beyond a constant on all of them.
+A person's figures are computed from seats: people's ratings of items that somebody else rated, too.
+If items have one person each, that rating is the label, and there is no person to compare the judge
+with. If both kinds of items occur, a person's figures use the items with two people, and the
+judge's lead over a constant uses all items.
 """
 
 from __future__ import annotations
@@ -67,7 +67,9 @@ NO_BOUNDS = Bounds(math.nan, math.nan, math.nan)
 
 
 def bounds(measured: Measured | Alpha | Ratio | None, p: float = P) -> Bounds:
-    """A figure with its one-sided limits; p: of one that was measured, else it has those at 5%."""
+    """A figure with its one-sided limits at p if it was measured; otherwise its limits are those at
+    5%.
+    """
     if measured is None:
         return NO_BOUNDS
     if isinstance(measured, Measured):
@@ -76,7 +78,7 @@ def bounds(measured: Measured | Alpha | Ratio | None, p: float = P) -> Bounds:
 
 
 class People:
-    """The people of a cell, without some of them: what is the same for all its judges.
+    """The people of a cell, without some of them, the same for all judges of the cell.
 
     who: their columns; codes: (items, people) labels; several, alone: (items,) whether an item has
     two ratings or one.
@@ -97,13 +99,13 @@ class People:
         return _alpha(self.cell, self.votes, self.several)
 
     def alpha_without_each(self) -> list[float]:
-        """Alpha without each person in turn; nothing with fewer than three people, or very many."""
+        """Alpha without each person in turn; empty with fewer than three people, or very many."""
         if not 3 <= len(self.who) <= MOST_LEFT_OUT:
             return []
         return [_alpha(self.cell, *self.without(column)).value for column in range(len(self.who))]
 
     def without(self, column: int) -> tuple[Votes, Codes]:
-        """The votes without one of them, and which items have two ratings then."""
+        """The votes without one person, and which items then have two ratings."""
         fewer = self.votes.less_one
         kind = fewer.without(self.votes.kind, self.codes[:, column])
         return Votes(fewer.counts, kind), fewer.several[kind]
@@ -127,8 +129,8 @@ def people_of(cell: AuditCell, without: Sequence[int] = ()) -> People:
 
 
 def careless_people(cell: AuditCell) -> Careless:
-    """The people of a cell, by their columns, who agree far less with the others: the same for all
-    its judges.
+    """The columns of people in a cell who agree far less with the others; the same for all its
+    judges.
     """
     key = "careless"
     if key not in cell.shared:
@@ -138,12 +140,13 @@ def careless_people(cell: AuditCell) -> Careless:
 
 
 class Standing:
-    """A judge beside the people of a cell.
+    """A judge compared with the people of a cell.
 
-    gold: whether there is no person beside it: items have one person, too few have two, or that is
-    asked for by `alone`. mixed: whether some items have one person and the others decide how good a
-    person is. rated, asked, items, n_sources: with two people, or with one by `gold`: rated by
-    people, put to the judge, answered, and their sources.
+    gold: whether there is no person to compare it with, because items have one person, too few have
+    two, or `alone` asks for that. mixed: whether some items have one person, so that the others
+    decide how good a person is. rated, asked, items, n_sources: the numbers of items with two
+    people (with `gold`, one) that people rated, that the judge was asked about, that it answered,
+    and of their sources.
     """
 
     measure = "alpha"  # of people's agreement
@@ -164,7 +167,7 @@ class Standing:
         self.at = answered
 
     def _too_few_with_two(self) -> bool:
-        """Whether items with two people are too few for a verdict, and there are others."""
+        """Whether items with two people are too few for a verdict while other items exist."""
         answered = self._given >= 0
         several = self.people.several & answered
         if not (self.people.alone & answered).any():
@@ -182,8 +185,8 @@ class Standing:
 
     @cached_property
     def paired(self) -> SeatedJudge:
-        """The judge beside people on the items it answered that have two people; by `gold`, with
-        one person too.
+        """The judge and people on the items it answered that have two people; with `gold`, also
+        those with one.
         """
         return self._side(self.at, alone=self.gold)
 
@@ -197,7 +200,7 @@ class Standing:
 
     @cached_property
     def with_refusals(self) -> SeatedJudge:
-        """The same as `paired` on all items that were put to the judge."""
+        """`paired` on all items that the judge was asked about."""
         asked = self.people.several & self._asked
         return self.paired if int(asked.sum()) == self.items else self._side(asked)
 
@@ -225,39 +228,41 @@ class Standing:
 
     @property
     def below(self) -> Measured:
-        """The judge minus a person."""
+        """The judge's agreement minus a person's."""
         return self.recalls.below
 
     @cached_property
     def near(self) -> Measured | None:
-        """The same with partly right answers, on ordered scales of three levels or more."""
+        """The judge's agreement minus a person's with partly right answers, on ordered scales of
+        three levels or more.
+        """
         sums = self.paired.near_sums
         return sums.of(self.classes).below if sums else None
 
     @cached_property
     def order(self) -> OrderFigures | None:
-        """The judge and a person in the order of the others, on items with two people."""
+        """How well the judge and a person rank items as the others do, on items with two people."""
         return self.paired.order
 
     @cached_property
     def whole_order(self) -> OrderFigures | None:
-        """The judge in the order of people on all items."""
+        """How well the judge ranks all items as people do."""
         return self.whole.order
 
     def beyond(self, k: float) -> Measured:
-        """What the judge knows beyond a constant, minus k of what a person does."""
+        """The judge's lead over a constant minus k times a person's."""
         return self.recalls.measured(1, k)
 
     def order_beyond(self, k: float) -> Measured | None:
-        """The judge's order minus k of a person's; by `gold` nothing is taken away."""
+        """The judge's order minus k times a person's; with `gold` nothing is subtracted."""
         order = self.order
         taken_away = 0.0 if self.gold else k
         return order.ranks.beyond(taken_away) if order else None
 
     @property
     def confirmed(self) -> float:
-        """How often a person's rating is the others' most frequent label, on the items asked about:
-        a refusal of the judge changes nothing in what people say.
+        """How often a person's rating is the others' most frequent label, on the items asked about,
+        because a judge's refusal does not change people's ratings.
         """
         return math.nan if self.gold else self.with_refusals.confirmed
 
@@ -276,18 +281,20 @@ class Standing:
         return order.ranks.share if order else None
 
     def kappa_share(self) -> Ratio | None:
-        """The judge's quadratic kappa, where there is no order kappa, as a share of a person's."""
+        """The judge's quadratic kappa (kappa if the scale has no order) as a share of a
+        person's.
+        """
         if self.gold:
             return None
         return self.order.kappa.share if self.order else self.paired.kappa_share()
 
     def label(self, level: int) -> str:
-        """A label in a sentence: with its number on an ordered scale."""
+        """A label as written in a sentence: with its number on an ordered scale."""
         entry = self.cell.criterion.scale.levels[level]
         return repr(entry.shown if self.cell.ordered else entry.label)
 
     def class_words(self) -> str:
-        """`over 'Good' and 'Medium'; 'Bad' has 1 item` where not all labels count."""
+        """`over 'Good' and 'Medium'; 'Bad' has 1 item` if not all labels count."""
         labels = [repr(level.label) for level in self.cell.criterion.scale.levels]
         rare = [place for place in range(len(labels)) if place not in self.classes]
         if not rare:
@@ -306,7 +313,7 @@ class Standing:
 
     @cached_property
     def commonest(self) -> tuple[int, int]:
-        """The label the judge gives most often, and how many of its answers are others."""
+        """The label the judge gives most often, and how many of its answers differ from it."""
         used = self.whole.answers_used
         return int(used.argmax()), int(used.sum() - used.max())
 
@@ -317,7 +324,7 @@ class Standing:
 
     @property
     def three_levels(self) -> bool:
-        """Whether the order of answers can be looked at."""
+        """Whether enough levels are in use to look at the order of answers."""
         return self.order is not None
 
     def thin(self) -> bool:
@@ -340,18 +347,19 @@ class Standing:
         return f"{THIN}: {have}, {LEAST_ITEMS} of two needed (of about {needed:,.0f} items)"
 
     def share(self, p: float = P) -> Ratio | None:
-        """What the judge keeps of what a person knows, with limits at p; None if a person is not
-        shown to know.
+        """The share of a person's lead that the judge keeps, with limits at p; None if a person is
+        not shown to have a lead.
         """
         bad, lead = self.cell.bad_end, self.lead
         tested = bad is None or self.paired.items_of_label[bad] > 0
         return self.recalls.share(p) if lead and lead.low() > 0 and tested else None
 
     def share_without_each(self) -> list[float]:
-        """The share kept without each person in turn; nothing with fewer than three people, or very
-        many.
+        """The share kept when each person is left out in turn; empty with fewer than three people,
+        or very many.
 
-        Nor where a person's lead would then be within the uncertainty that it has with everybody.
+        Also empty if a person's lead would then be within the uncertainty that it has with
+        everybody.
         """
         people = self.people
         if self.gold or not 3 <= len(people.who) <= MOST_LEFT_OUT:
@@ -391,8 +399,8 @@ class Standing:
         return by.sources, ((judge - share * person) / lead)[by.row]
 
     def rank_agreement(self) -> float:
-        """The mean rank correlation of two people with MIN_SHARED items in common; NaN
-        without any.
+        """The mean rank correlation of two people with MIN_SHARED items in common; NaN if no two
+        people have that many.
         """
         given = self.cell.values_of(self.cell.by_people)
         # who rated most; of equally many, whoever gave which ratings, not who comes first by name
@@ -424,7 +432,7 @@ def counted(weight: Numbers, items: Numbers, bad: int | None) -> Codes:
 
 
 def in_items(number: float) -> str:
-    """Items of a label, to which each person of an item adds a part of one.
+    """Items of a label, where each person of an item adds a fraction.
 
     >>> in_items(0.33), in_items(1.2), in_items(11.0)
     ('less than one item', '1 item', '11 items')
@@ -433,7 +441,7 @@ def in_items(number: float) -> str:
 
 
 def few_with_two(beside: Standing) -> str:
-    """Why there is no person beside the judge."""
+    """Why there is no person to compare the judge with."""
     several = beside.people.several & beside.at
     items, sources = int(several.sum()), sources_in(beside.people.sources[several])
     if 2 * items < beside.items:

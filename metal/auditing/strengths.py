@@ -26,10 +26,10 @@ def strength_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[st
     """A row for each generator that was compared, by language and criterion, for people, each
     judge, and all together.
 
-    points: the share of points expected in comparisons with each of the others, where a tie is half
-    a point; strength: its log odds against a generator of the mean strength (Davidson's model,
-    order of showing held equal where it varied); intervals over sources. rank: by strength, equal
-    ones share it. rank_low, rank_high: the ranks left open by two-sided tests of every two,
+    points: the share of points expected in comparisons with each of the others, with half a point
+    for a tie; strength: its log odds against a generator of mean strength (Davidson's model, with
+    the order of showing held equal if it varied); intervals over sources. rank: by strength; equal
+    ones share a rank. rank_low, rank_high: the ranks left open by two-sided tests of all pairs,
     corrected over all of them (metal.stats.ranks). wins, ties, comparisons: as counted.
     """
     people, judges = people_named(dataset, settings.reference), judges_of(dataset, settings)

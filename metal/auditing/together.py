@@ -1,8 +1,9 @@
-"""Many verdicts looked at together: which still stand, and what the surest judge keeps at least.
+"""Many verdicts looked at together: which of them still hold, and the least that the surest judge
+keeps.
 
-A verdict never moves with what else is audited. What is said of several at once does: of many cells
-each of which may be wrong in 5% of cases, some are. A baseline counts only where there is no other
-judge.
+A verdict never depends on what else is audited. Statements about several verdicts at once do: if
+each of many cells may be wrong in 5% of cases, some are. A baseline counts only if there is no
+other judge.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ def compared_judges(dataset: Dataset, audited: Sequence[AuditCell]) -> dict[str,
 
 
 def kept_at_least(cell: AuditCell, verdict: Verdict, number: int) -> float:
-    """What the judge keeps at least of what a person knows, beyond an error of 5% in any of so many
-    cells.
+    """The least share of a person's lead that the judge keeps, with an error of 5% over so many
+    cells together.
 
-    NaN if that has no limit, or no share kept is defined.
+    NaN if there is no such limit, or no share kept is defined.
     """
     if math.isnan(verdict.share_kept.value):
         return math.nan
@@ -46,7 +47,7 @@ def kept_at_least(cell: AuditCell, verdict: Verdict, number: int) -> float:
 
 
 def together_rows(verdicts: Sequence[Verdict], least: Sequence[float]) -> Iterator[dict[str, Any]]:
-    """A row for each verdict where there are several. least: what each judge keeps at least
+    """A row for each verdict, if there are several. least: the least that each judge keeps
     (`kept_at_least`).
     """
     if len(verdicts) < 2:

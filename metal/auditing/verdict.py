@@ -1,10 +1,10 @@
 """Does a judge agree with people as people agree with each other? The rules of a verdict, all of
 them here.
 
-A verdict looks at a judge beside people who face the same other people (metal.auditing.standing),
-and at nothing outside its cell: no other language, no other judge, no order of rows, no seed and no
-names of raters move it. It is about agreement, not truth: what all people get wrong together counts
-as right. Limits are one-sided 5% limits over sources. In order:
+A verdict compares a judge with people who face the same other people (metal.auditing.standing), and
+depends on nothing outside its cell: no other language, judge, order of rows, seed or rater's name
+changes it. It is about agreement, not truth: what all people get wrong counts as right. Limits are
+one-sided 5% limits over sources. In order:
 
 1. *undecided*, nothing to go on: fewer than 30 items or 20 sources with an answer and two people,
    no answers, people's alpha undefined, fewer than two classes, or no two labels with 10 items.
@@ -17,8 +17,8 @@ as right. Limits are one-sided 5% limits over sources. In order:
 5. *informative*: shown to know more than a constant, by its answers or by their order.
 6. *undecided*: everything else.
 
-Scores without classes are asked the same by concordance (metal.auditing.scores). With one person an
-item there is no person beside the judge: it is at best *informative*.
+For scores without classes the rules use concordance (metal.auditing.scores). With one person per
+item there is no person to compare the judge with: it is at best *informative*.
 """
 
 from __future__ import annotations
@@ -81,20 +81,21 @@ def today(word: str) -> str:
 class Verdict:
     """A verdict with its numbers and the reason for it, in words.
 
-    share_kept: of what a person knows beyond a constant, the share that the judge keeps: 0 is a
-    constant, 1 a person; by exact answers over `classes`, with 90% limits. share_kept_least,
-    share_kept_most: without each person in turn. order_kept: the judge's rank correlation with
-    people as a share of a person's, on ordered scales. kappa_kept: the same of quadratic kappa, or
-    of kappa on nominal scales. unshown: why a share is not there. below_person: class-balanced
-    agreement of the judge minus a person's. above_constant: minus that of a constant; both with
-    one-sided 5% limits. p_like, p_informative: one-sided p-values of these verdicts, for lists of
-    many cells. items, sources: with an answer and two people. items_needed: about how many would
-    decide half the time, were the figures to stay; NaN where more would not. confirmed: how often a
-    person's rating is what most others say, confirmed_bad: of the bad end, on so many bad_items.
-    plainly: why an informative judge is not like a person, where anybody understands it. not_like:
-    whether it is shown not to be like a person, and not only not shown to be. misses_bad: whether
-    it is shown to find less than half of what people call bad and find themselves. panel: what is
-    to be said of the people, whatever the judge. left_out: people whose ratings did not count.
+    share_kept: the share of a person's lead over a constant that the judge keeps (0 is a constant,
+    1 a person), by exact answers over `classes`, with 90% limits. share_kept_least,
+    share_kept_most: its ends when each person is left out in turn. order_kept: the judge's rank
+    correlation with people as a share of a person's, on ordered scales. kappa_kept: the judge's
+    quadratic kappa (kappa on nominal scales) as a share of a person's. unshown: why a share is
+    missing. below_person: class-balanced agreement of the judge minus a person's. above_constant:
+    minus that of a constant; both with one-sided 5% limits. p_like, p_informative: one-sided
+    p-values of these verdicts, for lists of many cells. items, sources: with an answer and two
+    people. items_needed: about how many would decide half the time if the figures stay as they are;
+    NaN if no number would. confirmed: how often a person gives the rating that most others give;
+    confirmed_bad: the same at the bad end, on bad_items items. plainly: why an informative judge is
+    not like a person, if the reason can be understood without statistics. not_like: whether it is
+    shown not to be like a person, rather than just not shown to be. misses_bad: whether it is shown
+    to find less than half of what people call bad and themselves find. panel: a remark about the
+    people that holds for every judge. left_out: people whose ratings did not count.
     """
 
     language: str
@@ -126,7 +127,7 @@ class Verdict:
     left_out: tuple[str, ...] = ()
 
     def row(self) -> dict[str, Any]:
-        """Its row of the table of verdicts."""
+        """The verdict's row in the table of verdicts."""
         row: dict[str, Any] = {}
         for name, value in vars(self).items():
             if isinstance(value, Bounds):
@@ -144,10 +145,11 @@ COLUMNS = (*Verdict("", "", "", "", "").row(), "signature")
 
 
 def verdict(cell: AuditCell, judge: str, *, ranges: bool = True) -> Verdict:
-    """The verdict on a judge in a cell. It depends on nothing outside the cell. ranges: whether to
-    compute figures without each person in turn as well; no verdict depends on them. With the
-    setting `standardise` the reason adds the verdict that would hold if everybody used the scale
-    alike.
+    """The verdict on a judge in a cell. It depends on nothing outside the cell.
+
+    ranges: whether to compute figures with each person left out in turn as well; no verdict depends
+    on them. With the setting `standardise` the reason adds the verdict that would hold if everybody
+    used the scale alike; the verdict itself stays the same.
     """
     cell = cell.seen_by(judge)
     if not cell.settings.standardise or not cell.ordered:
@@ -160,7 +162,7 @@ def verdict(cell: AuditCell, judge: str, *, ranges: bool = True) -> Verdict:
 
 
 def _verdict(cell: AuditCell, judge: str, ranges: bool) -> Verdict:
-    """The verdict with scores or classes as the settings have them."""
+    """The verdict, by scores or by classes as the settings say."""
     beside, stop, careless_ones = looked_at(cell, judge)
     decided = _said(beside, *stop) if stop else _decide(beside, ranges)
     if beside.alone:
@@ -175,8 +177,8 @@ def _verdict(cell: AuditCell, judge: str, ranges: bool) -> Verdict:
 
 
 def looked_at(cell: AuditCell, judge: str) -> tuple[Standing, tuple[str, str] | None, Careless]:
-    """The judge beside the people who count, the verdict and reason of rules 1 and 2, and who was
-    left out.
+    """The judge compared with the people who count, the verdict and reason of rules 1 and 2, and
+    who was left out.
     """
     beside, stop = _asked(cell, judge)
     careless_ones = Careless() if stop or cell.by_scores or beside.gold else careless_people(cell)
@@ -188,11 +190,12 @@ def looked_at(cell: AuditCell, judge: str) -> tuple[Standing, tuple[str, str] | 
 def _asked(
     cell: AuditCell, judge: str, without: Sequence[int] = ()
 ) -> tuple[Standing, tuple[str, str] | None]:
-    """The judge beside people, and the verdict and reason of rules 1 and 2 where they end it.
+    """The judge compared with people, and the verdict and reason of rules 1 and 2 if they settle
+    it.
 
-    Where items with one person stand beside some with two, and these do not show that people agree,
-    all are looked at as items with one person: such a judge is at best *informative*, with few
-    items with two as with none.
+    If only some items have two people, and these do not show that people agree, all items are
+    treated as items with one person. Such a judge is at best *informative*, just as if no item had
+    two people.
     """
     beside = standing(cell, judge, without)
     stop = _missing(beside) or _people(beside)
@@ -215,7 +218,7 @@ def _said(beside: Standing, verdict: str, reason: str, **figures: Any) -> Verdic
 
 
 def _missing(beside: Standing) -> tuple[str, str] | None:
-    """Rule 1: what is missing, and how many."""
+    """Rule 1: what is missing, and how much."""
     people = "a person's label" if beside.gold else "two people"
     reason = ""
     if not beside.asked:
@@ -236,8 +239,8 @@ def _missing(beside: Standing) -> tuple[str, str] | None:
 
 
 def _people(beside: Standing) -> tuple[str, str] | None:
-    """Rule 2: the verdict and reason where people do not agree, or are not shown to; None if
-    they are.
+    """Rule 2: the verdict and reason if people do not agree, or are not shown to; None if they are
+    shown to.
     """
     lead = beside.lead
     if lead is None:
@@ -252,13 +255,15 @@ def _people(beside: Standing) -> tuple[str, str] | None:
         f" {beside.person_knows(lead)}{_rank_alike(beside)}{_without_each(beside)}"
     )
     if alpha.high < beside.cell.settings.people_floor or small:
-        return DISAGREE, f"people do not agree among themselves enough to judge anybody by: {words}"
+        return DISAGREE, (
+            f"people agree too little with each other to judge anybody by them: {words}"
+        )
     return UNDECIDED, f"{UNSURE}: {words}"
 
 
 def _without_each(beside: Standing) -> str:
-    """`; alpha without each person .02 to .31 (without p3)`: whether one person alone spoils the
-    agreement.
+    """`; alpha without each person .02 to .31 (without p3)`: which shows whether a single person
+    spoils the agreement.
     """
     without = beside.people.alpha_without_each()
     values = [value for value in without if not math.isnan(value)]
@@ -274,8 +279,8 @@ def _without_each(beside: Standing) -> str:
 
 
 def _rank_alike(beside: Standing) -> str:
-    """A hint where people rank outputs alike, and so only use the scale differently; empty
-    elsewhere.
+    """A hint if people rank outputs alike and so only use the scale differently; empty
+    otherwise.
     """
     cell = beside.cell
     rho = beside.rank_agreement() if cell.ordered and not cell.settings.standardise else math.nan
@@ -364,7 +369,9 @@ def _figures(beside: Standing, clauses: list[Clause], ranges: bool) -> dict[str,
 
 
 def _p_informative(beside: Standing) -> float:
-    """The p-value of *informative*: of two tests where answers have an order, twice the smaller."""
+    """The p-value of *informative*: with two tests (if answers have an order), twice the
+    smaller.
+    """
     p = beside.above.p_above(0.0, beside.items)
     order = beside.whole_order
     if order is None:
@@ -373,7 +380,7 @@ def _p_informative(beside: Standing) -> float:
 
 
 def _number(beside: Standing, figures: dict[str, Any]) -> str:
-    """The shares kept, in words; where there is none, what the judge knows beyond a constant."""
+    """The shares kept, in words; if there are none, the judge's lead over a constant."""
     share, order = figures.get("share_kept", NO_BOUNDS), figures.get("order_kept", NO_BOUNDS)
     if math.isnan(share.value):
         number = f"{bounds(beside.above).text(signed)} more than a constant"
@@ -412,7 +419,7 @@ def _uninformative(beside: Standing) -> str:
 
 
 def _turned(beside: Standing) -> str:
-    """A hint where the judge ranks outputs the other way round; empty elsewhere."""
+    """A hint if the judge ranks outputs in reverse; empty otherwise."""
     order = beside.whole_order
     if order is None or beside.one_answer:
         return ""
@@ -456,8 +463,8 @@ def _what_is_open(beside: Standing, clauses: list[Clause]) -> tuple[float, str]:
 
 
 def _plainly(clauses: list[Clause]) -> str:
-    """The first open clause that anybody understands; of clauses that are shown not to hold, if
-    there are any. Empty if there is none.
+    """The first open clause that can be understood without statistics, preferring one that is shown
+    not to hold; empty if there is none.
     """
     shown = [each for each in clauses if each.shown]
     plain = [each for each in shown or clauses if each.plain]
@@ -473,8 +480,8 @@ def _by_order_alone(beside: Standing) -> bool:
 
 
 def _needed(beside: Standing) -> float:
-    """About how many items would show in half of all cases that the judge is informative; NaN where
-    more would not.
+    """About how many items would show in half of all cases that the judge is informative; NaN if no
+    number would.
     """
     needed = [needed_items(beside.above, 0.0, beside.items)]
     order = beside.whole_order

@@ -1,1 +1,1 @@
-"""Raters ranked by how they agree with people, generators by such raters."""
+"""Raters ranked by their agreement with people, and generators ranked by such raters."""

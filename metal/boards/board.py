@@ -94,9 +94,9 @@ class Board:
     """What a board shows.
 
     tables: name -> rows, each with its signature; the columns listed in TABLES are there even
-    without rows. With other people or LLM judges on the board also those of metal.boards.crowd.
-    main: the criterion shown first. ensembles: by signature, everything needed to apply them.
-    people: the reference.
+    without rows. If other people or LLM judges are on the board, the tables of metal.boards.crowd
+    are there as well. main: the criterion shown first. ensembles: by signature, everything needed
+    to apply them. people: the reference.
     """
 
     main: str
@@ -118,9 +118,9 @@ def billboard(
     """Rank a dataset's raters by the reference people, and its generators, on every criterion and
     in every language.
 
-    stored: the ensembles of earlier boards (`Board.ensembles`): one that scores alike has its
-    signature. progress: called with cells done and cells in all. Raises UsageError if the people
-    rated nothing, UnknownName for names that do not occur.
+    stored: the ensembles of earlier boards (`Board.ensembles`): a new ensemble that scores alike
+    gets the same signature. progress: called with the cells done and the cells in all. Raises
+    UsageError if the people rated nothing, UnknownName for names that do not occur.
     """
     cells = board_cells(dataset, settings)
     main = main_criterion([cell.criterion for cell in ranked_cells(cells)])
@@ -184,7 +184,9 @@ def billboard(
 
 
 def _check_names(cells: Sequence[BoardCell]) -> None:
-    """Raise UsageError if a rater is called like the reference people or the board's ensemble."""
+    """Raise UsageError if a rater has the name of the reference people or of the board's
+    ensemble.
+    """
     for rater in dict.fromkeys(rater.name for cell in cells for rater in cell.raters):
         if rater in (PEOPLE, NAME) or rater.startswith("ensemble of "):
             raise UsageError(
@@ -204,7 +206,7 @@ def _generators(
     """Generators by people, the best rater, the best metric, the best that scored every generator,
     and the ensemble.
 
-    The ensemble was fitted to people's scores of these very outputs: it gives them means, and no
+    The ensemble was fitted to people's scores of these same outputs, so it gives means but no
     ranks.
     """
     by = {PEOPLE: cell.human}
@@ -235,9 +237,7 @@ def _generators(
 def _crowd(
     dataset: Dataset, settings: BoardSettings, figures: BoardFigures
 ) -> dict[str, pd.DataFrame]:
-    """The tables of `crowd`, for the people and judges on the board; none where there are
-    neither.
-    """
+    """The tables of `crowd`, for the people and judges on the board; none if there are neither."""
     shown = chain.from_iterable(cell.raters for cell in figures.cells)
     raters = {rater.name for rater in shown if rater.kind in ("human", "llm")}
     if not raters:
@@ -250,8 +250,8 @@ def _crowd(
 
 
 def _named(ensemble: BoardEnsemble) -> str:
-    """The ensemble fitted to all generators, beside the one on the board, which has not seen those
-    it scores.
+    """The name of the ensemble fitted to all generators, unlike the one on the board, which has not
+    seen the generators it scores.
     """
     return f"ensemble of {len(ensemble.members)}"
 
@@ -293,7 +293,7 @@ def _table(
 def _noted(
     dataset: Dataset, notes: Sequence[tuple[BoardCell, str]], cells: Sequence[BoardCell]
 ) -> list[str]:
-    """Notes about cells, each said once with all the cells it is about."""
+    """Notes about cells, each given once, with all the cells it is about."""
     of_criterion = Counter(cell.criterion for cell in cells)
     about: dict[str, list[BoardCell]] = {}
     for cell, note in notes:
@@ -317,7 +317,7 @@ def _noted(
 def _warnings(
     dataset: Dataset, cells: Sequence[BoardCell], settings: BoardSettings, generators: pd.DataFrame
 ) -> Iterator[str]:
-    """What to know before the board is read. generators: its table of that name."""
+    """What a reader should know before reading the board. generators: its table of that name."""
     groups = sorted(
         {dataset.raters[name].group for name in people_named(dataset, settings.reference)}
     )
@@ -346,7 +346,7 @@ def _warnings(
 
 
 def _scored_unlike(cell: BoardCell) -> bool:
-    """Whether not all raters scored the same of the outputs that people rated."""
+    """Whether raters scored different sets of the outputs that people rated."""
     missing = np.isnan(cell.scores[:, cell.rated])
     return bool((missing != missing[:1]).any())
 
@@ -361,13 +361,13 @@ def _of_generators(
     if mixed:
         yield (
             f"{', '.join(sorted(mixed))}: generators were scored on different numbers of sources;"
-            " their means are not of the same"
+            " their means do not cover the same sources"
         )
     everyone = {each.generator for each in dataset.outputs.values()}
     if unranked := sorted(everyone - {*generators["generator"]}):
         warning = (
-            f"{', '.join(unranked)}: no rank, as neither the people nor a rater that ranks"
-            " generators scored any output"
+            f"{', '.join(unranked)}: no rank, since neither people nor a rater that ranks"
+            " generators scored any of the outputs"
         )
         if not any(source.references for source in dataset.sources.values()):
             warning += "; METAL's own metrics need references, which no source has"

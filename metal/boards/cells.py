@@ -42,7 +42,7 @@ class BoardRater:
 
     @property
     def members(self) -> tuple[str, ...]:
-        """The raters of the dataset that it is."""
+        """The raters of the dataset that this rater consists of."""
         return self.people or (self.name,)
 
 
@@ -99,7 +99,7 @@ class BoardCell:
         return np.asarray(self.scores[[rater.name for rater in self.raters].index(name)])
 
     def by_generator(self, scores: Numbers) -> Numbers:
-        """(generators, sources) from (items,): the mean where a generator has several outputs of a
+        """(generators, sources) from (items,): the mean if a generator has several outputs for a
         source.
         """
         sources, column = self._source_places
@@ -116,12 +116,14 @@ class BoardCell:
 
     @cached_property
     def _source_places(self) -> tuple[int, Codes]:
-        """How many sources there are, and (items,) the place of each item's among them."""
+        """How many sources there are, and (items,) the place of each item's source among them."""
         names, place = np.unique(self.source, return_inverse=True)
         return len(names), place
 
     def only_rated(self) -> BoardCell:
-        """The cell with the items that people rated, and the generators that have one."""
+        """The cell with only the items that people rated, and the generators that have such an
+        item.
+        """
         by_item = {
             name: getattr(self, name)[..., self.rated]
             for name in ("human", "scores", "outputs", "source")
@@ -157,7 +159,7 @@ class CriterionScores:
 
     @cached_property
     def scale(self) -> ScaleEnds:
-        """The ends of the criterion's scale, negated where lower is better."""
+        """The ends of the criterion's scale, negated if lower is better."""
         levels = self.criterion.scale.values
         low, high = (
             (min(levels), max(levels))
@@ -177,7 +179,8 @@ def criterion_scores(
     """The scores of each criterion, in the declared order. row_of: the board row of each rater, -1
     for none.
 
-    expected: raters with means of levels have those for scores, and none where these are missing.
+    expected: for raters that have means of levels, take these as scores, and no score if a mean is
+    missing.
     """
     table = dataset.ratings
     place = {name: index for index, name in enumerate(dataset.outputs)}
@@ -215,7 +218,7 @@ def criterion_scores(
 
 
 def can_be_combined(parts: Sequence[CriterionScores]) -> bool:
-    """Whether criteria have one scale, or ranges to take shares of."""
+    """Whether criteria have one scale, or ranges of which shares can be taken."""
     scales = {part.scale for part in parts}
     return len(scales) == 1 or all(scale.low is not None for scale in scales)
 
@@ -223,12 +226,12 @@ def can_be_combined(parts: Sequence[CriterionScores]) -> bool:
 def combined(
     parts: Sequence[CriterionScores],
 ) -> tuple[Numbers, ScaleEnds, Callable[[Codes], tuple[Numbers, Numbers, Codes]]]:
-    """One criterion's, or several criteria's mean: (rows, outputs) scores; their scale; and a
-    function of a mask of outputs that gives each reference person's score, the mean of the others',
-    and the output.
+    """One criterion's scores, or the mean of several criteria's: (rows, outputs); their scale; and
+    a function of a mask of outputs that gives each reference person's score, the mean of the
+    others', and the output.
 
-    Criteria with different scales are combined as shares of their ranges. Raises UsageError if
-    one has no range.
+    Criteria with different scales are combined as shares of their ranges. Raises UsageError if one
+    has no range.
     """
     scales = {part.scale for part in parts}
     ends = [_ends(part) if len(scales) > 1 else (0.0, 1.0) for part in parts]
@@ -267,7 +270,7 @@ def _ends(part: CriterionScores) -> tuple[float, float]:
 
 
 def without_rounding(scores: Numbers) -> Numbers:
-    """(items,) one rater's scores with their last digits rounded, so that equal scores are equal
+    """(items,) one rater's scores with their last digits rounded, which makes equal scores equal
     whatever the order in which they were added up.
     """
     largest = float(np.nanmax(np.abs(scores), initial=0.0))
@@ -292,7 +295,7 @@ def unordered(dataset: Dataset) -> list[str]:
 
 
 def left_out(dataset: Dataset, settings: BoardSettings) -> tuple[str, ...]:
-    """A note on each criterion that no board has; none where criteria were chosen."""
+    """A note on each criterion that no board can have; none if criteria were chosen."""
     return tuple(
         f"{name} is left out: {NOMINAL}" for name in unordered(dataset) if not settings.criteria
     )
@@ -302,11 +305,11 @@ def board_cells(dataset: Dataset, settings: BoardSettings) -> list[BoardCell]:
     """The cells of a dataset: criteria in their declared order, then `overall`; all languages
     together, then each.
 
-    `overall` is the mean of the criteria that the reference people rated, where there are several:
-    of the scores where these have one scale, else of the shares of their ranges (without ranges
+    `overall` is the mean of the criteria that the reference people rated, if there are several: the
+    mean of the scores if these have one scale, else of the shares of their ranges (without ranges
     there is none). Metrics give one score for all criteria. Nominal criteria of three or more
     labels have no cells. Raises UnknownName for a rater, criterion or language that does not occur,
-    UsageError for a nominal criterion that is named and where the people rated nothing.
+    UsageError if a nominal criterion is named, or if people rated nothing.
     """
     people = people_named(dataset, settings.reference)
     raters, row_of = _rows(dataset, settings, people)
@@ -336,7 +339,7 @@ def board_cells(dataset: Dataset, settings: BoardSettings) -> list[BoardCell]:
 def _parts_of(
     rated: Mapping[str, CriterionScores], chosen: Sequence[str]
 ) -> dict[str, list[CriterionScores]]:
-    """The criteria to show, each with those it combines. rated: by people."""
+    """The criteria to show, each with those that it combines. rated: by people."""
     parts_of = {name: [scores] for name, scores in rated.items()}
     if len(rated) > 1:
         parts_of.setdefault(OVERALL, list(rated.values()))
@@ -347,7 +350,7 @@ def _parts_of(
 
 
 def ranked_cells(cells: Sequence[BoardCell]) -> list[BoardCell]:
-    """The cells with a rater besides the people. Raises UsageError if there is none."""
+    """The cells that have a rater other than the people. Raises UsageError if there is none."""
     ranked = [cell for cell in cells if cell.raters]
     if not ranked:
         criteria = first_few([*dict.fromkeys(cell.criterion for cell in cells)])
@@ -368,7 +371,8 @@ def _cells(
     raters: Sequence[BoardRater],
 ) -> Iterator[BoardCell]:
     """A cell per criterion and language that people rated, all languages together first. parts_of:
-    criteria to show, each with those it combines. of_metrics: what metrics give for all criteria.
+    criteria to show, each with those it combines. of_metrics: the scores that metrics give for all
+    criteria.
     """
     outputs = list(dataset.outputs.values())
     language_of = np.array([output.language for output in outputs])
@@ -444,8 +448,8 @@ def _common(
 def _rows(
     dataset: Dataset, settings: BoardSettings, people: Sequence[str]
 ) -> tuple[tuple[BoardRater, ...], Mapping[str, int]]:
-    """The board's raters, and the row of each of the dataset's raters: 0 for the reference; others
-    are not on it.
+    """The board's raters, and the row of each of the dataset's raters: 0 for the reference; raters
+    without a row are not on the board.
     """
     groups: dict[str, list[str]] = {}
     raters: list[BoardRater] = []

@@ -96,7 +96,7 @@ Figures = Mapping[str, Mapping[str, Estimate]]
 
 @dataclass(frozen=True)
 class BoardFigures:
-    """What a board has found: its cells, the figures of the raters of each cell, and its
+    """What a board has computed: its cells, the figures of the raters of each cell, and its
     bootstrap.
     """
 
@@ -109,7 +109,7 @@ class BoardFigures:
 class Crowd:
     """Judges and crowd against the reference people. tables: by name, the columns of TABLES first.
 
-    main: the criterion shown first. reference: what the reference people are called. scales: by
+    main: the criterion shown first. reference: the name of the reference people. scales: by
     criterion. notes: data problems; warnings: about people left out beforehand. pictures: how many
     were written. titles: of criteria.
     """
@@ -141,8 +141,8 @@ def crowd(
     board.
 
     Raters are settings.raters, or else the people outside the reference (a group is one rater,
-    whose score is the mean of theirs) and the LLM judges. Scores are higher-is-better: negated
-    where the criterion says lower.
+    whose score is the mean of theirs) and the LLM judges. Scores are higher-is-better: negated if
+    the criterion says lower.
 
     crowd_raters: one row per rater, and one of kind `ceiling`: one reference person against the
     mean of the others.
@@ -163,8 +163,8 @@ def crowd(
     comments. crowd_dots: how many outputs have which two scores, on a grid of GRID steps where
     there are more.
 
-    computed: what a board of the same people has found already, of at least these raters.
-    progress: called with cells done and in all; or their unit, for FOLLOWER.
+    computed: what a board of the same people has found already, of at least these raters. progress:
+    called with cells done and in all; or their unit, for FOLLOWER.
 
     Raises UsageError if there is nobody to compare, and as `cells`.
     """
@@ -273,7 +273,7 @@ def _chosen(cell: BoardCell, settings: BoardSettings) -> BoardCell:
 
 
 def _figures(cell: BoardCell, bootstrap: SourceBootstrap) -> Figures:
-    """Of each rater of a cell whose items people rated."""
+    """The figures of each rater of a cell in which people rated all items."""
     with_people = agreements(cell.scores, cell.human, cell.source, cell.generator, bootstrap)
     human = distinct(cell.human)
     return {
@@ -289,8 +289,8 @@ def _figures(cell: BoardCell, bootstrap: SourceBootstrap) -> Figures:
 def rater_rows(
     cell: BoardCell, on_scale: Codes, area: float, figures: Figures, bootstrap: SourceBootstrap
 ) -> list[dict[str, Any]]:
-    """The rows of a cell whose items people rated: each rater, then the ceiling. on_scale:
-    (raters,).
+    """The rows of a cell in which people rated all items: each rater, then the ceiling. on_scale:
+    (raters,) whether a rater is on people's scale.
     """
     rows = []
     biases = iter(bias(cell, cell.scores[on_scale], bootstrap))
@@ -336,8 +336,8 @@ def _row(
 
 
 def bias(cell: BoardCell, scores: Numbers, bootstrap: SourceBootstrap) -> list[Estimate]:
-    """Of each rater, scores (raters, items): mean of (rater less people) over the outputs that both
-    scored, with its interval by source.
+    """For each rater, the mean of (rater minus people) over the outputs that both scored, with its
+    interval by source. scores: (raters, items).
     """
     if not len(scores):
         return []
@@ -380,8 +380,8 @@ def _areas(cell: BoardCell, scores: Numbers, share: float, both: int) -> dict[st
 def equal_panels(
     dataset: Dataset, people: Sequence[str], seed: int
 ) -> tuple[Dataset, tuple[str, ...]]:
-    """The dataset without surplus people: on each output no group has more of them than the
-    reference; and notes.
+    """The dataset without surplus people (on each output no group has more people than the
+    reference), and notes.
 
     For each output the people of a group are put in a random order, the same for all criteria; the
     first that answered a criterion count on it.

@@ -60,7 +60,7 @@ def compared(cell: BoardCell, better: Numbers, resolution: float) -> list[dict[s
 
 
 def largest_family(cells: Sequence[BoardCell]) -> int:
-    """How many comparisons are adjusted together, at most."""
+    """The largest number of comparisons that are adjusted together."""
     sizes: dict[tuple[str, bool], int] = {}
     for cell in cells:
         people = sum(rater.kind == "human" for rater in cell.raters)
@@ -104,7 +104,7 @@ def answer_row(
 
 
 def _best(rows: Sequence[dict[str, Any]], people: bool) -> dict[str, Any]:
-    """The rater of a side that correlates best, NOBODY where none has a correlation."""
+    """The rater of a side that correlates best, NOBODY if none has a correlation."""
     candidates = [
         row for row in rows if row["kind"] != "ceiling" and (row["kind"] == "human") == people
     ]
@@ -153,7 +153,7 @@ def _side(row: dict[str, Any]) -> str:
 
 
 def _agrees(row: dict[str, Any]) -> bool:
-    """Whether agreement beyond chance is shown: an interval that lies above 0."""
+    """Whether agreement beyond chance is shown: an interval above 0."""
     return row["pearson_low"] is not None and row["pearson_low"] > 0
 
 
@@ -167,7 +167,7 @@ def _shown(row: dict[str, Any]) -> str:
 
 
 def _two(value: float) -> str:
-    """Two digits; what rounds to zero has no sign."""
+    """Two digits; a value that rounds to zero has no sign."""
     return f"{value:.2f}".replace("-0.00", "0.00")
 
 
@@ -178,8 +178,8 @@ _ROUNDING = 1e-9  # a mean of ratings this near to an area's edge lies on it
 
 
 def area_of(people: Numbers, scores: Numbers, scale: ScaleEnds, share: float) -> dict[str, Codes]:
-    """Which outputs lie in Figure 2's areas: (items,) masks by the area's name; none where the
-    scale has no ends.
+    """Which outputs lie in Figure 2's areas: (items,) masks by the area's name; none if the scale
+    has no ends.
 
     The bottom of a scale from low to high is what is at most low + share * (high - low), its top
     what is at least high - share * (high - low), both with their edge; so any scale's lowest level
@@ -199,9 +199,7 @@ def area_of(people: Numbers, scores: Numbers, scale: ScaleEnds, share: float) ->
 
 @dataclass(frozen=True)
 class Example:
-    """An output of an area. item: its place in the cell, whose outputs people rated; scores:
-    (items,) the rater's.
-    """
+    """An output in an area. item: its place in the cell; scores: (items,) the rater's scores."""
 
     cell: BoardCell
     rater: BoardRater
@@ -213,7 +211,7 @@ class Example:
 def sampled(
     cell: BoardCell, rater: BoardRater, scores: Numbers, share: float, most: int, seed: int
 ) -> list[Example]:
-    """Of each area a seeded sample of `most` outputs. share: as `area_of`."""
+    """A seeded sample of at most `most` outputs from each area. share: as in `area_of`."""
     sample = []
     for area, inside in area_of(cell.human, scores, cell.scale, share).items():
         places = np.flatnonzero(inside)
@@ -228,8 +226,8 @@ def sampled(
 def examples(
     dataset: Dataset, chosen: Sequence[Example], people: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Samples as rows, with texts, both scores and comments: of all of them at once, for these are
-    looked up once.
+    """Samples as rows, with texts, both scores and comments; all samples at once, so that texts are
+    looked up only once.
     """
     outputs = list(dataset.outputs.values())
     comments_of = comments(
@@ -285,7 +283,7 @@ def comments(dataset: Dataset, outputs: Collection[str]) -> dict[str, list[tuple
 
 
 def dots(cell: BoardCell, rater: BoardRater, scores: Numbers) -> list[dict[str, Any]]:
-    """How many outputs have which two scores, on a grid where there are many."""
+    """How many outputs have which two scores, on a grid if there are many."""
     given = ~np.isnan(scores)
     if not given.any():
         return []
@@ -305,9 +303,9 @@ def dots(cell: BoardCell, rater: BoardRater, scores: Numbers) -> list[dict[str, 
 
 
 def gridded(values: Numbers, ends: tuple[float | None, float | None] = (None, None)) -> Numbers:
-    """The values, moved to the nearest of GRID + 1 places where more than that occur.
+    """The values, moved to the nearest of GRID + 1 places if more different values than that occur.
 
-    ends: of the grid; where the values lie outside or it has none, their own.
+    ends: those of the grid; if it has none, or values lie outside, the ends of the values.
     """
     if len(np.unique(values)) <= GRID + 1:
         return values

@@ -1,4 +1,4 @@
-"""The board's ensemble: a few metrics, linearly put together so that they go with people.
+"""The board's ensemble: a linear combination of a few metrics that agrees with people.
 
 Source: Kasai et al., Bidimensional Leaderboards (2022), section 2.2 and tables 2 and 11.
 """
@@ -49,14 +49,14 @@ class Without:
 
 @dataclass(frozen=True)
 class BoardEnsemble:
-    """An ensemble of a cell, with what is known of it.
+    """An ensemble of a cell, with its figures.
 
-    candidates: the metrics it was chosen from, in the order of ensemble.coefficients. intervals: of
-    alpha, with the wanted number of coefficients. target: people's score h was fitted as offset +
-    slope * h. in_sample, left_out: r with people, on the rows it was fitted to and by
-    leave-one-generator-out (NaN: undefined). digest: of the names and numbers it was fitted to.
-    unseen: (items,) predictions of leave-one-generator-out; scores: (items,) of the whole fit, for
-    people's generators and all others.
+    candidates: the metrics it was chosen from, in the order of ensemble.coefficients. intervals:
+    the intervals of alpha that give the wanted number of coefficients. target: people's score h was
+    fitted as offset + slope * h. in_sample, left_out: r with people, on the rows it was fitted to
+    and by leave-one-generator-out (NaN: undefined). digest: hash of the names and numbers it was
+    fitted to. unseen: (items,) predictions of leave-one-generator-out; scores: (items,) of the
+    whole fit, for people's generators and all others.
     """
 
     criterion: str
@@ -100,15 +100,15 @@ class BoardEnsemble:
 
     @property
     def rater(self) -> BoardRater:
-        """The ensemble as a rater; its scores on the board are those of generators it has not
-        seen.
+        """The ensemble as a rater; each of its scores on the board comes from a fit that has not
+        seen the output's generator.
         """
         return BoardRater(NAME, "metric", GROUP)
 
 
 def people_target(scale: ScaleEnds) -> tuple[float, float]:
     """(offset, slope) that puts people's scores on 0 to 100, as the released boards do: 20 h of 1
-    to 5, 100 + 4 h of -25 to 0. Scores without a range stay.
+    to 5, 100 + 4 h of -25 to 0. Scores without a range stay unchanged.
     """
     low = min(scale.low or 0.0, 0.0)
     if scale.low is None or scale.high is None or scale.high <= low:
@@ -162,7 +162,7 @@ def board_ensemble(cell: BoardCell, settings: BoardSettings) -> BoardEnsemble:
 
 
 def _candidates(cell: BoardCell, settings: BoardSettings) -> tuple[list[str], list[str]]:
-    """The raters an ensemble may take, and in words those it may not."""
+    """The raters that an ensemble may use, and a sentence for each that it may not."""
     names, dropped = [], []
     for rater, scores in zip(cell.raters, cell.scores, strict=True):
         if rater.kind not in settings.members or rater.group == GROUP:
@@ -205,7 +205,7 @@ def _without(
     generator: Numbers,
     settings: BoardSettings,
 ) -> Without:
-    """A new ensemble of the remaining metrics, by the same rule (or the same alpha, where it was
+    """A new ensemble of the remaining metrics, by the same rule (or the same alpha, if it was
     given).
     """
     rest = [name for name in names if name != left]
@@ -257,8 +257,8 @@ def ensemble_row(fitted: BoardEnsemble, signature: str, settings: BoardSettings)
 
 
 def member_rows(fitted: BoardEnsemble, signature: str) -> list[dict[str, Any]]:
-    """The members as rows of the table `ensemble_members`, the heaviest first, with what their
-    absence costs.
+    """The members as rows of the table `ensemble_members`, the heaviest first, with the loss when
+    each is left out.
     """
     ablation = {left_out.member: left_out for left_out in fitted.ablation}
     return [

@@ -62,7 +62,7 @@ def ensemble_record(
 
 
 def ensemble_base(dataset: Dataset, ensemble: BoardEnsemble) -> str:
-    """`ensemble.BOARD+refs.AB`, with criterion (unless overall) and language where the dataset has
+    """`ensemble.BOARD+refs.AB`, with criterion (unless overall) and language if the dataset has
     several.
 
     refs: a letter for each reference of the source that has the most. The name does not depend on
@@ -82,8 +82,8 @@ def ensemble_base(dataset: Dataset, ensemble: BoardEnsemble) -> str:
 def ensemble_signature(
     base: str, record: Mapping[str, Any], stored: Sequence[Mapping[str, Any]]
 ) -> str:
-    """`BASE+version.1+data.0f3a9c21`: of the stored ensemble that gives the same scores, else the
-    next version.
+    """`BASE+version.1+data.0f3a9c21`: the signature of the stored ensemble that gives the same
+    scores, else one with the next version.
 
     data: a digest of what the ensemble was fitted to.
     """
@@ -116,8 +116,8 @@ def _scoring(record: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def read_ensemble(record: Any, where: object) -> Mapping[str, Any]:
-    """A stored ensemble that can be applied. Raises DataError for anything else. where: for the
-    message.
+    """A stored ensemble that can be applied. Raises DataError for anything else. where: the place
+    to name in the message.
     """
     try:
         numbers = [float(record["intercept"])]
@@ -170,8 +170,8 @@ def apply_ensemble(record: Mapping[str, Any], scores: pd.DataFrame) -> pd.DataFr
     """output, score and reason of each output.
 
     scores: a column `output` and one for each member, as on the board (higher is better). An output
-    without a member's score has none (NaN), and the reason names the member. Raises DataError for a
-    member without a column.
+    that lacks a member's score gets no score (NaN), and the reason names the member. Raises
+    DataError for a member without a column.
     """
     names = members(record)
     for name in names:
@@ -193,8 +193,8 @@ def apply_ensemble(record: Mapping[str, Any], scores: pd.DataFrame) -> pd.DataFr
 
 
 def member_columns(frame: pd.DataFrame, names: Sequence[str], path: Path) -> pd.DataFrame:
-    """The column `output` and the members' scores of a table read as text, as numbers. path: for
-    messages.
+    """The column `output` and the members' scores of a table that was read as text, turned into
+    numbers. path: named in messages.
 
     Raises DataError for an empty output and a score that is neither a finite number nor empty.
     """

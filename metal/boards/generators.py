@@ -1,4 +1,6 @@
-"""The generators of the board by their mean score, with intervals by source and of their ranks."""
+"""The generators of the board by their mean score, with intervals by source, and with intervals of
+their ranks.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,8 @@ def generator_rows(
 
     by: whose scores these are, for the table. scores: (items,). people: the generators that are
     human. Intervals of ranks come from paired tests, each pair on the sources on which both were
-    scored; a pair without a shared source is not told apart. From one source there is no interval
-    of the score.
+    scored; a pair without a shared source counts as not different. With one source the score has no
+    interval.
     """
     table = cell.by_generator(scores)
     scored = ~np.isnan(table).all(axis=1)
@@ -61,8 +63,8 @@ def generator_rows(
 
 
 def resampled_means(table: Numbers, bootstrap: SourceBootstrap) -> Numbers:
-    """(resamples, generators) means over the drawn sources. table: (generators, sources), NaN for
-    none.
+    """(resamples, generators) means over the drawn sources. table: (generators, sources), NaN if
+    there is none.
     """
     given = ~np.isnan(table)
     # blocks of sources differ in size

@@ -1,5 +1,5 @@
-"""A board's history and what may join it: submissions, pure checks of them, and the board after
-each step.
+"""A board's history and what may join it: submissions, their checks (pure functions), and the board
+after each step.
 
 A board is a dataset and a list of entries that only grows. Submissions never change: the board at a
 version is the dataset as it was then, with every submission that had joined and not been withdrawn.
@@ -47,9 +47,10 @@ class Entry:
     """A line of history.jsonl.
 
     version: 1, 2, ... what: data (the dataset itself is new or changed), generator or metric
-    (joined), ratings (all that people gave submitted generators so far), withdrawn. digest: of the
-    dataset's files that this version stands on, in hexadecimal. name: of the generator or metric.
-    at: UTC. by: the submitter. about: what else was recorded (outputs, direction, signature, ...).
+    (joined), ratings (all that people gave submitted generators so far), withdrawn. digest: hash of
+    the dataset's files on which this version is based, in hexadecimal. name: the generator's or
+    metric's. at: time in UTC. by: the submitter. about: what else was recorded (outputs, direction,
+    signature, ...).
     """
 
     version: int
@@ -143,17 +144,17 @@ def find_standing(entries: Sequence[Entry], name: str) -> Entry:
             "submission",
             name,
             [entry.name for entry in current],
-            "What came with the dataset stays",
+            "What came with the dataset cannot be withdrawn",
         )
     return matching[-1]
 
 
 def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
-    """The board as a dataset: the base with what joined.
+    """The board as a dataset: the base with everything that joined.
 
     Scores by or about something that is not on the board are left out. So are scores by or about an
-    earlier thing of the same name that was withdrawn. Raises DataError if a submission does not
-    fit the base: its output or rater is there already, or its source has gone.
+    earlier submission of the same name that was withdrawn. Raises DataError if a submission does
+    not fit the base: its output or rater exists already, or its source has gone.
     """
     if not submissions:
         return base
@@ -215,7 +216,7 @@ def _joined(
 
 
 def _is_still(rater: Rater, raters: Mapping[str, Rater]) -> bool:
-    """Whether the board has this very metric, not another of its name."""
+    """Whether the board has exactly this metric, not another of the same name."""
     if rater.rater not in raters:
         return False
     about = raters[rater.rater].about
@@ -292,7 +293,9 @@ def _source_and_text(
     if None in (sources, texts):
         listed = ", ".join(map(str, columns)) or "none"
         raise DataError(
-            where, f"no sources and texts (columns found: {listed})", "Each row has source and text"
+            where,
+            (f"no columns source and text (columns found: {listed})"),
+            "Each row has source and text",
         )
     return columns[sources], columns[texts]
 
@@ -308,7 +311,7 @@ def generator_outputs(
     """The outputs of a new generator: one for each of the board's sources in the languages of the
     rows.
 
-    Raises DataError that names every fault at once: sources the board does not have, duplicate
+    Raises a DataError that names every fault at once: sources the board does not have, duplicate
     sources, sources without a row (unless allowed), and empty texts.
     """
     board = {output.source: output.language for output in dataset.outputs.values()}

@@ -44,7 +44,7 @@ def where(dataset: Dataset, cell: BoardCell) -> str:
 
 
 def _copied_raters(cell: BoardCell) -> Iterator[str]:
-    """Two metrics with the same score on every output that people rated: one file under two
+    """Two metrics with the same score on every output that people rated: one file with two
     names.
     """
     rated = cell.scores[:, cell.rated]
@@ -60,7 +60,7 @@ def _copied_raters(cell: BoardCell) -> Iterator[str]:
 
 
 def _copied_generators(cell: BoardCell) -> Iterator[str]:
-    """A metric that scores two generators alike on every source: one generator's file under two
+    """A metric that scores two generators alike on every source: one generator's file with two
     names.
     """
     for rater, scores in zip(cell.raters, cell.scores, strict=True):
@@ -74,8 +74,8 @@ def _copied_generators(cell: BoardCell) -> Iterator[str]:
 
 
 def _copied(first: Numbers, second: Numbers) -> bool:
-    """Whether two rows of scores are equal, where that can be no chance: LEAST_SOURCES of them,
-    that vary.
+    """Whether two rows of scores are equal, if this cannot be chance: there are LEAST_SOURCES of
+    them and they vary.
     """
     both = ~np.isnan(first) & ~np.isnan(second)
     return bool(
@@ -89,8 +89,8 @@ def _shifted(cell: BoardCell, where: str) -> Iterator[str]:
     """People's scores that belong to the next or the last source: ids counted from 0 here and from
     1 there.
 
-    Moved by one, every rater must agree better, and the raters' mean stand out from what moves by
-    more give by chance.
+    With a move by one, every rater has to agree better, and the raters' mean has to stand out from
+    what larger moves give by chance.
     """
     names = [
         rater.name
@@ -119,15 +119,15 @@ def _shifted(cell: BoardCell, where: str) -> Iterator[str]:
         if gain.min() > 0 and gain.mean() > GAIN and clear:
             best = int(np.argmax(np.where(defined, moved, -np.inf)))
             yield (
-                f"{where}: people's scores seem to be off by one source; moved {words} by one,"
-                f" every rater agrees better (within generators, {names[best]} has"
-                f" {straight[best]:.2f} and would have {moved[best]:.2f}). Do ids count from 0 here"
-                " and from 1 there?"
+                f"{where}: people's scores seem to be off by one source: if they are moved {words}"
+                f" by one, every rater agrees better (within generators, {names[best]} has"
+                f" {straight[best]:.2f} and would have {moved[best]:.2f}). Do ids count from 0"
+                " here and from 1 there?"
             )
 
 
 def _moved(people: Numbers, tables: Numbers, by: int) -> Numbers:
-    """`_within_generators` with people's scores moved back by some sources (forward where
+    """`_within_generators` with people's scores moved back by some sources (forward if
     negative).
     """
     back, forward = max(by, 0), max(-by, 0)
@@ -151,13 +151,13 @@ def _within_generators(people: Numbers, tables: Numbers) -> Numbers:
 
 
 def _centred(values: Numbers, given: Codes) -> Numbers:
-    """Less their mean along the last axis; 0 where there is none."""
+    """The values minus their mean along the last axis; 0 where a value is missing."""
     mean = ratio(values.sum(axis=-1, keepdims=True), given.sum(axis=-1, keepdims=True))
     return np.where(given, values - mean, 0.0)
 
 
 def _out_of_range(dataset: Dataset) -> Iterator[str]:
-    """Metrics that say what range they have, and leave it."""
+    """Metrics with scores outside their declared range."""
     for rater in dataset.raters.values():
         ends = rater.about.get("range")
         if rater.kind != "metric" or not isinstance(ends, list) or len(ends) != 2:
@@ -175,8 +175,8 @@ def _out_of_range(dataset: Dataset) -> Iterator[str]:
 
 
 def identical_texts(outputs: Sequence[Output], dataset: Dataset) -> list[str]:
-    """A note on each generator of the board with some of the very same texts, and on one text for
-    several sources.
+    """A note on each generator of the board with texts identical to another's, and on each text
+    that serves several sources.
     """
     theirs: dict[tuple[str, str], list[str]] = {}
     for output in dataset.outputs.values():

@@ -33,8 +33,8 @@ def human_generators(dataset: Dataset, settings: BoardSettings) -> tuple[str, ..
 
 
 def families(dataset: Dataset, settings: BoardSettings) -> dict[str, str]:
-    """The family of each generator that has one: as named, else as in dataset.toml. Raises
-    UnknownName.
+    """The family of each generator that has one: as given in the settings, else as in dataset.toml.
+    Raises UnknownName.
     """
     check_known(
         "generator",
@@ -55,8 +55,8 @@ def _declared_generators(dataset: Dataset) -> dict[str, Mapping[str, Any]]:
 
 
 def overrating_rows(cell: BoardCell, people: tuple[str, ...]) -> list[dict[str, Any]]:
-    """How much each rater overrates machines, given people's judgement; no rows without outputs
-    written by people.
+    """How much each rater overrates machines, given people's judgement; no rows if people wrote no
+    outputs.
     """
     written = np.isin(
         cell.generator, [code for code, name in enumerate(cell.generators) if name in people]
@@ -71,7 +71,7 @@ def overrating_rows(cell: BoardCell, people: tuple[str, ...]) -> list[dict[str, 
 
 
 def self_preference_rows(cell: BoardCell, families: Mapping[str, str]) -> list[dict[str, Any]]:
-    """How much each rater overrates generators of its own family; no rows without such
+    """How much each rater overrates generators of its own family; no rows if there are no such
     generators.
     """
     of_generator = np.array([families.get(name, "") for name in cell.generators])
@@ -89,7 +89,7 @@ def self_preference_rows(cell: BoardCell, families: Mapping[str, str]) -> list[d
 def _row(
     cell: BoardCell, rater: BoardRater, scores: Numbers, indicator: Codes, words: tuple[str, str]
 ) -> dict[str, Any]:
-    """A rater's row. words: what outputs with and without the indicator are called."""
+    """A rater's row. words: the names of outputs with and without the indicator."""
     compared = cell.rated & ~np.isnan(scores)
     row = {**cell.row_of(rater), "outputs": int(compared.sum()), "sources": cell.sources(compared)}
     row |= {"value": None, "low": None, "high": None, "undefined": ""}

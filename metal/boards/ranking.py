@@ -1,8 +1,7 @@
 """The rows of the board: how far each rater agrees with the reference people.
 
-All correlations and their intervals follow from one table of sums by source and generator. Every
-rater and figure of a cell shares the sources that are drawn, and one product of these with the
-table.
+All correlations and their intervals follow from one table of sums by source and generator. All
+raters and figures of a cell share the drawn sources, and one product of these with the table.
 """
 
 from __future__ import annotations
@@ -44,8 +43,8 @@ _AT_ONCE = 20_000_000
 
 @dataclass(frozen=True)
 class RaterAgreement:
-    """One rater's Pearson correlations with people, with intervals by source. within: by code of
-    the generator.
+    """One rater's Pearson correlations with people, with intervals by source. within: by the
+    generator's code.
     """
 
     instance: Estimate
@@ -56,7 +55,7 @@ class RaterAgreement:
 def agreements(
     scores: Numbers, human: Numbers, source: Codes, generator: Codes, bootstrap: SourceBootstrap
 ) -> list[RaterAgreement]:
-    """Of each rater, on items that people rated.
+    """The agreement of each rater with people, on items that people rated.
 
     scores: (raters, items); human, source, generator: (items,), codes from 0 without gaps. Within a
     generator, sources are drawn from those that have an output of it. Source: Bidimensional
@@ -90,7 +89,9 @@ def _agreements(
     wrote: Codes,
     bootstrap: SourceBootstrap,
 ) -> Iterator[RaterAgreement]:
-    """`agreements` of some raters. place: (items,) of the source; wrote: (sources, generators)."""
+    """`agreements` for some raters. place: (items,) the source's place; wrote: (sources,
+    generators).
+    """
     # (sources, generators, raters, 6)
     table, means = deviation_sums(scores, human, place, generator)
     totals, drawn = table.sum(axis=0), bootstrap.totals(table)
@@ -134,7 +135,7 @@ def _agreements(
 
 
 def _instance_and_system(sums: Numbers) -> tuple[Numbers, Numbers]:
-    """(..., raters) each, from (..., generators, raters, 6)."""
+    """The two correlations, (..., raters) each, from sums (..., generators, raters, 6)."""
     return pearson_from_sums(sums.sum(axis=-3)), system_pearson_from_sums(
         np.moveaxis(sums[..., :3], -3, -2)
     )
@@ -148,11 +149,11 @@ def _figure(
     statistic: Callable[..., float],
     *arrays: Codes,
 ) -> Estimate:
-    """A figure from sums, with its interval; where sums give NaN, what the plain statistic gives,
-    or its reason.
+    """A figure computed from sums, with its interval; if the sums give NaN, the plain statistic's
+    value or reason.
 
-    ends: (2,) of the interval. sources: of the rater's own answers; from one source there is no
-    interval.
+    ends: (2,) those of the interval. sources: those of the rater's own answers; with one source
+    there is no interval.
     """
     figure = (
         estimate(statistic, *arrays, n=pairs)
@@ -166,8 +167,8 @@ def _figure(
 
 
 def intervals(drawn: Numbers) -> tuple[Numbers, Numbers]:
-    """(...) lows and highs of (resamples, ...), each as `percentile_interval` gives it; NaN if
-    it gives none.
+    """(...) lows and highs of (resamples, ...), each computed by `percentile_interval`; NaN if
+    there is none.
     """
     flat = drawn.reshape(len(drawn), -1)
     ends = np.full((2, flat.shape[1]), np.nan)
@@ -191,8 +192,8 @@ def estimate(statistic: Callable[..., float], *arrays: Codes, n: int, **options:
 def table_of(
     records: Sequence[Mapping[str, Any]], first: Sequence[str], names: Collection[str] = ()
 ) -> pd.DataFrame:
-    """The records as a table, its columns named in `first` in front; without records, only `first`
-    and `signature`.
+    """The records as a table, with the columns named in `first` first; without records, only
+    `first` and `signature`.
 
     names: columns of text; any other column without a single value becomes a column of numbers, all
     NaN.
@@ -209,8 +210,8 @@ def table_of(
 def figure_columns(
     figures: Mapping[str, Estimate | float | None], with_interval: Collection[str]
 ) -> dict[str, Any]:
-    """Columns of a row: each figure, its _low and _high where it has an interval, and `undefined`
-    with all reasons.
+    """Columns of a row: each figure, its _low and _high if it has an interval, and `undefined` with
+    all reasons.
     """
     row: dict[str, Any] = {}
     reasons = []
@@ -235,7 +236,7 @@ IN_SAMPLE = "rank: an ensemble that may have been fitted to these very outputs"
 class Ranked:
     """The raters of a cell with their figures, best first.
 
-    rows: one per rater. pairs: every two of those with a rank, in the order of rows. within: rows
+    rows: one per rater. pairs: all pairs of raters with a rank, in the order of rows. within: rows
     of the table within_generators: each rater on the outputs of one generator. figures: by rater,
     those that `crowd` shows as well.
     """
@@ -249,8 +250,8 @@ class Ranked:
 def ranking(cell: BoardCell, bootstrap: SourceBootstrap, permutations: int) -> Ranked:
     """Every rater's agreement with the reference people, with ranks and their intervals.
 
-    Ensembles that came with the data were fitted to what they are compared with: they stand last,
-    without a rank.
+    Ensembles that came with the data were fitted to the same scores that they are compared with, so
+    they come last, without a rank.
     """
     people = cell.only_rated()
     of_each = agreements(people.scores, people.human, people.source, people.generator, bootstrap)
@@ -298,8 +299,8 @@ def ranking(cell: BoardCell, bootstrap: SourceBootstrap, permutations: int) -> R
 def rank_figures(
     scores: Numbers, human: tuple[Numbers, Codes], source: Codes
 ) -> dict[str, Estimate]:
-    """Spearman's and Kendall's correlation with people. human: their scores as `distinct` gives
-    them.
+    """Spearman's and Kendall's correlation with people. human: people's scores as returned by
+    `distinct`.
     """
     try:
         rho, tau = rank_correlations(scores, human)
@@ -326,7 +327,7 @@ def _row(
     seed: int,
     permutations: int,
 ) -> dict[str, Any]:
-    """One rater's row. cell: of items that people rated; scores: (items,)."""
+    """One rater's row. cell: only items that people rated; scores: (items,)."""
     answered = ~np.isnan(scores)
     outputs, asked = int(answered.sum()), len(scores)
     dollars = (rater.about or {}).get("dollars_per_thousand")
@@ -357,7 +358,7 @@ def _row(
 
 def _pair_figures(cell: BoardCell, scores: Numbers, seed: int, permutations: int) -> dict[str, Any]:
     """Figures from pairs of generators: soft pairwise accuracy, and pairwise accuracy with its
-    ties.
+    threshold for ties.
     """
     answered = ~np.isnan(scores)
     outputs = int(answered.sum())
@@ -395,8 +396,8 @@ def _pair_figures(cell: BoardCell, scores: Numbers, seed: int, permutations: int
 
 
 def ceiling(cell: BoardCell) -> Estimate:
-    """One reference person against the mean of the others, pooled over people: what a person
-    reaches.
+    """One reference person against the mean of the others, pooled over people: the agreement that a
+    person reaches.
     """
     if not len(cell.alone):
         return Estimate.undefined("no ratings by single people")
@@ -407,10 +408,10 @@ def ceiling(cell: BoardCell) -> Estimate:
 
 
 def comparisons(cell: BoardCell, ranked: Ranked) -> list[dict[str, Any]]:
-    """Every pair of raters, the one that correlates better first: the p-value that they do not
-    differ.
+    """Every pair of raters, the one that correlates better first, with the p-value for no
+    difference.
 
-    Without a p are pairs with a rater that has no correlation.
+    Pairs with a rater that has no correlation have no p-value.
     """
     adjusted, tested = ranked.pairs.adjusted, len(ranked.pairs.p)
     rows = []

@@ -48,7 +48,7 @@ COLUMNS = (
 class ReferenceCurve:
     """Metrics' correlations with people by number of references. table: COLUMNS first.
 
-    main: the criterion shown first. reference: what the reference people are called. titles: of
+    main: the criterion shown first. reference: the name of the reference people. titles: of
     criteria. notes: data problems; warnings: about people left out beforehand. pictures: how many
     were written.
     """
@@ -80,15 +80,16 @@ def reference_curve(
     Outputs that reference people rated count. For each number k and draw every source gives a
     random subset of k of its references, the same for all of its outputs; a draw's subsets grow
     with k, by one reference each. Sources with fewer than k references are left out at k. One draw
-    does where no source has more than k.
+    is enough if no source has more than k.
 
     Columns: language, criterion, metric, references (None for a line: a metric that needs none, or
     a rater of choices.beside), pearson (mean over draws), spread (their standard deviation, None
     with one), lowest, highest, draws, outputs and sources (that counted), left_out (sources with
     too few references), kind, undefined (reason).
 
-    progress: called with texts scored and in all. Raises UsageError if no source has references,
-    or as many as asked for; otherwise as metal.raters.metrics.scored and metal.boards.cells.cells.
+    progress: called with the texts scored and the texts in all. Raises UsageError if no source has
+    references, or none has as many as asked for; also what metal.raters.metrics.scored and
+    metal.boards.cells.cells raise.
     """
     choices = choices or ReferenceSettings()
     cells = _cells(dataset, metrics, settings, choices)
@@ -174,8 +175,8 @@ Draws = Mapping[int | None, Sequence[Mapping[str, tuple[int, ...]]]]
 def _cells(
     dataset: Dataset, metrics: Sequence[Metric], settings: BoardSettings, choices: ReferenceSettings
 ) -> list[BoardCell]:
-    """The board's cells. The first metric is added as a rater, since a dataset may have no rater
-    but people.
+    """The board's cells. The first metric is added as a rater, because a dataset may have no raters
+    other than people.
     """
     if not metrics:
         raise UsageError("no metric: name some in `metrics`, such as chrf,rouge-l")
@@ -220,7 +221,7 @@ def _draws(texts: _Texts, most: int, draws: int, seed: int) -> Draws:
 
 
 def _needed(metric: Metric, texts: _Texts, draws: Draws) -> list[Key]:
-    """What has to be scored, each once."""
+    """Everything that has to be scored, each once."""
     keys: dict[Key, None] = {}
     for subsets in (subset for of_k in draws.values() for subset in of_k):
         for place in texts.places:
@@ -231,8 +232,8 @@ def _needed(metric: Metric, texts: _Texts, draws: Draws) -> list[Key]:
 def _keys(
     metric: Metric, texts: _Texts, place: int, subsets: Mapping[str, tuple[int, ...]]
 ) -> list[Key]:
-    """What an output is scored with: the source's references together, or each alone where a metric
-    takes the best of single ones. Empty where the source has too few.
+    """What an output is scored with: the source's references together, or each alone if the metric
+    takes the best of single scores. Empty if the source has too few.
     """
     subset = subsets.get(texts.outputs[place].source)
     if subset is None:
@@ -270,8 +271,8 @@ def _point(
     texts: _Texts,
     scores: Mapping[Key, Scored],
 ) -> dict[str, Any]:
-    """A metric with k references in a cell; of several scores of an output the best. Higher is
-    better.
+    """The row of a metric with k references in a cell; if an output has several scores, the best
+    counts. Higher is better.
     """
     sign = -1.0 if metric.direction == "lower" else 1.0
     drawn = []
@@ -290,7 +291,7 @@ def _point(
 
 
 def _lines(cell: BoardCell, names: Sequence[str]) -> list[dict[str, Any]]:
-    """The rows of the raters drawn as lines, of those that the cell has."""
+    """The rows of the raters drawn as lines, if the cell has them."""
     rows = []
     kinds = {rater.name: rater.kind for rater in cell.raters}
     for name in names:
@@ -301,7 +302,7 @@ def _lines(cell: BoardCell, names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _row(cell: BoardCell, name: str, kind: str, drawn: Sequence[Numbers]) -> dict[str, Any]:
-    """drawn: (items,) the scores in each draw."""
+    """A row of the table. drawn: (items,) the scores in each draw."""
     values, reason = [], ""
     for numbers in drawn:
         try:

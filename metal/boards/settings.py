@@ -1,4 +1,4 @@
-"""What a board can be told, in one place; every setting is part of its signature."""
+"""The settings of a board, in one place; every setting is part of its signature."""
 
 from __future__ import annotations
 
@@ -20,31 +20,30 @@ from metal.version import __version__
 
 AlphaRule = Annotated[
     Literal["smallest", "middle"],
-    Option("Which alpha of the interval to take.", choices=("smallest", "middle"), rare=True),
+    Option("Which alpha to take from the interval.", choices=("smallest", "middle"), rare=True),
 ]
 
 
 @dataclass(frozen=True)
 class BoardSettings:
-    """Choices of a board. Empty tuples mean all.
+    """The settings of a board. Empty tuples mean all.
 
     reference: the people to agree with (people_named). common: compare on the outputs that all
-    raters scored. expected: take the means of levels by their probabilities for the scores of
-    raters that have them. members: kinds of rater an ensemble is made of. nonzero: its number of
+    raters scored. expected: as scores, take the means of levels weighted by probability, for raters
+    that have them. members: the kinds of rater of which an ensemble is made. nonzero: its number of
     coefficients. alpha: None takes one from the interval by `rule`
     (metal.stats.ensemble.choose_alpha). human_generators: people among the generators, besides
     those that dataset.toml marks. families: generator -> family, besides those of dataset.toml.
     resamples: of the bootstrap by source. permutations: of each test. version: the state of the
-    board. exclude_noisy: the model (metal.genie.noisy) by which people were left out before, "" for
-    none.
+    board. exclude_noisy: the model (metal.genie.noisy) that chose whom to leave out, "" for none.
     """
 
     reference: str = ""
     criteria: Annotated[
-        tuple[str, ...], Option("Criteria, or overall; default all, and overall.", "-c")
+        tuple[str, ...], Option("Criteria, or overall. [default: all criteria and overall]", "-c")
     ] = ()
     languages: Annotated[
-        tuple[str, ...], Option("Languages; default all, together and each.", "-l")
+        tuple[str, ...], Option("Languages. [default: all together, and each alone]", "-l")
     ] = ()
     raters: Annotated[
         tuple[str, ...], Option("Raters on the board; default all in the data.", "-r")
@@ -100,11 +99,11 @@ class BoardSettings:
 
 @dataclass(frozen=True)
 class CrowdSettings:
-    """Choices besides those of the board.
+    """Settings besides those of the board.
 
-    area: share of the scale that is its bottom, and its top. examples: of each area, rater and
-    cell. equal_panels: whether as many people outside the reference count on an output as people of
-    the reference rated it.
+    area: the share of the scale that counts as its bottom, and as its top. examples: how many for
+    each area, rater and cell. equal_panels: whether as many people outside the reference count on
+    an output as people of the reference rated it.
     """
 
     area: Annotated[
@@ -129,10 +128,10 @@ class CrowdSettings:
 
 @dataclass(frozen=True)
 class ReferenceSettings:
-    """Choices besides those of the board. most: of references, None for what all sources have.
-    draws: of subsets.
+    """Settings besides those of the board. most: the largest number of references, None for as many
+    as all sources have. draws: how many subsets.
 
-    beside: raters of the dataset to draw as lines beside the metrics.
+    beside: raters of the dataset to draw as lines with the metrics.
     """
 
     most: Annotated[
@@ -155,7 +154,7 @@ class ReferenceSettings:
 
 
 def signature(data: str, settings: BoardSettings, **about: object) -> str:
-    """Program, data, what the figure is about, and every setting that changes it. data:
+    """The program, the data, what the figure is about, and every setting that changes it. data:
     Dataset.identity.
     """
     parts: dict[str, object] = {

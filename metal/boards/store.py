@@ -59,8 +59,8 @@ PROGRAM = "metric.py"  # of a submitted metric
 class OpenBoard:
     """A board at one of its versions. base: the dataset without submissions.
 
-    recorded: whether the last of its entries is on disk (see `record`). files: what the dataset was
-    read from.
+    recorded: whether the last of its entries is on disk (see `record`). files: the files that the
+    dataset was read from.
     """
 
     folder: Path
@@ -72,8 +72,8 @@ class OpenBoard:
 
     @cached_property
     def dataset(self) -> Dataset:
-        """The dataset with its submissions. Raises DataError if they do not fit; one can be
-        withdrawn then.
+        """The dataset with its submissions. Raises DataError if they do not fit; one of them can
+        then be withdrawn.
         """
         submissions = [
             read_submission(self.folder, entry) for entry in standing(self.entries, self.version)
@@ -120,8 +120,8 @@ def _files(folder: Path) -> dict[str, tuple[int, ...]]:
 
 
 def _digest(folder: Path, base: Dataset) -> str:
-    """Identifies a version. It changes with the ratings (not with their order) and with every other
-    file's bytes.
+    """A hash that identifies a version. It changes with the ratings (not with their order) and with
+    every other file's bytes.
     """
     combined = hashlib.sha256(base.digest.encode("ascii"))
     for name in DATA:
@@ -166,7 +166,7 @@ def submission_folder(folder: Path, version: int) -> Path:
 
 
 def kept_program(folder: Path, version: int) -> Path | None:
-    """The program of the metric that joined with a version; None if it has none."""
+    """The program of the metric that joined with a version; None if there is none."""
     path = submission_folder(folder, version) / PROGRAM
     return path if path.is_file() else None
 
@@ -191,8 +191,8 @@ def add_entry(
     """Write an entry with its submission. None when the board has changed since it was `seen`;
     nothing is written then.
 
-    new: the entry, or a submission with its own, which gets its place here (version, time, digest).
-    files: kept beside the submission.
+    new: the entry, or a submission with its own, which gets its version, time and digest here.
+    files: those to keep with the submission.
     """
     with one_writer(folder):
         now = open_board(folder)
@@ -237,14 +237,14 @@ def _sync(folder: Path) -> None:
 
 
 def _entry(entries: Sequence[Entry], digest: str) -> Entry:
-    """The next entry, of new data."""
+    """The next entry, for new data."""
     return Entry(len(entries) + 1, datetime.now(UTC).isoformat(timespec="seconds"), "data", digest)
 
 
 def record(board: OpenBoard) -> bool:
-    """Keep the version that the dataset was opened at, once something has come of it.
+    """Keep the version that the dataset was opened at, once something was done with it.
 
-    False where the folder cannot be written, or has changed since.
+    False if the folder cannot be written, or has changed since.
     """
     try:
         with one_writer(board.folder):
@@ -254,7 +254,7 @@ def record(board: OpenBoard) -> bool:
 
 
 def _note_data(board: OpenBoard) -> bool:
-    """Copy the files of the dataset as it is now and add its entry; False where they are not those
+    """Copy the files of the dataset as it is now and add its entry; False if they are not those
     that were read.
     """
     folder, entry = board.folder, board.entries[-1]
@@ -329,11 +329,11 @@ def _value(line: bytes) -> Any:
 
 
 def keep_ratings(base: Dataset, board: Dataset, folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write people's ratings where what they rated is: into the dataset, or as a version of its
-    board.
+    """Write people's ratings to where the rated outputs are: into the dataset, or as a version of
+    its board.
 
-    base: the dataset of the folder, which nobody changes meanwhile; board: what stands on its
-    board, with new ratings. files: as in `update_dataset`.
+    base: the dataset of the folder, which nobody may change at the same time; board: what is on its
+    board, with the new ratings. files: as in `update_dataset`.
     """
     people = {name: rater for name, rater in board.raters.items() if rater.kind == "human"}
     table = board.ratings
@@ -370,7 +370,7 @@ def stored_ensembles(folder: Path) -> list[Mapping[str, Any]]:
 
 
 def store_ensembles(folder: Path, records: Sequence[Mapping[str, Any]]) -> bool:
-    """Add the ensembles that are not stored yet; False where the folder cannot be written."""
+    """Add the ensembles that are not stored yet; False if the folder cannot be written."""
     try:
         with one_writer(folder):
             stored = {record["ensemble"] for record in stored_ensembles(folder)}
@@ -386,10 +386,10 @@ def store_ensembles(folder: Path, records: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def keep_settings(folder: Path, settings: BoardSettings) -> None:
-    """Keep whom submissions are compared with: what of WHOM was given replaces what is kept,
-    nothing else is kept.
+    """Keep the settings that say whom submissions are compared with: the given ones of WHOM replace
+    the kept ones, and no other settings are kept.
 
-    Nothing happens where the folder cannot be written.
+    Nothing happens if the folder cannot be written.
     """
     given = {key: value for key, value in settings.to_dict().items() if key in WHOM and value}
     if not given:
@@ -406,8 +406,8 @@ def keep_settings(folder: Path, settings: BoardSettings) -> None:
 
 
 def kept_settings(folder: Path, version: int) -> BoardSettings:
-    """The settings that submissions are ranked by, at a version: those of WHOM that are kept, else
-    the defaults.
+    """The settings that submissions are ranked by, at a version: the kept ones of WHOM, else the
+    defaults.
     """
     path = folder / BOARD / "settings.json"
     if not path.is_file():

@@ -64,8 +64,8 @@ ALL_AT_ONCE = 10**9  # texts a program gets at a time: its limits are for the wh
 
 @dataclass(frozen=True)
 class Joined:
-    """The board after a submission. lines: what came of it. protections: how its program was kept
-    apart.
+    """The board after a submission. lines: the outcome, in words. protections: how its program was
+    isolated.
     """
 
     board: OpenBoard
@@ -87,10 +87,10 @@ def join_board(
     prepare: Callable[[OpenBoard], Prepared],
     ready: tuple[OpenBoard, Prepared] | None = None,
 ) -> Joined:
-    """Prepare a submission for the board as it is and write it; prepare it again where others
-    joined in between.
+    """Prepare a submission for the current board and write it; prepare it again if others joined in
+    the meantime.
 
-    ready: what was prepared, for the board as it was seen.
+    ready: what was prepared, for the board as it was then.
     """
     for _ in range(TRIES):
         seen = ready[0] if ready else open_board(folder)
@@ -128,8 +128,8 @@ def submit_generator(
 ) -> Joined:
     """A generator's outputs join, scored by every metric of the board that can be run here.
 
-    scores: a table with what other metrics of the board give them. progress: called with steps done
-    and in all.
+    scores: a table with the scores of the board's other metrics. progress: called with the steps
+    done and the steps in all.
     """
     rows = read_rows(read_frame(path).to_dict("list"), path)
     computed: dict[tuple[str, str], Scores] = {}
@@ -175,7 +175,7 @@ def submit_generator(
 
 
 def _declared(human: bool, family: str) -> dict[str, Any]:
-    """What a generator is said to be, as its entry has it."""
+    """What a generator was declared to be, in the form of its entry."""
     declared = {"kind": "human"} if human else {}
     if family:
         declared["family"] = family
@@ -183,10 +183,10 @@ def _declared(human: bool, family: str) -> dict[str, Any]:
 
 
 def _computed_metrics(folder: Path, seen: OpenBoard, progress: Progress) -> list[str]:
-    """Metrics of METAL's join a board none of whose metrics can be run here, so that all its
+    """Add METAL's own metrics to a board if none of its metrics can be run here, so that all its
     generators can be ranked.
 
-    Returns a line about each, or why there is none.
+    Returns a line about each, or the reason why there is none.
     """
     lines: list[str] = []
     for name in COMPUTED:
@@ -227,8 +227,8 @@ def _scores_of_board_metrics(
 ) -> tuple[list[Scores], list[str]]:
     """The scores of all metrics that can be run here, and a line about each.
 
-    computed: scores by name and signature, which a second try takes from the first. given: scores
-    handed in.
+    computed: scores by name and signature, which a second attempt takes over from the first. given:
+    scores that were submitted.
     """
     metrics = [metric for metric in board.raters.values() if metric.kind == "metric"]
     scores: list[Scores] = []
@@ -298,8 +298,8 @@ def _runnable(seen: OpenBoard, wanted: Rater) -> Metric:
 
 
 def _submitted_metric(program: Path, about: Mapping[str, Any], wanted: Rater) -> Metric:
-    """The metric of a program that joined the board, in the direction it joined with. about: of its
-    entry.
+    """The metric of a program that joined the board, with the direction it joined with. about: that
+    of its entry.
     """
     if about.get("reads"):
         raise UsageError(f"its program reads what is not on the board ({about['reads']})")
@@ -328,8 +328,8 @@ def _program_signature(metric: Metric, name: str, function: str) -> str:
 def member_scores(
     folder: Path, frame: pd.DataFrame, where: Path, names: Sequence[str]
 ) -> pd.DataFrame:
-    """Scores of texts for a board's sources by some of its metrics: a row per output, a column per
-    metric.
+    """Scores of texts for a board's sources by some of its metrics: one row per output, one column
+    per metric.
 
     frame: columns source and text. Raises UsageError for a metric that cannot be run here.
     """
@@ -422,7 +422,7 @@ def submit_metric(
 def _check_options(
     is_program: bool, *, signature: str, reads: tuple[Path, ...], function: str
 ) -> None:
-    """Raise UsageError for an option that does not go with the file."""
+    """Raise UsageError for an option that does not apply to the file."""
     if is_program and signature:
         raise UsageError("`signature` applies only to a table of scores; a program has its own")
     if not is_program and (reads or function != "score"):
@@ -432,7 +432,9 @@ def _check_options(
 def _program_scores(
     metric: Metric, dataset: Dataset, name: str, earlier: Scores | None, progress: Progress
 ) -> tuple[Scores, list[str]]:
-    """The program's scores. earlier: of an earlier try; only what is missing is computed."""
+    """The program's scores. earlier: scores of an earlier attempt; only missing ones are
+    computed.
+    """
     outputs = outputs_to_score(dataset, [metric])
     if earlier and changed(metric_rater(metric, name), earlier, dataset):
         earlier = None

@@ -1,1 +1,1 @@
-"""Build a dataset: sample, generate, hand out tasks, take in answers."""
+"""Build a dataset: sample, generate, hand out tasks, import answers."""

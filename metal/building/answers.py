@@ -1,8 +1,8 @@
 """What people sent back is checked against what they were given, and becomes ratings.
 
-Of a pair of a reference and an output, shown in blind random order, scores are turned so that more
-is better for the output. This is the only place that turns them, for every form, before answers
-become ratings.
+For pairs of a reference and an output, shown in blind random order, scores are turned so that
+higher is better for the output. This is the only place that turns them, for every form, before
+answers become ratings.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class Given:
 
 @dataclass(frozen=True)
 class CheckedAnswers:
-    """What an import brings. facts: the dataset's ratings and the new ones. raters: rater -> the
+    """The result of an import. facts: the dataset's ratings and the new ones. raters: rater -> the
     languages they rated.
 
     answered, partly: by rater, tasks with an answer, and those with a criterion left blank. open:
     by rater, tasks given and not answered. same: ratings that were present already. replaced:
-    ratings whose score changed. blank: answers without any score. remarks: those of them that have
+    ratings whose score changed. blank: answers without any score. remarks: blank answers that have
     a comment.
     """
 
@@ -71,7 +71,7 @@ def check_answers(
     """Check answers and turn them into ratings.
 
     tasks: task -> output. given: by rater. existing: the dataset's ratings. languages: output ->
-    language. A criterion that was asked and left blank in an answered task becomes a rating without
+    language. A criterion that was asked but left blank in an answered task becomes a rating without
     a score; a task without any score becomes no rating. A score or comment fills in a blank; with
     `replace` a later one also overrides an earlier one, in the order given. Raises DataError for an
     unknown task or rater, a score off the scale, or a rater who answers twice differently;
@@ -204,7 +204,7 @@ def read_score(text: str, criterion: Criterion, where: object) -> float | None:
     """The score that a cell stands for: `2`, `2.0`, `2 Good`, `good`; None for a blank one.
 
     A number is a value, even if it is also the label of another level. Raises DataError if the
-    score is not on the criterion's scale, or could mean two numbers of it (`1,500`).
+    score is not on the criterion's scale, or could mean two numbers on it (`1,500`).
     """
     cell = " ".join(text.split())
     if not cell:
@@ -235,7 +235,9 @@ _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 
 
 def _number(text: str) -> float | None:
-    """The finite number that people would read there; Python also reads `1_0` and `infinity`."""
+    """The finite number that people would read in the text; unlike Python, which also reads `1_0`
+    and `infinity`.
+    """
     try:
         number = float(text)
     except ValueError:
@@ -297,7 +299,7 @@ def ambiguous(ratings: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.Da
     again.
 
     Columns: language, output, criterion, labels (`hi-1: 0 Bad; hi-2: ...`), comments. Criteria with
-    two levels, or without levels, have none. ratings: of people.
+    two levels, or without levels, have no such outputs. ratings: people's.
     """
     rows = []
     scored = ratings[ratings["score"].notna()]

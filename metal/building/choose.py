@@ -1,5 +1,5 @@
-"""What is handed out to people: which outputs, the template that shows them, and the criteria that
-are asked.
+"""What is handed out to people: the outputs, the template that shows them, and the criteria
+asked.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from metal.raters.judges.rubric import (
 
 
 def generators_named(dataset: Dataset, names: Iterable[str]) -> tuple[str, ...]:
-    """The generators of these names; a name that is none itself may be several with commas. Raises
+    """The generators of these names; an unknown name may be several names with commas. Raises
     UnknownName.
     """
     generators = sorted({output.generator for output in dataset.outputs.values()})
@@ -88,7 +88,7 @@ def _selected(
     generators: Collection[str],
     sources: Collection[str] | None,
 ) -> list[Output]:
-    """The outputs with these ids, of the languages, generators and sources that are limited."""
+    """The outputs with these ids, within the languages, generators and sources given."""
     return [
         output
         for output in outputs
@@ -133,8 +133,8 @@ def choose_template(
     """The dataset, the template of that name, and the rubrics of the criteria that are asked.
 
     name: None for METAL's own look, with all of the dataset's criteria that do not compare pairs.
-    criteria: the ones to ask, all if empty. add_criteria: add criteria of the template that the
-    dataset lacks to what is returned. Raises UnknownName for an unknown template or criterion,
+    criteria: the ones to ask, all if empty. add_criteria: add the template's criteria that the
+    dataset lacks to the returned dataset. Raises UnknownName for an unknown template or criterion,
     UsageError for a criterion of the template that the dataset lacks (unless `add_criteria`) or has
     on another scale, and for a criterion of single outputs if the template shows pairs, or the
     reverse.
@@ -166,7 +166,7 @@ def choose_template(
 def _filed(
     template: TaskTemplate, dataset: Dataset, criteria: Sequence[str], folders: Sequence[Path]
 ) -> dict[str, Criterion]:
-    """The criteria to ask that neither template nor dataset has, and criteria/NAME.toml declares.
+    """The criteria to ask that neither template nor dataset has, but criteria/NAME.toml declares.
 
     Raises UnknownName for one that nothing declares.
     """
@@ -200,8 +200,8 @@ def _check_missing(
 
 
 def _with_question(rubric: Rubric, say: Callable[[str], None]) -> Rubric:
-    """The rubric; where nothing says what it is about but a name and levels, with a plain question,
-    which is said.
+    """The rubric; if it has nothing but a name and levels, it gets a plain question, and a note
+    says so.
     """
     criterion = rubric.criterion
     if rubric.simple or rubric.detailed or rubric.levels or criterion.question:
@@ -308,7 +308,7 @@ def warn_of_repeated_sources(
 ) -> None:
     """Warn if somebody rates two pairs of one source: the text that appears twice is the reference.
 
-    outputs: those in the assignments, test questions included.
+    outputs: those in the assignments, including test questions.
     """
     source_of = {output.output: output.source for output in outputs}
     repeats = 0
@@ -318,6 +318,6 @@ def warn_of_repeated_sources(
     if repeats:
         say(
             f"warning: {plural(repeats, 'sheet')} with several outputs of one source; whoever"
-            " remembers a text that returns knows the reference. Hand out one generator at a time"
+            " recognizes a text seen before knows the reference. Hand out one generator at a time"
             " (`only`), or have more people"
         )

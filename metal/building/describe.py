@@ -1,8 +1,8 @@
-"""What is in a dataset: lengths and qualities by language, and the classes people gave to each
-quality.
+"""What is in a dataset: lengths and qualities by language, and the classes that people gave outputs
+of each quality.
 
-METAL's Table 1, Table 2 and Figure 2, with rates beside the counts: METAL has more bad summaries
-than good ones, so more of them can have a class even if it is rarer among them.
+METAL's Table 1, Table 2 and Figure 2, with rates in addition to counts: METAL has more bad
+summaries than good ones, so a class can be more frequent among bad ones by count but rarer by rate.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def lengths(
     outputs by quality.
 
     count: gives the tokens of a text for which they are not stored; without it such texts are left
-    out of the tokens (`passages_counted` and `outputs_counted` say how many were counted).
+    out of the tokens (`passages_counted` and `outputs_counted` say how many have token counts).
     languages: those to describe, by default all. Source: METAL 3.3, Table 1.
     """
     qualities = quality_of(dataset)
@@ -89,8 +89,8 @@ def lengths(
 def _spread(
     texts: Sequence[Any], count: Callable[[str], int] | None
 ) -> tuple[int, float, float, int]:
-    """How many texts, mean and standard deviation of their tokens, and how many of the texts were
-    counted.
+    """The number of texts, mean and standard deviation of their tokens, and how many of the texts
+    have token counts.
     """
     counted: list[int] = []
     for text in texts:
@@ -123,8 +123,9 @@ def classes(
     each of them.
 
     An output counts if it has at least one rating. If its ratings give no class (as METAL's mean of
-    three distinct labels may), it counts under NO_CLASS. share: of the items with that quality.
-    criteria, languages: those to describe, by default all. Source: METAL 3.3, Table 2, Figure 2.
+    three distinct labels may), it counts under NO_CLASS. share: the class's share of the items with
+    that quality. criteria, languages: those to describe, by default all. Source: METAL 3.3, Table
+    2, Figure 2.
     """
     qualities = quality_of(dataset)
     columns = ["language", "source", "generator", "output", "criterion", "rater", "score"]
@@ -196,8 +197,8 @@ def _class_counts(labelled: pd.DataFrame, criterion: Criterion) -> Iterator[dict
 
 
 def numbers(dataset: Dataset) -> pd.DataFrame:
-    """For each criterion without classes: the outputs that people scored, and of the means over the
-    people of an output their mean, standard deviation (n - 1; NaN of one output) and ends.
+    """For each criterion without classes: the number of outputs that people scored, and the mean,
+    standard deviation (n - 1; NaN for one output) and range of the outputs' mean scores.
     """
     people = dataset.ratings[
         (dataset.ratings["kind"] == "human") & dataset.ratings["score"].notna()
@@ -267,7 +268,7 @@ def table_2(classes: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
 
 
 def _place(place: int, criteria: Sequence[Criterion]) -> str:
-    """The name of the class at this place: its value if the criteria agree on it, else its
+    """The name of the class at this place: its value if the criteria agree on the value, else its
     place.
     """
     scales = [criterion.scale for criterion in criteria]
@@ -340,9 +341,9 @@ def generated(
     """What generators wrote in each of these languages: tables `languages` and, by generator,
     `texts`.
 
-    passages: those with a text. without: of them, those none of whose outputs is chosen. missing:
-    of them, those that the generator has no text of; NaN for what people wrote, as nobody was
-    asked. reasons: of the flags, with counts.
+    passages: those with a text. without: passages none of whose outputs is chosen. missing:
+    passages for which the generator has no text; NaN for people, because nobody was asked. reasons:
+    those of the flags, with counts.
     """
     noted: Mapping[str, Any] = dataset.extra.get("generators", {})
     qualities = {name: about.get("quality", "") for name, about in noted.items()} | quality_of(
@@ -371,7 +372,7 @@ def generated(
 
 
 def _of_generator(generator: str, outputs: Sequence[Output], passages: set[str]) -> dict[str, Any]:
-    """Figures of a generator's texts, and how many passages it has none of."""
+    """Figures of a generator's texts, and the number of passages for which it has none."""
     texts = [output for output in outputs if output.generator == generator]
     missing: float = len(passages - {output.source for output in texts})
     if generator == "reference":  # people were not asked

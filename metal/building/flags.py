@@ -1,5 +1,5 @@
-"""What is wrong with a generated text as an output: it refuses, copies the passage, or is in
-another language.
+"""Why a generated text cannot serve as an output: it refuses, copies the passage, or is in another
+language.
 
 Its language is judged by the dataset's own passages: a language's profile is how often three
 letters follow each other in the words of its passages. English always has one, from the texts of
@@ -157,8 +157,8 @@ class LanguageProfiles:
 
 
 def by_script(text: str, language: str) -> tuple[str, str]:
-    """The text without letters of other scripts than the language's, and the text without letters
-    of its own.
+    """The text without letters of scripts other than the language's, and the text without letters
+    of the language's own script.
     """
     letters = native_letters(language)
     native = _LETTER.sub(lambda letter: letter[0] if letters.match(letter[0]) else " ", text)

@@ -2,9 +2,9 @@
 
 Instructions for generators are prompts/generate/QUALITY.toml, filled with a passage. A file is a
 quality: `good` and `bad` are METAL's summaries, any other name is a quality of your own
-(`quality="medium"`). `writes` in it names the field of the reply that holds the text, `summary`
-unless it says otherwise. METAL's released templates (generation_prompts/QUALITY_prompt.md, for
-guidance 0.0.64) are read as they are: nothing of ours is in what they send.
+(`quality="medium"`). `writes` names the field of the reply that holds the text; the default is
+`summary`. METAL's released templates (generation_prompts/QUALITY_prompt.md, for guidance 0.0.64)
+are read unchanged: METAL adds nothing to what they send.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ _VARIABLES = (
 
 @dataclass(frozen=True)
 class Instruction:
-    """How to write in a quality: the templates, the temperature, and the criteria that the quality
-    is about.
+    """How to write texts of a quality: the templates, the temperature, and the criteria that the
+    quality is about.
 
     writes: the field of the reply that holds the text.
     """
@@ -97,7 +97,7 @@ class Instruction:
 
     @property
     def shows_criteria(self) -> bool:
-        """Whether it says anything of the criteria."""
+        """Whether it mentions the criteria."""
         return "criteria" in self.system + self.user
 
     @cached_property
@@ -166,7 +166,7 @@ def load_instruction(
 
 
 def _temperature_in(content: Mapping[str, Any], path: Path) -> float:
-    """The temperature of an instruction. Raises DataError for what is none."""
+    """The temperature of an instruction. Raises DataError if it is not a number in range."""
     temperature = content.get("temperature")
     if (
         isinstance(temperature, bool)
@@ -191,15 +191,15 @@ def _read_released(path: Path) -> dict[str, Any]:
     if not {"system", "user"} <= parts.keys() or not temperature:
         raise DataError(
             path,
-            "no template of METAL's release",
-            "It has #system, #user and gen with a temperature",
+            "not a template of METAL's release",
+            "It needs #system, #user and gen with a temperature",
         )
     return parts | {"temperature": float(temperature[1])}
 
 
 def read_generated(text: str, writes: str = SUMMARY) -> tuple[str, str] | None:
-    """(text, justification) of a reply's last JSON object with the field, wherever it stands; None
-    without one.
+    """(text, justification) of a reply's last JSON object that has the field, wherever it is; None
+    if there is none.
 
     >>> read_generated('Here: {"summary": "It rained.", "justification": "short"}')
     ('It rained.', 'short')
@@ -216,8 +216,8 @@ ANSWER_TOKENS = 400  # tokens of a summary with its justification
 
 
 def generator_name(model: Model, quality: str) -> str:
-    """`openai:gpt-4o/good`: a model that is told to write well is another generator than one told
-    to write badly.
+    """`openai:gpt-4o/good`: a model that is told to write well counts as a different generator from
+    one told to write badly.
     """
     return f"{model.name}/{quality}"
 
@@ -255,7 +255,7 @@ class TextRequest:
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """What the journal notes of the request."""
+        """What the journal records about the request."""
         return {"prompt": self.instruction.quality, "output": self.output, "sample": 1}
 
     def kind(self, text: str, ending: str) -> str:
@@ -315,8 +315,8 @@ class Generation:
 
 
 def generated_outputs(plan: Generation, replies: JournalIndex) -> Iterator[Output]:
-    """The texts in a journal as outputs, neither flagged nor chosen yet. Adds to the statistics of
-    `replies`.
+    """The texts in a journal as outputs, neither flagged nor chosen yet. Also updates the
+    statistics of `replies`.
     """
     for model in plan.models:
         for request, record in replies.records(plan.questions(model)):
@@ -374,7 +374,7 @@ def choose(
     `every`, all are chosen.
 
     Flagged outputs are not chosen unless keep_flagged. held: outputs that people have rated or were
-    given to rate: these stay chosen, and no other output of their source is.
+    given to rate; these stay chosen, and no other output of their source is chosen.
     """
     by_source = grouped(candidates, lambda output: output.source)
     held = set(held)

@@ -1,5 +1,5 @@
-"""Pairs of outputs to be compared, of one source, or of one content in two languages; made from
-single outputs.
+"""Pairs of outputs to be compared, made from single outputs of one source, or of one content in two
+languages.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ def compared(dataset: Dataset, which: str, *, seed: int = 0) -> Dataset:
     """A dataset whose outputs are pairs of outputs of one source, with the preferences that follow
     from their scores.
 
-    which: ALL pairs of generators; a generator's name, each of the others against it; `random:N`, N
-    pairs of each source; SWISS, in each source generators that stand alike by people's preferences
-    so far, so that few pairs tell most about close ones; LANGUAGES, a generator's outputs for one
-    content in two languages, which then stand where generators do. A rater who scored both outputs
-    prefers the better score, or neither; texts in reverse order of their generators' names are
-    never made, so that a pair is one output. Criteria keep their names and questions. MADE in
-    dataset.toml says how it was made. Raises UsageError if no source has two outputs or they are
-    pairs already, UnknownName for a `which` that is none of these.
+    which: ALL, all pairs of generators; a generator's name, each of the others against it;
+    `random:N`, N pairs for each source; SWISS, for each source pairs of generators with equal
+    standing by people's preferences so far, so that few pairs say most about close ones; LANGUAGES,
+    a generator's outputs for one content in two languages, which then take the place of generators.
+    A rater who scored both outputs prefers the one with the better score, or neither. Pairs are
+    always in the order of their generators' names, so each pair is one output. Criteria keep their
+    names and questions. MADE in dataset.toml records how the dataset was made. Raises UsageError if
+    no source has two outputs or they are pairs already, UnknownName for a `which` that is none of
+    these.
     """
     if dataset.asked and all(criterion.scale.compares for criterion in dataset.asked.values()):
         raise UsageError(
@@ -66,7 +67,7 @@ def compared(dataset: Dataset, which: str, *, seed: int = 0) -> Dataset:
 
 
 def _pairs_by_source(outputs: Iterable[Output]) -> dict[str, list[Pair]]:
-    """All pairs of single outputs that are to be rated, of each source that has any."""
+    """For each source that has any: all pairs of single outputs that are to be rated."""
     singles: dict[str, list[Output]] = defaultdict(list)
     for output in outputs:
         if output.chosen and not output.condition and not output.is_pair:
@@ -117,8 +118,8 @@ def _asked(criterion: Criterion) -> Criterion:
 
 
 def _shares(dataset: Dataset) -> pd.DataFrame:
-    """Scores from 0, the worst, to 1 (of scales without ends, as they are), lower-is-better turned
-    round.
+    """Scores from 0, the worst, to 1 (unchanged on scales without ends), reversed if lower is
+    better.
     """
     table = dataset.ratings[dataset.ratings["score"].notna()]
     parts = []
@@ -186,8 +187,8 @@ def _chosen(
 def _swiss(
     every: Mapping[str, list[Pair]], shares: pd.DataFrame, rng: np.random.Generator
 ) -> Iterator[Pair]:
-    """A round of a Swiss tournament in each source: by language, the next opponents are those with
-    as many points.
+    """A round of a Swiss tournament in each source: in each language, the next opponents have equal
+    points.
 
     A preference of a person is a point; the mean over people and criteria counts.
     """

@@ -1,4 +1,4 @@
-"""A dataset of probes: outputs as they are, and each changed in known ways, for any judge or person
+"""A dataset of probes: unchanged outputs, and each changed in known ways, for any judge or person
 to rate.
 """
 
@@ -37,8 +37,8 @@ MADE = ("language", "condition", "kind", "what", "made", "skipped", "why")
 
 @dataclass(frozen=True)
 class Planned:
-    """The dataset of probes; made: a row of MADE for each language and condition; what to know
-    before judging.
+    """The dataset of probes. made: a row of MADE for each language and condition. warnings: what to
+    know before judging.
     """
 
     dataset: Dataset
@@ -57,14 +57,14 @@ def plan_probes(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> Planned:
-    """Originals, a seeded sample of `per_language` in each language, and what the probes make of
-    each.
+    """Take a seeded sample of `per_language` outputs in each language, and change each with the
+    probes.
 
     criteria: those to be judged; all that can be asked, if empty. aspects: {criterion: what it
-    looks at} of those that METAL does not know by name. People's ratings of the originals stay with
-    them, judges' do not: they judge anew. progress: in originals.
+    looks at} for criteria that METAL does not know by name. People's ratings of the originals are
+    kept, but judges' are not, because they judge again. progress: called with the originals done.
 
-    Raises UsageError if there is nothing to change, UnknownName for names that there are not.
+    Raises UsageError if there is nothing to change, UnknownName for names that do not exist.
     """
     check_languages(languages, dataset.languages)
     check_known("criterion", [*criteria, *(aspects or {})], dataset.asked)
@@ -102,8 +102,8 @@ def plan_probes(
 def _originals(
     dataset: Dataset, languages: Sequence[str], per_language: int, seed: int
 ) -> list[Output]:
-    """Outputs in each language, of as many sources as possible; good ones first, which have the
-    most to lose.
+    """Outputs in each language, of as many sources as possible; good ones first, because they have
+    the most to lose.
     """
     usable = [
         output for output in dataset.outputs.values() if output.chosen and output.text.strip()
@@ -132,8 +132,8 @@ def _originals(
 
 
 def _good(dataset: Dataset) -> set[str]:
-    """Outputs that people put into the upper half of their scales; without people, those of good
-    generators.
+    """Outputs that people put into the upper half of their scales; if there are no people, those of
+    generators told to write well.
     """
     table = dataset.ratings[dataset.ratings["kind"] == "human"]
     shares = [
@@ -211,7 +211,7 @@ def _changed(
 
 def _beside(dataset: Dataset, originals: Sequence[Output]) -> Iterator[tuple[Others, list[str]]]:
     """For each output: texts of other contents in its language, and some texts in other languages,
-    with the same content first.
+    those of the same content first.
     """
     contents = [dataset.sources[output.source].content or output.source for output in originals]
     of_content = np.unique(contents, return_inverse=True)[1]
@@ -260,8 +260,8 @@ def _declared(
     asked: Mapping[str, Criterion],
     aspect_of: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """What dataset.toml says of each condition that occurs: its probe, and on which criteria scores
-    must do what.
+    """What dataset.toml records about each condition that occurs: its probe, and what scores must
+    do on which criteria.
     """
     occurring = {output.condition for output in changed}
     declared = []

@@ -36,7 +36,7 @@ class Histogram:
     upper edge.
 
     counts: (bins,) passages; edges: (bins + 1,) tokens. Duplicates and near-empty passages are not
-    in it. by_length: how many passages there are of each number of tokens, from 0.
+    in it. by_length: the number of passages with 0, 1, 2, ... tokens.
     """
 
     counts: tuple[int, ...]
@@ -61,8 +61,8 @@ class Histogram:
         return self.edges[self.fullest], self.edges[self.fullest + 1]
 
     def bins_that_hold(self, passages: int) -> set[int]:
-        """The numbers of bins, up to that of this histogram, whose fullest holds as many
-        passages.
+        """The numbers of bins, up to that of this histogram, with which the fullest bin holds at
+        least so many passages.
         """
         if sum(self.counts) < passages:
             return set()
@@ -70,7 +70,7 @@ class Histogram:
         return {bins for bins in numbers if max(_counted(self.by_length, bins)) >= passages}
 
     def record(self) -> dict[str, Any]:
-        """For dataset.toml."""
+        """The histogram as dataset.toml stores it."""
         return {
             "counts": list(self.counts),
             "edges": list(self.edges),
@@ -102,8 +102,8 @@ def draw(
     """A random sample of the fullest bin, without replacement, in the order of the split; seeded by
     (seed, language).
 
-    passages: starts reading the split each time it is called. advance(count): told how many more
-    were counted. Nothing is drawn from a bin with too few, unless fewer are allowed. Raises
+    passages: starts reading the split each time it is called. advance(count): called with how many
+    more were counted. Nothing is drawn from a bin with too few, unless fewer are allowed. Raises
     DataError for a split without passages.
     """
     tokens, digests, near_empty = _tokens_and_digests(
@@ -134,8 +134,8 @@ def _tokens_and_digests(
     least: int,
     advance: Callable[[int], None],
 ) -> tuple[Array, Array, int]:
-    """Token count and digest of every passage, and how many have fewer tokens than `least`: their
-    count is LEFT_OUT.
+    """Token count and digest of every passage, and how many have fewer tokens than `least`; the
+    count of these is set to LEFT_OUT.
 
     Both arrays are writable, each in a file that lasts as long as it does. advance: gets how many
     more were counted.
@@ -175,8 +175,8 @@ def _steps(length: int) -> Iterator[slice]:
 
 
 def _leave_out_repeated(tokens: Array, digests: Array) -> int:
-    """Mark every passage whose text occurred before; how many they are. Processes a share of the
-    digests at a time.
+    """Mark every passage whose text occurred before; return how many there are. Processes a share
+    of the digests at a time.
     """
     count = 0
     shares = len(digests) // STEP + 1

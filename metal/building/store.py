@@ -37,7 +37,7 @@ CROWD = ("mturk", "crowd-csv")
 
 
 def task_key(dataset: Path) -> str:
-    """The dataset's key for task ids; before the first export a new one, which `note_given`
+    """The dataset's key for task ids; before the first export, a new key, which `note_given`
     stores.
     """
     path = dataset / FOLDER / KEY
@@ -172,8 +172,8 @@ def read_drawn(dataset: Path) -> dict[str, dict[str, Any]]:
 def note_drawn(
     dataset: Path, records: Sequence[Mapping[str, Any]], number: str, *, force: bool
 ) -> None:
-    """Replace drawn.jsonl. Raises UsageError if a source drawn before would be lost, unless
-    forced; then it is kept.
+    """Replace drawn.jsonl. Raises UsageError if a source drawn before would be lost, unless forced;
+    then the old file is kept.
 
     number: the parameter that says how many are drawn.
     """

@@ -1,4 +1,4 @@
-"""Tasks for people: what each person rates, in which order and how it looks, with no hint of who
+"""Tasks for people: what each person rates, in which order, and how it looks, without a hint of who
 wrote what.
 
 What a task shows, and what it asks, is a template: prompts/annotate/NAME.toml, a file for each kind
@@ -76,7 +76,7 @@ class TaskTemplate:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The names of the texts beside the source, in order. The last is one that is rated."""
+        """The names of the texts shown with the source, in order. The last one is rated."""
         return tuple(name for name in HEADINGS[self.reference] if name != "source")
 
     @property
@@ -137,7 +137,7 @@ def _read(name: str, path: Path, folders: Sequence[Path]) -> TaskTemplate:
 
 
 def _check_parts(content: Mapping[str, Any], path: Path) -> None:
-    """Raise UnknownName or DataError for a part of a template that cannot be."""
+    """Raise UnknownName or DataError for an impossible part of a template."""
     check_known(f"{path}: key", content, _KEYS)
     reference = content.get("reference", "hidden")
     if reference not in REFERENCES:
@@ -214,7 +214,7 @@ class Task:
     output_first: bool = False
 
     def texts(self, template: TaskTemplate) -> dict[str, str]:
-        """The texts shown beside the source, by their names in the template (for a pair: first and
+        """The texts shown with the source, by their names in the template (for a pair: first and
         second).
         """
         if template.paired:
@@ -232,8 +232,8 @@ class Task:
 
 @dataclass(frozen=True)
 class Frame:
-    """What a form says around the tasks, in a language. texts: English -> its translation; what it
-    lacks stays English.
+    """The form's own words around the tasks, in a language. texts: English -> its translation;
+    texts that it lacks stay English.
 
     reviewed: who has reviewed the translation, or `unreviewed`.
     """
@@ -345,9 +345,9 @@ def assign(
     Every task goes to `raters` people. With more `people` than that, loads differ by at most one
     task, and every two people share about as many tasks as any other two. common: how many tasks of
     a language all of its people rate. hidden: test questions, one list for each kind; each kind is
-    spread in the same way, so that everybody gets as many of it as anybody else, give or take one.
-    Each person's order is shuffled, seeded by (seed, person). People without a task get no
-    assignment. Raises UsageError if there are fewer people than raters.
+    spread in the same way, so everybody gets the same number of it, give or take one. Each person's
+    order is shuffled, seeded by (seed, person). People without a task get no assignment. Raises
+    UsageError if there are fewer people than raters.
     """
     people = people or raters
     if people < raters:

@@ -1,5 +1,5 @@
-"""The same contents in more languages: the texts that are to be translated, and the dataset with
-their translations.
+"""The same contents in more languages: the texts to translate, and the dataset with their
+translations.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ SOURCE, OUTPUT = "source", "output"
 
 
 def content_of(dataset: Dataset, output: Output) -> tuple[str, str]:
-    """What is the same across languages: the content, and who made the output of it."""
+    """What is the same across languages: the content, and who made the output."""
     return dataset.sources[output.source].content or output.source, output.generator
 
 
 def untranslated(dataset: Dataset, language: str, pivot: str) -> Iterator[Output]:
-    """The outputs in the pivot whose content is not there in a language."""
+    """The outputs in the pivot language whose content is missing in another language."""
     originals = [output for output in dataset.outputs.values() if not output.condition]
     have = {content_of(dataset, output) for output in originals if output.language == language}
     for output in originals:
@@ -30,9 +30,9 @@ def untranslated(dataset: Dataset, language: str, pivot: str) -> Iterator[Output
 
 
 def texts_to_translate(dataset: Dataset, languages: Sequence[str], pivot: str) -> Dataset:
-    """The texts of the outputs, and of their sources, that are missing in the languages: each a
-    source whose language is the pair (`en-eu`), as `metal.generate(quality="translation")` takes
-    them.
+    """The texts of the outputs, and of their sources, that are missing in the languages: each
+    becomes a source whose language is the pair (`en-eu`), the form that
+    `metal.generate(quality="translation")` takes.
     """
     texts: dict[str, Source] = {}
     for language in languages:
@@ -57,8 +57,8 @@ def texts_to_translate(dataset: Dataset, languages: Sequence[str], pivot: str) -
 def with_translations(
     dataset: Dataset, translations: Mapping[str, str], languages: Sequence[str], pivot: str
 ) -> tuple[Dataset, int]:
-    """The dataset with an output for each translated one, in a source of the same content; and how
-    many are missing.
+    """The dataset with an output for each translated output, in a source of the same content; and
+    how many translations are missing.
 
     translations: the texts, by the ids of `texts_to_translate`. An output without its translation
     is left out; a source without one has no text.
@@ -80,7 +80,7 @@ def with_translations(
             outputs[name] = Output(name, source.source, output.generator, language, text)
     if len(outputs) == len(dataset.outputs):
         raise UsageError(
-            "no translation is of a text that is missing; ids are those of the texts to be"
+            "no translation belongs to a missing text; its ids must be those of the texts to be"
             " translated"
         )
     return with_parts(dataset, sources=sources.values(), outputs=outputs.values()), missing

@@ -1,6 +1,6 @@
 """The command line: reads options, calls the function, prints the result.
 
-A verb's file is imported when the verb is typed; help of the whole reads the table here.
+A verb's file is imported when the verb is typed; the overall help only reads the table here.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Verbs(Group):
 
 
 def _summaries() -> dict[str, str]:
-    """What each verb does, by its name."""
+    """A summary of each verb, by its name."""
     from metal.data.plugins import plugins
 
     summaries = {name: summary for name, (_, summary) in VERBS.items()}
@@ -120,8 +120,8 @@ def _summaries() -> dict[str, str]:
 
 
 def _top_kinds() -> dict[str, Kind]:
-    """The kind of run behind each verb: of several that begin with its name, the one that is called
-    so.
+    """The kind of run behind each verb; if several kinds begin with its name, the one with exactly
+    that name.
     """
     from metal.runs.kinds import kinds
 
@@ -181,7 +181,7 @@ def main() -> None:
 
     Exit codes: 0 done; 1 a gate or a requirement fails; 3 a gate is undecided; 2 something the user
     can fix; 70 a defect; 130 interrupted; 141 the reader of the output has gone (`| head`). With
-    `>&-` it is the verb's own.
+    `>&-` it is the verb's own code.
     """
     _open_closed_streams()
     for threads in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -229,8 +229,8 @@ def as_typed(message: str) -> str:
 
 
 def _open_closed_streams() -> None:
-    """Open /dev/null for each standard stream that is closed: the next file opened would get its
-    number, and what is printed.
+    """Open /dev/null for each closed standard stream; otherwise the next opened file would get its
+    number, and with it everything printed.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -240,7 +240,9 @@ def _open_closed_streams() -> None:
 
 
 def _stop_for_the_disk(error: OSError) -> NoReturn:
-    """A folder that cannot be written, a full disk: the user's to put right, if it names a file."""
+    """Stop for a folder that cannot be written or a full disk: errors that the user can fix, if
+    they name a file.
+    """
     why = (error.strerror or str(error)).lower()
     if error.filename is not None:
         _stop(f"{error.filename}: {why}; give another path, or change its rights", 2)

@@ -27,10 +27,10 @@ NOTES = (
         " geometric, so that differences of a few points mean little."
     ),
     (
-        "Several printed cells do not follow from the paper's text whatever the counts."
+        "Whatever the counts, several printed cells do not follow from the paper's text."
         " Class-fixed-2 with its noisy component Beta(0.5, 4.5) gives a posterior of 0.98998 to"
-        " someone with 0 right of 4, below 0.99: its recall at 1-4 is 0, not 24%, and its recall of"
-        " 91% at 5-14 is out of reach for any noisy component: the best one gets about 44%."
+        " someone with 0 right of 4, below 0.99: its recall at 1-4 is 0, not 24%, and its recall"
+        " of 91% at 5-14 is out of reach for any noisy component: the best one gets about 44%."
         " Uninformative priors lose less precision at 1-4 than printed."
     ),
 )

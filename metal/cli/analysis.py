@@ -31,7 +31,8 @@ def run_folder(out: Path | None, data: Path, ending: str = "") -> Path:
 def save_of_run(
     command: str, run: Path, out: Path | None, force: bool, make: Callable[..., Any]
 ) -> tuple[Any, Path]:
-    """What `make` says of a run, saved to `out` or runs/RUN-COMMAND, and where that is.
+    """The result of `make` about a run, saved to `out` or runs/RUN-COMMAND, and the path of that
+    folder.
 
     make: takes `progress`. Raises UsageError if the folder holds something else.
     """
@@ -62,7 +63,7 @@ def show_run(
 ) -> None:
     """Print a run that was saved to `out`, as JSON, as Markdown, or for people.
 
-    about: what JSON says of it besides its tables. files: what the folder holds.
+    about: what JSON contains besides the tables. files: the contents of the folder.
     """
     from metal.show.markdown import markdown
     from metal.show.pages import headline, screen
@@ -100,7 +101,7 @@ def analysis(
     """Make the command of a kind: it saves and shows what the public function returns, or prints it
     as JSON or Markdown.
 
-    own: options of the command alone, which `then` is called with after the run was shown.
+    own: options that only the command has; `then` is called with them after the run was shown.
     """
     function = load(kind.function)
     slices = []

@@ -1,7 +1,7 @@
 """`metal annotate`: outputs go out to people, ratings come back.
 
-push, pull and status are of campaigns on platforms, each platform a command of its own under push
-and pull.
+push, pull and status are for campaigns on platforms; each platform is a command of its own under
+push and pull.
 """
 
 from __future__ import annotations
@@ -127,7 +127,9 @@ EXAMPLES = {
 
 
 class Platforms(click.Group):
-    """A command for each platform, made when one is looked for: plug-ins are listed then."""
+    """A command for each platform, made when it is looked up, because plug-ins are listed only
+    then.
+    """
 
     def __init__(self, make: Callable[[str], click.Command], **settings: Any) -> None:
         self._make, self._made = make, dict[str, click.Command]()
@@ -140,7 +142,7 @@ class Platforms(click.Group):
 
     @commands.setter
     def commands(self, commands: object) -> None:
-        """The subcommands; the setter ignores the empty ones that click sets."""
+        """The subcommands; the setter ignores the empty dictionary that click sets."""
 
 
 def _push(name: str) -> click.Command:
@@ -228,7 +230,7 @@ def status(data: Path, as_json: bool) -> None:
 def _callbacks(
     function: Callable[..., Any], doing: str, inside: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """The callbacks that a function of a platform takes. doing: what the progress bar says."""
+    """The callbacks that a function of a platform takes. doing: the text of the progress bar."""
     with ExitStack() as bar:
         advance: Callable[[int, int], None] | None = None
 
@@ -252,7 +254,7 @@ def _callbacks(
 
 
 def _countdown(left: timedelta) -> None:
-    """How long it is until the start, on one line of a terminal; cleared at the end."""
+    """Show how long it is until the start, on one line of a terminal that is cleared at the end."""
     from metal.building.crowdsourcing.schedule import in_words
 
     if sys.stderr.isatty():

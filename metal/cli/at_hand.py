@@ -1,4 +1,4 @@
-"""What lies in a folder that somebody may begin with: datasets, tables of ratings, passages."""
+"""What a folder contains that somebody may begin with: datasets, tables of ratings, passages."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ PASSAGES = frozenset({*ROLES, "url"})  # keys of a passage as XL-Sum has it
 
 @dataclass(frozen=True)
 class AtHand:
-    """What lies in the working folder. passages: what `metal sample` takes as its source; empty
-    without any.
+    """What the working folder contains. passages: a source for `metal sample`; empty if there is
+    none.
     """
 
     datasets: tuple[Path, ...]
@@ -27,8 +27,8 @@ class AtHand:
 
 
 def look() -> AtHand:
-    """Datasets in the folder and in datasets/, the folder's tables, and passages in its files or in
-    folders of it.
+    """Find datasets in the folder and in datasets/, the folder's tables, and passages in its files
+    or subfolders.
     """
     folder = Path()
     datasets = [path.parent for path in sorted(folder.glob("*/dataset.toml"))]
@@ -59,7 +59,7 @@ def has_outputs(dataset: Path) -> bool:
 
 
 def _holds_passages(path: Path) -> bool:
-    """Whether a file has passages, and nothing beside them that could be a rating."""
+    """Whether a file has passages, and nothing else that could be a rating."""
     try:
         columns = _columns(path)
     except (OSError, ValueError):  # what cannot be read as what its name says
@@ -68,7 +68,9 @@ def _holds_passages(path: Path) -> bool:
 
 
 def _columns(path: Path) -> set[str]:
-    """The keys of the first record of a file that passages are read from; none of another file."""
+    """The keys of the first record of a file from which passages can be read; empty for any other
+    file.
+    """
     if path.suffix == ".parquet":
         import pyarrow.parquet as pq
 
@@ -81,7 +83,7 @@ def _columns(path: Path) -> set[str]:
 
 
 def _folder_of_passages(folder: Path) -> str:
-    """The first folder whose files are called after languages; empty if there is none."""
+    """The first folder whose files are named after languages; empty if there is none."""
     for path in sorted(folder.glob("[!.]*/")):
         if (
             path.name in PLACES

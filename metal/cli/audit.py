@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def _read(
     context: click.Context, option: click.Parameter, texts: tuple[str, ...]
 ) -> tuple[Requirement, ...]:
-    """What is required, read with the command line: nothing is audited before."""
+    """The requirements, checked with the command line, before anything is audited."""
     from metal.errors import UsageError
     from metal.questions.audit.required import Requirement
 

@@ -1,4 +1,4 @@
-"""`metal bias`: in which languages judges lean, and what is missing to say so."""
+"""`metal bias`: in which languages judges lean, and what data are missing to say so."""
 
 from __future__ import annotations
 

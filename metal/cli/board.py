@@ -103,7 +103,7 @@ def submit() -> None:
 
 
 def _submission(function: Callable[..., Submitted], short_help: str, examples: str = "") -> Verb:
-    """The command prints what came of a submission and where it stands now."""
+    """Make a command that prints the outcome of a submission and its rank."""
 
     @verb(function, short_help=short_help, examples=examples)
     def command(board: Path, **options: Any) -> None:
@@ -118,9 +118,9 @@ def _submission(function: Callable[..., Submitted], short_help: str, examples: s
         )
         for line in result.lines:
             console.say(f"  {line}")
-        against = "all its people, as no `metal billboard` with --reference has said against whom"
+        against = "all its people, since no `metal billboard` with --reference was run before"
         if result.reference:
-            against = f"{result.reference}, as `metal billboard` with --reference last said"
+            against = f"{result.reference}, as in the last `metal billboard` with --reference"
         if result.ranked:
             console.say(f"  ranked against {against}")
         standing = (
@@ -132,8 +132,8 @@ def _submission(function: Callable[..., Submitted], short_help: str, examples: s
             console.say(f"  {line}")
         if result.what == "generator" and not any("generators by" in line for line in standing):
             console.say(
-                "  no rank: no rater that generators are ranked by scored it. Hand in scores with"
-                " --scores (withdraw it first), or let people rate it: metal annotate export"
+                "  no rank: none of the raters that rank generators scored it. Hand in scores"
+                " with --scores (withdraw it first), or let people rate it: metal annotate export"
                 f" {board} -g {result.name}"
             )
         console.say(

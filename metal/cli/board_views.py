@@ -88,7 +88,7 @@ def _by_place(table: pd.DataFrame, main: str) -> list[tuple[tuple[str, str], pd.
 
 
 def _print_end(result: Crowd | ReferenceCurve, places: int, verbose: bool) -> None:
-    """What else there is, problems of the data, the signature."""
+    """Print what else there is to see, problems of the data, and the signature."""
     if places > 1 and not verbose:
         console.say(
             f"With -v also: {plural(places - 1, 'more case')} (a criterion in a language).",
@@ -100,7 +100,7 @@ def _print_end(result: Crowd | ReferenceCurve, places: int, verbose: bool) -> No
 
 
 def _print_overview(result: Crowd) -> None:
-    """Criterion by language, where there are several languages."""
+    """Print a table of criteria by languages, if there are several languages."""
     from metal.auditing.paper_tables import UNDEFINED
 
     wide = result.tables["crowd_answers"].pivot_table(
@@ -118,8 +118,8 @@ def _print_overview(result: Crowd) -> None:
 
 
 def _print_examples(result: Crowd) -> None:
-    """Of the main criterion: the best judge's and the best crowd's, in the first language (or all
-    together).
+    """Print examples for the main criterion: the best judge's and the best crowd's, in the first
+    language (or all together).
     """
     answers = result.tables["crowd_answers"]
     answer = answers[answers["criterion"] == result.main].iloc[0]
@@ -201,7 +201,7 @@ def _print_references(curve: ReferenceCurve, verbose: bool) -> None:
 
 
 def _sentence(name: str, steps: list[dict[Any, Any]], levels: list[tuple[str, float]]) -> str:
-    """Whether the curve rises, and from how many references on it is above the lines."""
+    """A sentence: whether the curve rises, and from how many references it is above the lines."""
     first, last = steps[0], steps[-1]
     if isnan(first["pearson"]) or isnan(last["pearson"]):
         return f"{name}: undefined at an end of the curve"

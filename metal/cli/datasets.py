@@ -1,5 +1,5 @@
-"""Datasets in and out, and what is in them: `metal sample`, `import`, `check`, `describe`,
-`compare`, `export`.
+"""Import, export and look at datasets: `metal sample`, `import`, `check`, `describe`, `compare`,
+`export`.
 """
 
 from __future__ import annotations
@@ -176,7 +176,9 @@ def _format_and_path(words: Sequence[Path]) -> tuple[str, Path]:
 def _folder_for(
     out: Path | None, into: Path | None, path: Path, name: str, *, force: bool, ask: bool
 ) -> Path:
-    """The folder to write; datasets/NAME where none is named, and that is asked or new."""
+    """The folder to write; if none is named, datasets/NAME, provided that it is new or the user
+    agrees.
+    """
     if out and into:
         raise UsageError("give --out for a new dataset or --into for an existing one")
     if out:
@@ -203,7 +205,7 @@ _IMPORT_ONLY = ("words", "list_formats", "out", "into", "force", "ask")
 
 
 def _report(dataset: Dataset, folder: Path, *, shown: bool = False) -> None:
-    """What was read, unless that was shown, where it is, and what to do next."""
+    """Print what was read (unless that was shown), where it is, and what to do next."""
     from metal.running.prompting import unexplained
 
     kinds = {rater.kind for rater in dataset.raters.values()}
@@ -215,7 +217,7 @@ def _report(dataset: Dataset, folder: Path, *, shown: bool = False) -> None:
 
 
 def show_reading(dataset: Dataset, more: str = "") -> None:
-    """What was read: rows, languages, criteria, raters by kind, notes and warnings."""
+    """Print what was read: rows, languages, criteria, raters by kind, notes and warnings."""
     from metal.auditing.check import lint
     from metal.questions.dataset.contents import raters, sizes
 

@@ -1,4 +1,4 @@
-"""Questions in a terminal, of which one can go back and forth."""
+"""Questions in a terminal, with a way back to earlier ones."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ NEEDED = "an answer is needed here; Ctrl-C ends the questions"
 
 
 class Nobody(UsageError):
-    """A question, and nobody to answer it."""
+    """A question that nobody can answer, because there is no terminal."""
 
 
 class Back(Exception):
-    """Somebody wants the question before."""
+    """Somebody wants to go back to the previous question."""
 
 
 class Dialogue:
-    """Questions with the answers so far. To go back, they are put again from the first, with the
-    same answers.
+    """Questions with the answers so far. To go back, all questions are asked again from the first,
+    and earlier answers are reused.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Dialogue:
 
     @property
     def is_new(self) -> bool:
-        """Whether what comes now has not been on the screen."""
+        """Whether what comes next has not been on the screen yet."""
         return self.place == len(self.answers)
 
     def again(self) -> None:
@@ -60,8 +60,8 @@ class Dialogue:
         self.answers = before
 
     def left(self, choices: Sequence[str]) -> Sequence[str]:
-        """The choices of the next question of which something may come. Raises the last error where
-        none is left.
+        """The choices of the next question that have not failed. Raises the last error if none is
+        left.
         """
         refused = self._refused.get(repr(self.answers[: self.place]), [])
         left = [choice for choice in choices if choice not in refused]
@@ -70,7 +70,7 @@ class Dialogue:
         return left
 
     def ask(self, question: str, *, value_proc: Callable[[str], Any], default: Any = None) -> Any:
-        """The answer, as `value_proc` makes it of what is typed; Enter takes the default. Raises
+        """The answer, parsed by `value_proc` from what is typed; Enter takes the default. Raises
         Back.
         """
 
@@ -86,7 +86,7 @@ class Dialogue:
 
         if self.is_new:
             if not self.place:
-                console.say("Enter takes what stands in brackets; b goes back a question, q quits.")
+                console.say("Enter takes the answer in brackets; b goes back a question, q quits.")
             try:
                 answer = prompt(question, default=default, value_proc=read)
             except Nobody:
@@ -116,8 +116,8 @@ def prompt(question: str, *, instead: str = NOBODY, **settings: Any) -> Any:
 
 
 def _needed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a question without a default: Enter is told that an answer is needed, where
-    click is silent.
+    """The settings of a question without a default: after Enter, say that an answer is needed;
+    click itself says nothing.
     """
     read = settings.get("value_proc") or click.types.convert_type(settings.get("type"))
 

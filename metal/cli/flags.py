@@ -1,4 +1,4 @@
-"""Messages in words of a command: its parameters as its flags and arguments."""
+"""Messages in the words of a command: parameters become flags and arguments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def in_flags(message: str, command: click.Command, root: click.Group) -> str:
 
 
 def command_named(words: Iterable[str], root: click.Group) -> click.Command:
-    """The command that these words name, whether arguments follow."""
+    """The command that these words name, with or without arguments after them."""
     command: click.Command = root
     for word in words:
         if not isinstance(command, click.Group):

@@ -1,4 +1,4 @@
-"""What lies in a folder, a run's page, and how a shell completes commands: `metal ls`, `report`,
+"""List a folder, write a run's page, and set up completion in a shell: `metal ls`, `report`,
 `completion`.
 """
 

@@ -1,5 +1,5 @@
-"""`-i` of `metal import` and of verbs that take a table: what was only guessed is asked, and said
-as options.
+"""`-i` of `metal import` and of verbs that take a table: ask about everything that was only
+guessed, and print the answers as options.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # options that the reader of a table does not take
 AFTER_READING = ("map_sources", "map_generators", "texts")
 _TEMPLATES = (
-    "each column is a rater's on a criterion",
+    "each column is one rater on one criterion",
     "each row is a rater, each column an output",
 )
 Parse = Callable[[Sequence[str]], dict[str, Any]]
@@ -47,7 +47,7 @@ def ask_about(
     explicit, and the folder to write, if one was proposed.
 
     given: options of `metal.read`. parse: words -> such options. show: what was read, before and
-    after the answers. An answer with which the table cannot be read is asked for again.
+    after the answers. If the table cannot be read with an answer, the question is asked again.
     """
     dialogue = Dialogue()
     while True:
@@ -112,8 +112,8 @@ def _new_folder(text: str) -> Path:
 def _read(
     dialogue: Dialogue, path: Path, format: str, options: dict[str, Any]
 ) -> tuple[Draft, Dataset]:
-    """The table as read with the options, with the columns and orders of words that had to be asked
-    for.
+    """The table as read with the options, with columns and orders of words asked for if
+    necessary.
     """
     from metal.api.read import draft_of
 
@@ -148,7 +148,9 @@ def _read(
 
 
 def _column(dialogue: Dialogue, missing: NoColumn, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The column of a role; of the rater, also several, each of which is a rater."""
+    """Ask for the column of a role; for the rater, several columns are possible, each of which is a
+    rater.
+    """
     from metal.data.tables.surveys import EACH_ROW
     from metal.data.tables.wide import MOST_LISTED
     from metal.data.text import first_few
@@ -222,7 +224,7 @@ def _add(options: dict[str, Any], answers: Mapping[str, Any]) -> None:
 def _answers(
     dialogue: Dialogue, draft: Draft, dataset: Dataset, options: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
-    """Option -> the answer, where that is not what was guessed."""
+    """Option -> the answer, if it differs from the guess."""
     if draft.columns is None:  # somebody's release, which says all of it
         return
     roles, unread = draft.columns.roles, draft.columns.unread
@@ -338,7 +340,7 @@ def _kinds_of(text: str, names: Sequence[str]) -> dict[str, str]:
 def _missing(
     dialogue: Dialogue, dataset: Dataset, options: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
-    """Scores that may stand for no answer: those far from the others, and 0 where scales mostly
+    """Ask about scores that may mean no answer: those far from the others, and 0 if scales mostly
     begin with 1.
     """
     from metal.auditing.check import far_scores, score_counts
@@ -353,7 +355,7 @@ def _missing(
     for name, criterion in dataset.criteria.items():
         if zero_may_be_no_answer(criterion.scale) and not _told(name, scales):
             doubts.setdefault(
-                name, (f"{name}: 0 among scores to {criterion.scale.values[-1]:g}", {"0"})
+                name, (f"{name}: 0 occurs among scores up to {criterion.scale.values[-1]:g}", {"0"})
             )
     missing: dict[str, Sequence[str]] = {}
     for name, (line, values) in doubts.items():
@@ -366,7 +368,10 @@ def _missing(
                 raise click.UsageError(f"write all, none, or some of {','.join(sorted(values))}")
             return chosen
 
-        question = f"{line}. No answer: all, none, or which of {','.join(sorted(values))}"
+        question = (
+            f"{line}. Which of them mean no answer: all, none, or some of"
+            f" {','.join(sorted(values))}"
+        )
         if chosen := dialogue.ask(question, default="none", value_proc=which):
             missing[escape(name)] = (
                 *options.get("missing", {}).get(escape(name), ()),
@@ -380,7 +385,9 @@ def _missing(
 
 
 def _explicit(draft: Draft, dataset: Dataset, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with all that the reader recognized, but for the scales of METAL's criteria."""
+    """The options with everything that the reader recognized, except the scales of METAL's
+    criteria.
+    """
     if draft.columns is None:
         return dict(options)
     roles = draft.columns.roles
@@ -400,7 +407,7 @@ def _explicit(draft: Draft, dataset: Dataset, options: Mapping[str, Any]) -> dic
 
 
 def _options_of_scales(criteria: Mapping[str, Criterion]) -> dict[str, Any]:
-    """The options that say each scale, but for those of METAL's criteria. criteria: by name as
+    """The options that give each scale, except those of METAL's criteria. criteria: by name, as
     typed.
     """
     from metal.data.metal_criteria import METAL_CRITERIA, metal_criterion
@@ -423,7 +430,7 @@ def _options_of_scales(criteria: Mapping[str, Criterion]) -> dict[str, Any]:
 
 
 def _levels(scale: Scale) -> str:
-    """The levels as typed: `Bad<Good` where they count from 0, `1,2` where numbers say it, else
+    """The levels as typed: `Bad<Good` if values count from 0, `1,2` if numbers are enough, else
     `1=Bad,2=Good`.
     """
     labels = [level.label for level in scale.levels]

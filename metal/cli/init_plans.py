@@ -1,5 +1,5 @@
-"""What `metal init` asks, and the commands that come of the answers. Enter is an answer to every
-question.
+"""The questions of `metal init`, and the commands that follow from the answers. Every question can
+be answered with Enter.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ MODEL = "openai:gpt-4o-mini"
 
 @dataclass(frozen=True)
 class Plan:
-    """Commands to run now, and those that come later. why: what is to be done before those."""
+    """Commands to run now, and commands for later. why: what has to be done before the later
+    ones.
+    """
 
     now: list[Words]
     later: tuple[Words, ...] = ()
@@ -116,14 +118,14 @@ def _demo(here: AtHand) -> Plan:
 
 
 HAVE = {
-    "ratings": ("people have rated, and judges perhaps: read the table and audit it", _ratings),
-    "judge": ("people have rated: let a judge rate the same, and audit it", _judge),
-    "people": ("texts are there and nobody has rated them: hand them out to people", _people),
+    "ratings": ("ratings by people, perhaps also by judges: read the table and audit it", _ratings),
+    "judge": ("ratings by people: let a judge rate the same outputs, then audit it", _judge),
+    "people": ("texts that nobody has rated: hand them out to people", _people),
     "dataset": (
-        "nothing is there to rate: choose passages, have summaries written and rated",
+        "nothing to rate yet: choose passages, have summaries written and rated",
         _dataset,
     ),
-    "demo": ("nothing is at hand: see what METAL says of data that come with it", _demo),
+    "demo": ("nothing yet: see what METAL says about the data that come with it", _demo),
 }
 
 
@@ -143,7 +145,9 @@ def likeliest(here: AtHand) -> str:
 
 
 def _judged(data: Path, asked: Words) -> Plan:
-    """A judge rates the dataset, and is audited. asked: options for what judges are asked."""
+    """The plan for a judge that rates the dataset and is then audited. asked: options for the
+    judge's question.
+    """
     model, options, lacking = _model("Judge, as PROVIDER:MODEL (`metal judges` shows them)")
     run = str(_free(Path("runs") / f"{data.resolve().name}-judges"))
     judge = ["judge", str(data), "--judge", model, *options, *asked, "--out", run]
@@ -151,7 +155,7 @@ def _judged(data: Path, asked: Words) -> Plan:
 
 
 def _written(data: Path) -> Plan:
-    """A model writes the outputs of a dataset, and people get them."""
+    """The plan for a model that writes the outputs of a dataset, and people who rate them."""
     model, options, lacking = _model("Model that writes the summaries")
     run = _free(Path("runs") / f"{data.name}-generate")
     generate = ["generate", str(data), "--model", model, *options]
@@ -160,8 +164,8 @@ def _written(data: Path) -> Plan:
 
 
 def _handed_out(data: Path) -> Plan:
-    """People get the outputs of a dataset; a criterion that says nothing of what is asked gets a
-    question first.
+    """The plan for people who rate the outputs of a dataset; a criterion without a question gets
+    one first.
     """
     raters = ask("People who rate each text", type=click.IntRange(1), default=3)
     people = ask("People in all, per language", type=click.IntRange(raters), default=raters)
@@ -174,7 +178,7 @@ def _handed_out(data: Path) -> Plan:
 
 
 def _described(data: Path) -> Iterator[Words]:
-    """Commands that give each criterion a question that has none."""
+    """Commands that give a question to each criterion that has none."""
     from metal.api.criteria import criterion_file
     from metal.data.dataset import load_dataset
     from metal.data.records import Scale
@@ -185,12 +189,14 @@ def _described(data: Path) -> Iterator[Words]:
         scale = criteria[name].scale
         levels = ",".join(f"{level.value:g}={level.label}" for level in scale.levels)
         if not criterion_file(name).exists() and levels and Scale.of(levels) == scale:
-            question = ask(f"What people are asked on {name}", default=_guess(name))
+            question = ask(f"Question to people about {name}", default=_guess(name))
             yield ["criterion", "new", name, "--scale", levels, "--question", question]
 
 
 def _model(question: str) -> tuple[str, Words, str]:
-    """A model, the options that say where it is, and what is to be done before it can be asked."""
+    """Ask for a model. Returns the model, the options that give its address, and what has to be
+    done before it can be asked.
+    """
     from metal.raters.judges.providers import find_provider, provider_names
 
     model = ask(question, default=MODEL)
@@ -205,8 +211,8 @@ def _model(question: str) -> tuple[str, Words, str]:
 
 
 def _waiting(asking: Words, after: list[Words], lacking: str) -> Plan:
-    """A command that asks a model, and what comes after it; while something is lacking, what it
-    would cost.
+    """The plan for a command that asks a model and for what follows; while something is missing,
+    only the cost is estimated.
     """
     if not lacking:
         return Plan([asking, *after])
@@ -214,9 +220,7 @@ def _waiting(asking: Words, after: list[Words], lacking: str) -> Plan:
 
 
 def _unasked(criteria: list[Any], data: Path | None) -> Words:
-    """Options for a criterion that says nothing of what judges are asked; none where all of them
-    do.
-    """
+    """Options that give a question to a criterion without one; empty if all criteria have one."""
     from metal.running.prompting import unexplained
 
     bare = unexplained(criteria, data)
@@ -225,12 +229,12 @@ def _unasked(criteria: list[Any], data: Path | None) -> Words:
     name = bare[0]
     if len(bare) > 1:
         name = ask("Criterion that the judge rates first", type=click.Choice(bare), default=bare[0])
-    question = ask(f"What the judge is asked on {name}", default=_guess(name))
+    question = ask(f"Question to the judge about {name}", default=_guess(name))
     return [*(["--criteria", name] if len(criteria) > 1 else []), "--question", question]
 
 
 def _guess(criterion: str) -> str:
-    """A question that may do for a criterion that is only a name."""
+    """A question that may suit a criterion that is only a name."""
     if criterion == "overall":
         return "How good is the text overall?"
     return f"How good is the text's {criterion.replace('_', ' ')}?"
@@ -241,7 +245,7 @@ def _joined(first: Words, plan: Plan) -> Plan:
 
 
 def _free(path: Path) -> Path:
-    """The path, with a number where something is there already."""
+    """The path, with a number added if it exists already."""
     number = 1
     free = path
     while free.exists():

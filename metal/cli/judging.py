@@ -1,4 +1,4 @@
-"""Verbs that ask models: `metal judge`, `metal generate`; what they print, and whom they ask before
+"""Verbs that ask models: `metal judge`, `metal generate`; what they print, and how they ask before
 spending.
 """
 
@@ -72,7 +72,9 @@ def callbacks(ask: bool | None = None) -> Iterator[Callbacks]:
 
 
 def _confirm(estimates: Sequence[CostEstimate]) -> bool:
-    """Ask. The event loop's own Ctrl-C would wait for the answer; here it ends the question."""
+    """Ask for consent. The event loop's own handling of Ctrl-C would wait for the answer; here
+    Ctrl-C ends the question.
+    """
     usual = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         return click.confirm("Continue?", default=False)
@@ -132,7 +134,9 @@ def _to_go_on(run: Judging | Generating) -> str:
 
 
 def _say_what_is_left(run: Judging | Generating, again: str) -> None:
-    """Say which calls wait, were not made or failed, how to continue, and what was kept in vain."""
+    """Print which calls are waiting, were not made or failed, how to continue, and which replies
+    were kept without a score.
+    """
     outcome, command = run.outcome, run.job.command
     if outcome.waiting:
         console.say(
@@ -214,7 +218,7 @@ def cancel(run: Path) -> None:
 
 
 def _finish_judging(run: Judging) -> None:
-    """How each judge did, how many ratings there are, and what to do next."""
+    """Print how each judge did, how many ratings there are, and what to do next."""
     from metal.show.terminal import asking_text
 
     job = run.job
@@ -224,7 +228,7 @@ def _finish_judging(run: Judging) -> None:
         and not any(estimate.calls for estimate in run.outcome.estimates)
     ):
         add = f"metal judge --resume {run.folder} --judge NAME"
-        console.say(f"The run is complete, nothing was asked. To add a judge: {add}", wrap=False)
+        console.say(f"The run is complete; nothing was asked. To add a judge: {add}", wrap=False)
     asking_text.show_judges(run.outcome.statistics, job.plan)
     asking_text.show_ratings(job, run.folder, run.outcome.seconds)
     following = ["metal", "monitor" if job.questions else "audit", str(job.folder), str(run.folder)]

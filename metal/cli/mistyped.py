@@ -1,4 +1,4 @@
-"""Guess what a first word that is no verb was meant to be: another verb, or a verb for this file or
+"""Guess what was meant by a first word that is not a verb: another verb, or a verb for this file or
 folder.
 """
 
@@ -50,7 +50,7 @@ def no_verb(
 
 
 def _for_path(path: Path) -> list[str]:
-    """The words of a command that takes the file or folder; none for what no verb reads."""
+    """The words of a command that takes the file or folder; empty if no verb reads it."""
     from metal.cli.at_hand import kinds
     from metal.data.missing import nearest_path
     from metal.data.tables.files import is_table

@@ -21,8 +21,8 @@ PATH = click.Path(path_type=Path)
 class Flag(click.Option):
     """An option; older spellings (aliases) work and are not shown.
 
-    rare: whether only `--help-all` shows it. shared: whether it says how a table is read, in a
-    group of its own there.
+    rare: whether only `--help-all` shows it. shared: whether it is about reading a table; these
+    options form a group of their own in the help.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ def option(
 
 
 def _of_several(kind: Any, plain: Any, about: Option, flag: str) -> dict[str, Any]:
-    """The settings of an option that may be given several times; nothing for any other."""
+    """The settings of an option that may be given several times; empty for any other."""
     if about.by_criterion:
         return {"callback": lambda context, option, values: by_criterion(values)}
     if set(get_args(Names)) <= set(get_args(kind)):
@@ -95,7 +95,7 @@ def _of_several(kind: Any, plain: Any, about: Option, flag: str) -> dict[str, An
 
 
 def _of_one(plain: Any, about: Option, default: Any, *, required: bool) -> dict[str, Any]:
-    """The settings of an option with one value. click takes any default, None too, for a value."""
+    """The settings of an option with one value. click treats any default as a value, even None."""
     settings: dict[str, Any] = {"type": _scalar(plain, about)}
     if not required:
         is_shown = default not in (None, "") and "[default" not in about.help
@@ -153,7 +153,7 @@ def _split(
 def _texts(
     context: click.Context, option: click.Parameter, values: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """An option's names, divided at the commas outside double quotes."""
+    """An option's names, split at the commas outside double quotes."""
     return tuple(text for value in values for text in texts_in(value))
 
 
@@ -195,10 +195,10 @@ def _pairs(
 
 
 def _checked(check: str, context: click.Context, option: click.Parameter, value: str) -> str:
-    """The value of an option that may go without one, read with the command line.
+    """The value of an option that may be given without one, checked with the command line.
 
-    What it swallowed by mistake, such as the dataset that stands after it, is told before that is
-    missed.
+    If the option swallowed the next argument by mistake, such as the dataset, this is reported
+    first, before the argument is missed.
     """
     from metal.errors import MetalError, UsageError
 

@@ -22,12 +22,12 @@ def print_json(value: object) -> None:
 
 
 def warn_at_once(warnings: Iterable[str]) -> None:
-    """Print at once who was left out, on standard error."""
+    """Print on standard error, before anything else, who was left out."""
     for line in warnings:
         click.echo(console.clean(f"warning: {line}"), err=True)
 
 
 def show_parts(screen: Screen) -> None:
-    """Tables and paragraphs, in their order."""
+    """Print tables and paragraphs, in their order."""
     for part in screen:
         console.show(part)

@@ -1,4 +1,4 @@
-"""What verbs read: a table with the options for it, with a few lines on how it was read."""
+"""Reading a verb's data: a table with its options, and a few lines on how it was read."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ ASK = Flag(
 def read_and_say(
     data: Path, options: Mapping[str, Any], verbose: bool | None = None
 ) -> tuple[Dataset | Path, dict[str, Any]]:
-    """Read a table or release, and print how it was read and how to read it otherwise. Returns the
+    """Read a table or release, and print how it was read and how to change that. Returns the
     dataset (the path itself for a dataset folder, or None) and the options that do not concern
     reading.
 
-    verbose: every remark on how it was read; None if the verb has no such option.
+    verbose: whether to print every remark; None if the verb has no such option.
     """
     from metal.api.reading import ReadingOptions, given
 
@@ -57,7 +57,7 @@ def read_and_say(
 
 
 def _lines_on_reading(data: Path, report: Sequence[str], verbose: bool | None) -> list[str]:
-    """How a table was read, and the command that reads it otherwise. verbose: as of
+    """Lines on how a table was read, and the command that changes that. verbose: as in
     `read_and_say`.
     """
     context = click.get_current_context()
@@ -84,7 +84,9 @@ def _lines_on_reading(data: Path, report: Sequence[str], verbose: bool | None) -
 
 
 def _more_remarks(left: int, verbose: bool | None) -> str:
-    """How many remarks are not shown, and the option that shows them where there is one."""
+    """A line on how many remarks are not shown, with the option that shows them, if there is
+    one.
+    """
     if left == 0:
         return ""
     how = "" if verbose is None else ": -v"
@@ -92,7 +94,7 @@ def _more_remarks(left: int, verbose: bool | None) -> str:
 
 
 def _asked(data: Path, reading: ReadingOptions) -> ReadingOptions:
-    """How the table is read, as somebody answers; the answers are printed as options."""
+    """The reading options, from somebody's answers; the answers are printed as options."""
     from metal.api.reading import given
     from metal.cli.datasets import import_options, show_reading
     from metal.cli.import_asked import ask_about

@@ -1,5 +1,5 @@
-"""`metal score`; `metal metric`: which automatic metrics there are, and whether one is what it says
-it is.
+"""`metal score`; `metal metric`: list automatic metrics, and test whether one does what it
+claims.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def check(metric: str, as_json: bool, **options: Any) -> None:
             verdict = {True: "ok", False: "not", None: "-"}[finding.holds]
             console.say(f"{verdict:<5}{finding.trial}: {finding.words}")
         failed = f"{checked.failed} of {len(checked.findings)} trials do not hold."
-        console.say(failed if checked.failed else "Nothing speaks against it.")
+        console.say(failed if checked.failed else "It passed every trial.")
     if checked.failed:
         sys.exit(ONE_DOES_NOT_HOLD)
 

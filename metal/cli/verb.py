@@ -35,7 +35,9 @@ MOST_EXAMPLES = 3
 
 
 def out(default: str) -> click.Option:
-    """The option for the run folder of a verb. default: as help shows it, `runs/DATASET`."""
+    """The option for the run folder of a verb. default: the text shown in the help, such as
+    `runs/DATASET`.
+    """
     return click.Option(["--out"], type=PATH, help=f"Run folder to write. [default: {default}]")
 
 
@@ -75,9 +77,10 @@ _HELP_ALL = click.Option(
 
 
 class Verb(click.Command):
-    """A command whose help, notes and warnings are in words of the command line.
+    """A command whose help, notes and warnings are in the words of the command line.
 
-    `--help` has room for HEIGHT lines: what is often needed. `--help-all` shows the rest as well.
+    `--help` has room for HEIGHT lines, for what is often needed. `--help-all` shows the rest as
+    well.
     """
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -101,7 +104,7 @@ class Verb(click.Command):
     def format_help(
         self, ctx: click.Context, formatter: click.HelpFormatter, *, below: int = 0
     ) -> None:
-        """below: lines that follow."""
+        """Write the help. below: lines that follow it."""
         text, root = self.help or "", ctx.find_root().command
         paragraphs = (in_flags(text, self, root) if isinstance(root, click.Group) else text).split(
             "\n\n"
@@ -148,9 +151,7 @@ class Verb(click.Command):
 
 
 def _continued(line: str, width: int) -> str:
-    """An example's line, continued on the next where it is too long: only before an option or a
-    pipe.
-    """
+    """An example's line, broken if it is too long; breaks are only before an option or a pipe."""
     if len(line) <= width:
         return line
     unbroken = re.sub(r" (?!-|\| )", "\0", line.strip())
@@ -174,8 +175,8 @@ def verb(
 
     parameters: extra options of the command line, and arguments that the public function lacks.
     more: text that the help adds to the docstring. examples: command lines for the help. without:
-    parameters of the public function that are no options. required: those with a default in Python
-    only. apart: whether the help groups the options about reading a table.
+    parameters of the public function that are not options. required: parameters whose default
+    exists only in Python. apart: whether the help groups the options about reading a table.
     """
     options = [
         option(
@@ -209,14 +210,14 @@ def verb(
 
 
 def _listed(examples: str) -> str:
-    """Command lines as the help lists them; nothing for none."""
+    """Command lines as the help lists them; empty if there are none."""
     lines = inspect.cleandoc(examples).splitlines()
     heading = "Example:" if len(lines) == 1 else "Examples:"
     return "\n".join(["\b", heading, *(f"  {line}" for line in lines)]) if lines else ""
 
 
 class CommandGroup(Group):
-    """A group whose help says what each of its commands does: a whole sentence, in words of the
+    """A group whose help says what each of its commands does: a whole sentence, in the words of the
     command line.
     """
 
@@ -237,7 +238,7 @@ class CommandGroup(Group):
 
 
 def _does(command: click.Command, ctx: click.Context) -> str:
-    """What a command does, in a sentence of the command line."""
+    """What a command does, in a sentence that uses the words of the command line."""
     root = ctx.find_root().command
     sentence = re.split(r"(?<=[.?])\s|:\s", " ".join((command.help or "").split()))[0]
     does = command.short_help or f"{sentence.rstrip('.?')}."
@@ -246,11 +247,11 @@ def _does(command: click.Command, ctx: click.Context) -> str:
 
 @dataclass(frozen=True)
 class Other:
-    """A command of a group that is meant by an option, or by what its arguments are.
+    """A command of a group that is selected by an option or by the kind of its arguments.
 
-    typed: the words that mean it, as help and usage write them: `--for scores`, `--watch`; empty
-    where the arguments tell. kept: whether they are an option of the command itself. meant: whether
-    the arguments mean it, where no words do.
+    typed: the words that select it, as in help and usage (`--for scores`, `--watch`); empty if the
+    arguments decide. kept: whether these words are an option of the command itself. meant: whether
+    the arguments select it, if there are no words.
     """
 
     command: Verb
@@ -259,7 +260,7 @@ class Other:
     meant: Callable[[Sequence[str]], bool] = lambda args: False
 
     def taken(self, args: Sequence[str]) -> list[str] | None:
-        """The arguments of the command, if they mean it."""
+        """The arguments of the command, if they select it."""
         if not self.typed:
             return [*args] if "--help-all" not in args and self.meant(args) else None
         if self.kept:
@@ -273,8 +274,9 @@ class Other:
 
 
 class WithDefault(CommandGroup):
-    """A group whose first word may be left out: then it is the command `default`, whose help is the
-    group's, or one of `others`. Names of these are older spellings, which still work.
+    """A group whose first word may be left out; it then means the command `default`, whose help is
+    the group's, or one of `others`. The names of these commands are older spellings, which still
+    work.
     """
 
     def __init__(
@@ -350,8 +352,8 @@ class WithDefault(CommandGroup):
 
 
 def _arguments(function: Callable[..., Any]) -> list[click.Argument]:
-    """An argument for each positional parameter without an Option: text, or else a path; several of
-    what comes last.
+    """An argument for each positional parameter without an Option: text, or else a path; the last
+    one may take several values.
     """
     options = options_of(function)
     arguments = []

@@ -1,5 +1,5 @@
-"""`metal verify`: a run's figures recomputed by other libraries; those that differ are an exit
-code.
+"""`metal verify`: recompute a run's figures with other libraries; the exit code says whether any
+differ.
 """
 
 from __future__ import annotations

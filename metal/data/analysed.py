@@ -1,4 +1,4 @@
-"""What every analysis gives."""
+"""What every analysis returns."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Files that a command adds to a folder where others may be, as pictures to a paper's.
+"""Files that a command adds to a folder that may contain other files, such as pictures for a paper.
 
-Those that it replaces are kept in a folder beside it, one copy. What METAL put there is listed with
-it, so that a folder of the user's with that name is never taken for a copy.
+One copy of the files that it replaces is kept in a folder next to it. That folder lists what METAL
+put there, so a user's folder of that name is never mistaken for it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ COPIED = ".copied.json"  # what METAL put into a folder of copies: each file's n
 
 
 def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write these files into a folder, where others may be.
+    """Write these files into a folder that may contain other files.
 
-    Those that change are kept, one copy, in a folder beside it. Raises UsageError if that holds
-    something else.
+    One copy of the files that change is kept in a folder next to it. Raises UsageError if that
+    folder holds something else.
     """
     folder.mkdir(parents=True, exist_ok=True)
     changed = [name for name, content in contents.items() if differs(folder / name, content)]
@@ -40,7 +40,7 @@ def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
 
 
 def _keep_files(folder: Path, names: Collection[str]) -> None:
-    """Copy files to the folder that keeps them, where that is free or an earlier copy."""
+    """Copy files to the folder that keeps them, if that name is free or holds an earlier copy."""
     kept, target = kept_name(folder), folder.resolve()
     if os.path.lexists(kept) and (kept.is_symlink() or not kept.is_dir()):
         raise UsageError(f"{kept} is where the old version would be kept. Move {kept} away first")
@@ -59,7 +59,9 @@ def _keep_files(folder: Path, names: Collection[str]) -> None:
 
 
 def _not_put_there(kept: Path) -> list[str]:
-    """The names in a folder of copies that METAL did not put there, or whose content changed."""
+    """The names in a folder of copies that METAL did not put there, or whose content has
+    changed.
+    """
     entries = [] if not kept.is_dir() else sorted(kept.iterdir())
     copied: dict[str, str] = {}
     with suppress(OSError, ValueError):

@@ -49,7 +49,7 @@ from metal.errors import DataError, UsageError
 
 @dataclass(frozen=True)
 class Card:
-    """What a dataset says about itself. texts: where to find them, of a dataset that has none."""
+    """What a dataset says about itself. texts: where to find the texts, if the dataset has none."""
 
     name: str
     title: str = ""
@@ -94,7 +94,7 @@ class Dataset:
         return f"Dataset({self.card.name!r}: {parts}; {languages}; {criteria})"
 
     def _repr_html_(self) -> str:
-        """The same for notebooks, with the number of ratings by language and criterion."""
+        """A description for notebooks, with the number of ratings by language and criterion."""
         ratings_by = pd.crosstab(
             self.ratings["language"].astype(str), self.ratings["criterion"].astype(str)
         )
@@ -105,11 +105,11 @@ class Dataset:
         return f"<p>{html.escape(repr(self))}</p>\n{table}"
 
     def save(self, folder: str | Path, *, force: bool = False, update: bool = False) -> None:
-        """Write a dataset folder: a new one, with force in the place of another; with update into
-        an existing one.
+        """Write a dataset folder: a new one; with force, in place of another; with update, into an
+        existing one.
 
-        Raises UsageError if the folder holds something else, or with update other scores than
-        the dataset.
+        Raises UsageError if the folder holds something else or, with update, scores that differ
+        from the dataset's.
         """
         if update:
             update_dataset(self, folder, keep_scores=True)
@@ -123,13 +123,17 @@ class Dataset:
 
     @property
     def asked(self) -> Mapping[str, Criterion]:
-        """What people and judges can be asked about: all but METRIC_SCORE, if there are others."""
+        """The criteria that people and judges can be asked: all but METRIC_SCORE, if there are
+        others.
+        """
         return {
             name: each for name, each in self.criteria.items() if each != METRIC_SCORE
         } or self.criteria
 
     def called(self, criterion: str) -> str:
-        """A criterion's title; of what is no criterion of the data (`overall`), the name itself."""
+        """The title of a criterion; for a criterion that the data lack, such as a board's
+        `overall`, its name.
+        """
         return self.criteria[criterion].title if criterion in self.criteria else criterion
 
     @cached_property
@@ -248,17 +252,17 @@ def _unique(records: Iterable[Any], key: str, where: Path) -> dict[str, Any]:
 
 
 def load_dataset(folder: str | Path) -> Dataset:
-    """Read and check a dataset folder. Raises UsageError when it is none, DataError for the first
+    """Read and check a dataset folder. Raises UsageError if it is not one, DataError for the first
     fault in it.
 
-    A folder that another command replaces meanwhile is read again: its parts must be of one state.
+    If another command replaces the folder meanwhile, it is read again: its parts must fit together.
     """
     return of_one_state(Path(folder), lambda: _load(Path(folder)))
 
 
 @contextmanager
 def dataset_to_change(folder: Path) -> Iterator[Dataset]:
-    """The dataset, which no other command changes meanwhile; no lock is left beside none."""
+    """The dataset, locked against other commands; without one, no lock file is left."""
     recover(folder.resolve())
     _card_path(folder)
     with one_writer(folder):
@@ -314,9 +318,9 @@ def _read_card(
 def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
     """The dataset with the ratings of a run folder (or of another folder with raters.jsonl) added.
 
-    Scores of metrics bring METRIC_SCORE into the criteria, judges what only they were asked, as
-    run.toml has it. Raises DataError when a rater of that folder rates something that the dataset's
-    own table already holds.
+    Scores of metrics add METRIC_SCORE to the criteria; judges add criteria that only they were
+    asked, from run.toml. Raises DataError when a rater of that folder rates something that the
+    dataset's own table already holds.
     """
     path = Path(path)
     if not path.is_dir():
@@ -349,7 +353,7 @@ def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
     )
     if len(again):
         line = more.iloc[int(again[0])]
-        first = f"the first by {line['rater']!r} of {line['output']!r}"
+        first = f"the first by {line['rater']!r} about {line['output']!r}"
         raise DataError(
             where, f"{len(again)} ratings are in the dataset already, {first}", "Give each run once"
         )
@@ -358,9 +362,7 @@ def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
 
 
 def read_run(folder: Path) -> tuple[list[Rater], pd.DataFrame, Path]:
-    """The raters of a run folder and their ratings, of one state; and the ratings' file, for
-    messages.
-    """
+    """The raters of a run folder and their ratings, in one state; and the ratings' file."""
 
     def read() -> tuple[list[Rater], pd.DataFrame, Path]:
         where = ratings_files.find_ratings(folder)
@@ -394,8 +396,8 @@ def save_dataset(
     files: Files = NO_FILES,
     maker: str = IMPORT,
 ) -> None:
-    """Write a dataset folder as a whole, or not at all; with force in the place of one that the
-    same verb wrote.
+    """Write a dataset folder as a whole, or not at all; with force, in place of one that the same
+    verb wrote.
 
     files: {path in the folder: content} of further files. maker: the verb. Raises UsageError when
     the folder exists.
@@ -412,9 +414,9 @@ def update_dataset(
     """Replace an existing dataset folder as a whole, or not at all; its other files (prompts/,
     tasks) stay.
 
-    files: {path in the folder: content} of further files. keep_scores: whether its ratings keep the
-    scores that they have there. The folder may be `.` or a link to one; a link stays. Raises
-    UsageError when the folder holds ratings that the dataset does not: another command has added
+    files: {path in the folder: content} of further files. keep_scores: whether existing ratings
+    must keep their scores. The folder may be `.` or a link to a folder; a link stays a link. Raises
+    UsageError if the folder holds ratings that the dataset lacks, because another command has added
     them.
     """
     target = Path(folder).resolve()
@@ -432,8 +434,8 @@ def update_dataset(
 
 
 def _count_joined(dataset: Dataset, folder: Path, shown: str | Path) -> int:
-    """How many ratings of the dataset its folder does not hold yet. Raises UsageError if the
-    folder holds others.
+    """How many ratings of the dataset its folder does not hold yet. Raises UsageError if the folder
+    holds ratings that the dataset lacks.
     """
     on_disk = ratings_files.read_facts(ratings_files.find_ratings(folder))
     key = ["output", "criterion", "rater"]
@@ -449,7 +451,7 @@ def _count_joined(dataset: Dataset, folder: Path, shown: str | Path) -> int:
 
 
 def _check_same_scores(dataset: Dataset, folder: Path, shown: str | Path) -> None:
-    """Raises UsageError if a rating has another score in the folder: it is another dataset's."""
+    """Raise UsageError if a rating has another score in the folder: it is another dataset's."""
     ours = dataset.ratings
     theirs = ratings_files.read_facts(ratings_files.find_ratings(folder))
     for name in ("output", "criterion", "rater"):

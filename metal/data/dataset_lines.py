@@ -1,5 +1,5 @@
-"""Records in the files of a dataset folder: lines of JSON, and the criteria of dataset.toml, read
-and written.
+"""Records in the files of a dataset folder: reading and writing lines of JSON and the criteria of
+dataset.toml.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def read_raters(folder: str | Path) -> list[Rater]:
 
 
 def numbered_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects of a file, each with its place for messages. Raises DataError when it is missing
-    or damaged.
+    """The objects of a file, each with its place for messages. Raises DataError if the file is
+    missing or damaged.
     """
     if not path.is_file():
         remedy = "A dataset folder needs it; `metal.read(...).save(folder)` writes all of them"
@@ -83,7 +83,7 @@ def read_output(record: dict[str, Any], where: str) -> Output:
 
 
 def _checked(record: dict[str, Any], where: str) -> dict[str, Any]:
-    """The fields of a source or an output; null stands for an empty one. Raises DataError for one
+    """The fields of a source or an output; null means an empty field. Raises DataError for a field
     of another type.
     """
     checked = dict(record)
@@ -220,8 +220,8 @@ def read_criteria(entries: Mapping[str, object], path: Path) -> dict[str, Criter
 
 
 def checked_tables(tables: dict[str, Any], path: Path) -> dict[str, Any]:
-    """The further tables of dataset.toml. Raises DataError for one of METAL's that is something
-    else.
+    """The further tables of dataset.toml. Raises DataError if one of METAL's own tables is not a
+    table.
     """
     for name in ("sample", "generate", "generators", "probes"):
         if not isinstance(tables.get(name, {}), Mapping):

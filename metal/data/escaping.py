@@ -1,5 +1,5 @@
-"""Text from anywhere in files that people open: no formulas in a spreadsheet, no markup or scripts
-in a page.
+"""Foreign text in files that people open, without running as a formula in a spreadsheet or as
+markup or script in a page.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def guarded(text: str) -> str:
 
 
 def unguarded(text: str) -> str:
-    """The text that `guarded` was given: of each apostrophe that it adds, one is taken away.
+    """The text before `guarded`: the apostrophes that it added are removed.
 
     >>> unguarded("'=1+1"), unguarded("''=1+1"), unguarded("'quoted'")
     ('=1+1', "'=1+1", "'quoted'")
@@ -66,14 +66,15 @@ def _is_number(text: str) -> bool:
 def csv_text(
     table: pd.DataFrame, *, header: bool = True, ends: str = "\n", guard: bool = True
 ) -> str:
-    """The table as CSV: the one way METAL writes any. ends: of lines. guard: whether cells are
-    guarded.
+    """The table as CSV: METAL writes all CSV in this way. ends: the ends of lines. guard: whether
+    cells are guarded.
 
-    Every text reads back as it was written here, whatever is in it: line breaks, quotes and control
-    characters stand in quotes, with which pandas (`dtype=str, keep_default_na=False`), polars,
-    Python's csv and METAL take them. Programs see a guarded text with its apostrophes; METAL takes
-    them away again from what `metal.export` wrote (`unguarded`). Half of a surrogate pair, which no
-    UTF-8 file can hold, becomes U+FFFD; a missing value is an empty cell.
+    Every text reads back as it was written, whatever it contains: fields with line breaks, quotes
+    and control characters are quoted, and pandas (`dtype=str, keep_default_na=False`), polars,
+    Python's csv and METAL read them correctly. Other programs see a guarded text with its
+    apostrophes; METAL removes them again when it reads what `metal.export` wrote (`unguarded`).
+    Half of a surrogate pair, which no UTF-8 file can hold, becomes U+FFFD; a missing value is an
+    empty cell.
     """
     columns = [_cells(column, guard) for _, column in table.items()]
     names = [_cell(str(name), guard) for name in table.columns]
@@ -107,7 +108,9 @@ def _cells(column: pd.Series, guard: bool) -> list[str]:
 
 
 def _spelled(texts: list[str], guard: bool) -> list[str]:
-    """The texts as cells: each is spelled once, and none where no text needs quotes or a guard."""
+    """The texts as cells: each different text is processed once, and none at all if no text needs
+    quotes or a guard.
+    """
     different = set(texts)
     ends = {end for text in different for end in (text[:1], text[-1:])}
     if not (
@@ -149,7 +152,7 @@ def environment(package: str, finalize: Callable[[Any], Any]) -> Environment:
 
 
 def source(templates: Environment, file: str) -> str:
-    """The text of a file among the templates, as it is."""
+    """The text of a file among the templates, unchanged."""
     assert templates.loader is not None
     return templates.loader.get_source(templates, file)[0]
 

@@ -43,14 +43,14 @@ def bundled(name: str) -> Path:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file, without a byte order mark. Raises DataError with the line that is not
-    UTF-8.
+    """The text of a file, without a byte order mark. Raises DataError with the number of the line
+    that is not UTF-8.
     """
     return text_in(path.read_bytes(), path)
 
 
 def text_in(content: bytes, file: object) -> str:
-    """The same for what a file holds. file: its name, for the message."""
+    """The text of a file's bytes, without a byte order mark. file: its name, for the message."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -58,7 +58,7 @@ def text_in(content: bytes, file: object) -> str:
 
 
 def read_json(path: Path, shape: str) -> Any:
-    """The value in a JSON file. shape: what it should be, for the message when it is not JSON at
+    """The value in a JSON file. shape: what it should be, for the message if it is not JSON at
     all.
     """
     try:
@@ -68,7 +68,7 @@ def read_json(path: Path, shape: str) -> Any:
 
 
 def json_in(content: bytes, file: object, remedy: str) -> Any:
-    """The value in what a JSON file holds. Raises DataError with the line where it is not JSON."""
+    """The value of a JSON file's text. Raises DataError with the line that is not JSON."""
     try:
         return parse_json(text_in(content, file))
     except json.JSONDecodeError as error:
@@ -76,8 +76,8 @@ def json_in(content: bytes, file: object, remedy: str) -> Any:
 
 
 def parse_json(text: str, **reading: Any) -> Any:
-    """The value, with U+FFFD for lone surrogates. reading: of json.loads. Raises JSONDecodeError,
-    whatever is wrong.
+    """The value, with U+FFFD for lone surrogates. reading: options of json.loads. Raises
+    JSONDecodeError, whatever is wrong.
     """
     try:
         value = json.loads(text, **reading)
@@ -137,8 +137,8 @@ def not_utf8(path: object, row: int, error: UnicodeDecodeError) -> DataError:
 
 
 def write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    """One JSON object per line, UTF-8, whole or not at all; lone surrogates, which it cannot hold,
-    become U+FFFD.
+    """One JSON object per line, UTF-8, whole or not at all; lone surrogates, which UTF-8 cannot
+    hold, become U+FFFD.
     """
     with new_file(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
         for record in records:
@@ -147,7 +147,7 @@ def write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """A TOML file; DataError with the place when it cannot be read."""
+    """The contents of a TOML file. Raises DataError with the place if it cannot be read."""
     try:
         return tomllib.loads(read_text(path))
     # also a number of thousands of digits, arrays in arrays without end
@@ -159,10 +159,10 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def recover(folder: Path) -> None:
-    """Remove what a killed process left beside `folder`; if it died while replacing it, put the old
-    folder back.
+    """Remove what a killed process left next to `folder`; if it died while replacing it, put the
+    old folder back.
 
-    Where a living one is replacing it this moment, wait for it.
+    If a running process is replacing it at this moment, wait for it.
     """
     for left in folder.parent.glob(f".{glob.escape(folder.name)}.*.*"):
         _, process, ending = left.name.rsplit(".", 2)
@@ -188,8 +188,8 @@ REPLACED = ".replaced"  # what is replaced is kept under this ending, one copy
 
 
 def aside_name(folder: Path, content: Path) -> Path:
-    """The name of what was `folder` while that is replaced; only `content` with this name is that
-    (see is_aside).
+    """The name under which the old version of `folder` is kept while it is replaced; something with
+    this name is that old version only if it is `content` (see is_aside).
     """
     return folder.with_name(f".{folder.name}.{os.getpid()}.{ASIDE}{content.stat().st_ino}")
 
@@ -204,8 +204,8 @@ def is_aside(left: Path) -> bool:
 
 
 def put_aside(old: Path, folder: Path) -> Path:
-    """Give what was `folder` the name it is kept under, in place of an older copy, which goes after
-    that.
+    """Rename what was `folder` to the name under which it is kept; an older copy of that name is
+    deleted afterwards.
     """
     kept = folder.with_name(folder.name + REPLACED)
     if not os.path.lexists(kept):
@@ -221,8 +221,8 @@ def put_aside(old: Path, folder: Path) -> Path:
 
 
 def exchange(folder: Path, other: Path) -> None:
-    """Two folders change places: in one step, or where the system cannot with an instant without
-    `folder`.
+    """Swap two folders: in one step or, if the system cannot do that, with an instant in which
+    `folder` does not exist.
     """
     if in_one_step(folder, other):
         return
@@ -233,9 +233,7 @@ def exchange(folder: Path, other: Path) -> None:
 
 
 def in_one_step(folder: Path, other: Path) -> bool:
-    """Let two folders change places so that both names are there at any time; False where the
-    system cannot.
-    """
+    """Swap two folders so that both names always exist; False if the system cannot do that."""
     import ctypes
 
     with suppress(AttributeError, OSError, TypeError):  # it is Linux's
@@ -258,8 +256,8 @@ def _alive(process: int) -> bool:
 
 @contextmanager
 def held(folder: Path, how: str) -> Iterator[None]:
-    """The folder that has the name now, locked: LOCK_SH to read, LOCK_EX to replace; not where none
-    can be locked.
+    """The folder that has the name now, locked: LOCK_SH to read, LOCK_EX to replace; unlocked if
+    folders cannot be locked here.
     """
     handle = None
     with suppress(ImportError, OSError):
@@ -279,11 +277,11 @@ def held(folder: Path, how: str) -> Iterator[None]:
 
 
 def of_one_state(folder: Path, read: Callable[[], Read]) -> Read:
-    """What `read` makes of the files of a folder; it is called again when the folder was replaced,
-    or a file in it.
+    """The result of `read` on the files of a folder; it is called again if the folder or a file in
+    it was replaced.
 
-    From the third time on whoever wants to replace the folder has to wait, so that a reader comes
-    to its end.
+    From the third attempt on, processes that want to replace the folder have to wait, so the reader
+    can finish.
     """
     target, attempt = folder.resolve(), 0
     while True:
@@ -302,7 +300,9 @@ def of_one_state(folder: Path, read: Callable[[], Read]) -> Read:
 
 
 def _state(folder: Path) -> tuple[int, int] | None:
-    """What changes when a folder is replaced, or a file in it; None if there is none."""
+    """A value that changes when a folder or a file in it is replaced; None if there is no
+    folder.
+    """
     try:
         about = folder.stat()
     except OSError:
@@ -322,8 +322,8 @@ def copy_others(folder: Path, target: Path, names: Collection[str]) -> None:
 
 
 def check_outside(folder: Path) -> None:
-    """Raises UsageError when the working directory is in a folder that is to be replaced: it would
-    be gone.
+    """Raise UsageError if the working directory is in a folder that is to be replaced, because it
+    would be gone.
     """
     if Path.cwd().is_relative_to(folder.resolve()):
         raise UsageError(f"{folder} will be rewritten; run the command from a folder outside of it")
@@ -331,11 +331,11 @@ def check_outside(folder: Path) -> None:
 
 @contextmanager
 def one_writer(folder: Path) -> Iterator[None]:
-    """One process at a time reads `folder` to replace it; others wait. The lock ends with the
-    process, however it ends.
+    """Lock `folder` for one process at a time that reads it to replace it; others wait. The lock
+    ends with the process, however it ends.
 
-    A process that holds it can take it again. Its file stays beside the folder, for whoever may
-    write there.
+    A process that holds the lock can take it again. The lock file stays next to the folder, for
+    other users who may write there.
     """
     import filelock
 
@@ -357,7 +357,7 @@ def new_file(path: Path) -> Iterator[Path]:
 
 
 def write_new(path: Path, content: str | bytes) -> None:
-    """A file with this content, text in UTF-8; one that is there is replaced, whole or not
+    """Write a file with this content, text in UTF-8; an existing one is replaced, as a whole or not
     at all.
     """
     with new_file(path) as partial:
@@ -366,7 +366,9 @@ def write_new(path: Path, content: str | bytes) -> None:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Name the file in every OSError of the block; that of a full disk does not."""
+    """Name the file in every OSError of the block; the one for a full disk does not name it by
+    itself.
+    """
     try:
         yield
     except OSError as error:

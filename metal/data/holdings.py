@@ -1,8 +1,8 @@
-"""Whose work a folder is, and what it holds that no command may replace: what was paid for, what
-people gave, history.
+"""Which command made a folder, and what no command may replace in it: replies that were paid for,
+people's answers, history.
 
-A folder is known by one file. What is worth keeping is known by the files that METAL keeps it in;
-any other file is somebody's own.
+A folder is recognized by one file. Contents worth keeping are recognized by the files in which
+METAL keeps them; any other file belongs to the user.
 """
 
 from __future__ import annotations
@@ -98,12 +98,12 @@ _OF_PEOPLE = {
 
 
 def is_empty(folder: Path) -> bool:
-    """Whether nothing is in a folder but what systems and locks leave."""
+    """Whether a folder contains nothing but files left by systems and locks."""
     return all(entry.name in LEFT for entry in folder.iterdir())
 
 
 def maker_of(folder: Path) -> str:
-    """The verb that wrote a folder, such as `audit`; empty if that cannot be told."""
+    """The verb that wrote a folder, such as `audit`; empty if that is unknown."""
     marks = [name for name in MARKS if (folder / name).is_file()]
     if len(marks) != 1:
         return ""
@@ -125,7 +125,7 @@ def _maker(folder: Path, mark: str) -> str:
 
 
 def maker_of_dataset(described: Mapping[str, Any]) -> str:
-    """The verb that wrote a dataset. described: what its dataset.toml says, by name."""
+    """The verb that wrote a dataset. described: the contents of its dataset.toml."""
     if isinstance(described.get(MADE_BY), str):
         return str(described[MADE_BY])
     return next((verb for table, verb in MARKED_BY.items() if table in described), IMPORT)
@@ -144,15 +144,14 @@ def title(folder: Path) -> str:
         return TITLES[maker]
     if (folder / "dataset.toml").is_file():
         return f"a dataset of `metal {maker}`" if maker else "a dataset that cannot be read"
-    return f"a run of `metal {maker}`" if maker else "not what would be written there"
+    return f"a run of `metal {maker}`" if maker else "not what METAL would write there"
 
 
 def treasures(folder: Path, successor: Path | None = None) -> str:
-    """The contents of a folder that must not be replaced, with the files, in words; empty if there
-    are none. successor: the folder that would replace it, which may have the same history of a
-    board.
+    """The contents of a folder that must not be replaced, with their files, in words; empty if
+    there are none.
 
-    successor: the folder that is to take its place, which may have the same history of a board.
+    successor: the folder that would replace it; it may have the same history of a board.
     """
     return ", ".join(f"{words} ({file})" for file, words in _treasures(folder, successor))
 
@@ -191,7 +190,7 @@ def _in_dataset(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _sheets(folder: Path) -> Iterator[tuple[str, str]]:
-    """The first sheet that was filled in since it was written, or may have been."""
+    """The first sheet that was, or may have been, filled in since it was written."""
     settings = read_toml(folder / "run.toml").get("settings")
     written = settings.get("files") if isinstance(settings, dict) else None
     for path in sorted(folder.iterdir()):
@@ -208,7 +207,8 @@ def _sheets(folder: Path) -> Iterator[tuple[str, str]]:
 
 def _has_the_only_history(run: Path, successor: Path | None) -> bool:
     """Whether a run of a board has a version that neither its successor nor its dataset has in its
-    history: where the dataset cannot be written, or was changed meanwhile, it is in the runs alone.
+    history: if the dataset cannot be written, or was changed in the meantime, its history is only
+    in the runs.
     """
     try:
         data: Mapping[str, Any] = next(iter(read_toml(run / "run.toml")["datasets"]), {})
@@ -232,8 +232,8 @@ def _versions(history: Path) -> set[tuple[str, str]]:
 
 
 def note_gate(folder: Path, gate: Path) -> None:
-    """Note in a folder that a gate compares with it; one that cannot be written to cannot be
-    replaced either.
+    """Record in a folder that a gate compares with it; a folder that cannot be written to needs no
+    note, because it cannot be replaced either.
     """
     line = json.dumps({"gate": os.path.relpath(gate, folder)}, ensure_ascii=False) + "\n"
     with suppress(OSError):
@@ -243,7 +243,7 @@ def note_gate(folder: Path, gate: Path) -> None:
 
 
 def digest(content: bytes) -> str:
-    """What tells a file that was changed from one that was not."""
+    """A digest that shows whether a file was changed."""
     return hashlib.sha256(content).hexdigest()[:16]
 
 
@@ -291,7 +291,7 @@ def _holds_something(path: Path) -> bool:
 
 
 def others(folder: Path) -> list[str]:
-    """The names of what lies in a folder and was not written by METAL; none in folders whose files
+    """The names of entries in a folder that METAL did not write; empty for folders whose files may
     have any name.
     """
     if (folder / "dataset.toml").is_file():

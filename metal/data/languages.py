@@ -50,7 +50,7 @@ def is_language(code: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _pair(code: str) -> tuple[str, str] | None:
-    """The two languages of a translation pair. `en-de` is one, though `de` could be a country:
+    """The two languages of a translation pair. `en-de` is a pair, although `de` could be a country;
     `en-DE` is English.
     """
     left, _, right = code.partition("-")
@@ -68,8 +68,8 @@ def _pair(code: str) -> tuple[str, str] | None:
 def pair_in_capitals(text: str) -> str | None:
     """The code of a translation pair in capitals (`EN-ZH`); None for anything else.
 
-    `PT-BR` is Portuguese of Brazil, where it is an official language, though `br` is one too;
-    `EN-DE` is a pair.
+    `PT-BR` is Portuguese of Brazil, because Portuguese is an official language there, although `br`
+    is also a language; `EN-DE` is a pair.
     """
     from babel.languages import get_official_languages
 
@@ -88,9 +88,7 @@ def sides(code: str) -> tuple[str, str]:
 
 
 def check_language(code: str, where: object) -> None:
-    """Raises DataError when `code` is not a language code, with the code that was probably
-    meant.
-    """
+    """Raise DataError if `code` is not a language code, with the code that was probably meant."""
     if is_language(code):
         return
     meant = find_language(code)
@@ -100,9 +98,7 @@ def check_language(code: str, where: object) -> None:
 
 
 def how_to_write(unknown: str) -> str:
-    """How a language is to be written that nobody knows: the one probably meant, or what a
-    code is.
-    """
+    """How to write an unknown language: the one probably meant, or what a code looks like."""
     meant = _misspelt(unknown, _codes_by_name())
     if meant:
         return f"Did you mean {meant!r} ({language_name(meant)})?"
@@ -110,7 +106,7 @@ def how_to_write(unknown: str) -> str:
 
 
 def check_languages(asked: Iterable[str], codes: Collection[str]) -> None:
-    """Raises UnknownName for the first language asked for that is not among the codes, with the one
+    """Raise UnknownName for the first language asked for that is not among the codes, with the one
     meant.
     """
     for code in asked:
@@ -119,7 +115,7 @@ def check_languages(asked: Iterable[str], codes: Collection[str]) -> None:
 
 
 def _among(asked: str, codes: Collection[str]) -> str:
-    """Which of the codes may be meant by a language that is none of them, or which there are."""
+    """Which of the codes an unknown language may mean, or which codes there are."""
     meant = code_among(asked, codes)
     if meant not in codes:
         meant = _misspelt(asked, {language_name(code).lower(): code for code in codes})
@@ -159,8 +155,8 @@ def find_language(name: str) -> str | None:
 
 
 def _by_own_name(name: str) -> str | None:
-    """The code of a language by its name in itself. All of CLDR is read for it, 1.4 s: not for a
-    sentence or an id.
+    """The code of a language by its name in that language. This reads all of CLDR, which takes 1.4
+    s, so it is skipped for a sentence or an id.
     """
     if len(name) > LONGEST_NAME or re.search(r"[\d_]", name):
         return None
@@ -196,7 +192,7 @@ def code_among(asked: str, codes: Collection[str]) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _written(code: str) -> tuple[str | None, str | None] | None:
-    """Language and script, also where the code leaves them out; None for a pair, and for `und`."""
+    """Language and script, even if the code leaves them out; None for a pair, and for `und`."""
     if not langcodes.tag_is_valid(code) or langcodes.Language.get(code).language in (None, "und"):
         return None
     full = langcodes.Language.get(code).maximize()
@@ -218,7 +214,7 @@ def _codes_by_name() -> Mapping[str, str]:
 
 @lru_cache(maxsize=1)
 def _codes_by_own_name() -> Mapping[str, str]:
-    """Code by what its speakers call the language."""
+    """Codes by the speakers' own name of the language."""
     from babel import Locale
     from babel.localedata import locale_identifiers
 
@@ -229,10 +225,9 @@ def _codes_by_own_name() -> Mapping[str, str]:
 
 @lru_cache(maxsize=1024)
 def language_name(code: str) -> str:
-    """The English name (`Swahili`, of a pair `Chinese to English`); the code itself where it has
-    none.
+    """The English name (`Swahili`, of a pair `Chinese to English`); the code itself if it has none.
 
-    A code that CLDR has a name for only in part is added: `Serbian (sr-Latn)`.
+    If CLDR names only part of a code, the code is added: `Serbian (sr-Latn)`.
     """
     pair = _pair(code)
     if pair:
@@ -253,9 +248,7 @@ def language_order(code: str) -> tuple[bool, str]:
 
 
 def name_in(code: str, language: str) -> str:
-    """What speakers of `language` call a language; its English name where CLDR does not
-    know that.
-    """
+    """What speakers of `language` call a language; its English name if CLDR has no such name."""
     from babel import Locale, UnknownLocaleError
 
     try:
@@ -270,7 +263,7 @@ def name_in(code: str, language: str) -> str:
 
 @lru_cache(maxsize=1024)
 def text_direction(code: str) -> str:
-    """`rtl` or `ltr` as in CLDR, for a pair that of the second language; `auto` where CLDR has
+    """`rtl` or `ltr` as in CLDR, for a pair that of the second language; `auto` if CLDR has
     none.
     """
     from babel import Locale, UnknownLocaleError

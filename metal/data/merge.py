@@ -1,4 +1,4 @@
-"""Two datasets about the same outputs become one: outputs meet on source and generator.
+"""Two datasets about the same outputs become one: outputs are matched by source and generator.
 
 If the incoming dataset names its sources by their position in a list (`counted_from`), its n-th
 source is base's n-th of the same language, in the order of base's sources.
@@ -29,11 +29,11 @@ from metal.errors import DataError
 
 @dataclass(frozen=True)
 class MergeReport:
-    """How many outputs met, and how many ratings were added, or were there already with the same or
-    another score.
+    """How many outputs were matched, and how many ratings were added, or existed already with the
+    same or another score.
 
-    unmet: incoming outputs without a counterpart, as `source/generator`. counted: how sources met
-    by position. off_scale: which answers became missing ones, a line per criterion.
+    unmet: incoming outputs without a counterpart, as `source/generator`. counted: how sources were
+    matched by position. off_scale: which answers became missing answers, one line per criterion.
     """
 
     met: int
@@ -48,12 +48,12 @@ class MergeReport:
         """The report in words, with the first outputs that were left out."""
         lines = [
             *self.counted,
-            f"{self.met} outputs met on source and generator; {self.added} ratings added",
+            f"{self.met} outputs matched by source and generator; {self.added} ratings added",
         ]
         if self.unmet:
             lines.append(
-                f"{len(self.unmet)} incoming outputs met nothing and were left out:"
-                f" {first_few(self.unmet)}"
+                f"{len(self.unmet)} incoming outputs matched none of the dataset's and were left"
+                f" out: {first_few(self.unmet)}"
             )
         if self.same:
             lines.append(f"{self.same} ratings were there already, with the same score")
@@ -87,9 +87,9 @@ def merge(
 
     map_sources, map_generators: {incoming id: id in base} for ids that differ. counted_from: the
     incoming sources are positions in a list that starts with this number; map_sources takes
-    precedence. A rating that both hold is kept once; where the scores differ, base's is kept.
-    Texts, references and facts about generators are filled in where base has none. Raises DataError
-    when nothing meets, a criterion has another scale, or a rater is another one.
+    precedence. A rating that both hold is kept once; if the scores differ, base's is kept. Texts,
+    references and facts about generators are filled in where base has none. Raises DataError if
+    nothing matches, a criterion has another scale, or a rater of the same name is a different one.
     """
     map_generators = map_generators or {}
     incoming, counted = _our_criteria(base, incoming)
@@ -104,8 +104,8 @@ def merge(
     ]
     if not met:
         problem = (
-            f"no output meets on source and generator: {_example(incoming)} here, {_example(base)}"
-            " there"
+            f"no output has the same source and generator in both: {_example(incoming)} here,"
+            f" {_example(base)} there"
         )
         where = f"{incoming.card.name} into {base.card.name}"
         raise DataError(where, problem, "Rename ids with `map_sources` and `map_generators`")
@@ -140,8 +140,8 @@ def merge(
 def _same_sources(
     base: Dataset, incoming: Dataset, named: Mapping[str, str], counted_from: int | None
 ) -> tuple[dict[str, str], list[str]]:
-    """{incoming source: that of base which it is} as named, by position or by content; and in words
-    how many met by position.
+    """{incoming source: the same source in base}, as named, by position or by content; and in words
+    how many were matched by position.
     """
     renamed, lines = dict(named), list[str]()
     if counted_from is not None and not renamed:
@@ -162,7 +162,7 @@ def _same_sources(
 def _about_languages(
     ours: Mapping[str, Output], incoming: Dataset, met: Mapping[str, str]
 ) -> list[str]:
-    """What is said of outputs that met and are of another language than base's."""
+    """Notes on matched outputs whose language differs from base's."""
     other = []
     for their_name, name in met.items():
         language, here = incoming.outputs[their_name].language, ours[name].language
@@ -170,15 +170,15 @@ def _about_languages(
             other.append(f"{name} ({language} there, {here} here)")
     if not other:
         return []
-    problem = f"{len(other):,} outputs met are of another language; the dataset's was kept"
+    problem = f"{len(other):,} matched outputs have another language here; the dataset's was kept"
     return [f"{problem}: {first_few(other, 2)}"]
 
 
 def _by_position(base: Dataset, incoming: Dataset, first: int) -> tuple[dict[str, str], list[str]]:
-    """{incoming source: the source of base in that position}, and in words how many met and what is
-    odd about it.
+    """{incoming source: the source of base in that position}, and in words how many were matched
+    and what is odd about it.
 
-    A number beyond base's sources meets nothing (its name there is empty), even if it is an id in
+    A number beyond base's sources matches nothing (its name there is empty), even if it is an id in
     base. Raises DataError if base has no source of the language.
     """
     renamed: dict[str, str] = {}
@@ -188,11 +188,13 @@ def _by_position(base: Dataset, incoming: Dataset, first: int) -> tuple[dict[str
         if not ours:
             languages = ", ".join(sorted({source.language for source in base.sources.values()}))
             problem = (
-                f"no sources of {language}, which {incoming.card.name} counts; here they are of"
-                f" {languages}"
+                f"no sources in {language}, whose sources {incoming.card.name} numbers; the"
+                f" dataset's are in {languages}"
             )
             raise DataError(
-                base.card.name, problem, "Say with `language` which language's sources are counted"
+                base.card.name,
+                problem,
+                ("Say with `language` which language's sources the numbers count"),
             )
         numbers = [
             int(name) for name, source in incoming.sources.items() if source.language == language
@@ -202,11 +204,14 @@ def _by_position(base: Dataset, incoming: Dataset, first: int) -> tuple[dict[str
         renamed |= by_number
         met = len(places.keys() & {*numbers})
         sources = f"the {language} sources of {base.card.name}"
-        lines.append(f"{met:,} sources met by their place among {sources}, counting from {first}")
+        lines.append(
+            f"{met:,} sources matched by their place among {sources}, counting from {first}"
+        )
         counted = max(numbers) - first + 1
         if len(ours) != counted:
             lines.append(
-                f"{sources} are {len(ours):,}, the numbers count {counted:,}: is it the same list?"
+                f"there are {len(ours):,} {sources}, but the numbers count {counted:,}: is it the"
+                " same list?"
             )
         astray = [
             number
@@ -215,8 +220,8 @@ def _by_position(base: Dataset, incoming: Dataset, first: int) -> tuple[dict[str
         ]
         if astray:
             lines.append(
-                f"{len(astray):,} numbers are also ids, in another place, among {sources}, the"
-                f" first {astray[0]}; if ids are meant, give them with `map_sources`"
+                f"{len(astray):,} numbers are also ids of {sources}, at other places, the first"
+                f" {astray[0]}; if they are meant as ids, give them with `map_sources`"
             )
     return renamed, lines
 
@@ -228,8 +233,8 @@ def _targets(
     map_sources: Mapping[str, str],
     map_generators: Mapping[str, str],
 ) -> dict[str, str | None]:
-    """{incoming output id: id among ours}, None if it has none; made in the same way, if from
-    another output.
+    """{incoming output id: id among ours}, None if it has none; an output made from another has to
+    be made in the same way.
     """
     places: dict[tuple[str, str, str], str] = {}
     for output in ours.values():
@@ -256,8 +261,8 @@ def _check_pairs(
     met: Mapping[str, str],
     map_generators: Mapping[str, str],
 ) -> None:
-    """Raises DataError if a pair's two outputs are others, or which of them is the first is not
-    known of both.
+    """Raise DataError if a pair's two outputs differ, or if it is not known in both datasets which
+    of them comes first.
     """
     for name, our_name in met.items():
         here, output = ours[our_name], incoming.outputs[name]
@@ -268,8 +273,8 @@ def _check_pairs(
                 for pair in ((first, second), (here.first, here.second))
             ]
             problem = (
-                f"the two of a pair are {pairs[0]} in {incoming.card.name}, {pairs[1]} in the"
-                " dataset"
+                f"the two outputs of a pair are called {pairs[0]} in {incoming.card.name},"
+                f" {pairs[1]} in the dataset"
             )
             remedy = (
                 'Name them alike in both (`columns={"first": COLUMN, "second": COLUMN}`), or import'
@@ -279,8 +284,8 @@ def _check_pairs(
 
 
 def _our_criteria(base: Dataset, incoming: Dataset) -> tuple[Dataset, list[str]]:
-    """The incoming dataset with base's names for criteria that differ in case, blanks or dashes
-    only; said in lines.
+    """The incoming dataset with base's names for criteria that differ only in case, blanks or
+    dashes, with a line about each.
     """
     ours = {fold(name): name for name in base.criteria}
     names = {
@@ -300,7 +305,7 @@ def _our_criteria(base: Dataset, incoming: Dataset) -> tuple[Dataset, list[str]]
     ratings = incoming.ratings.assign(
         criterion=incoming.ratings["criterion"].cat.rename_categories(names)
     )
-    lines = [f"{name} is the dataset's {our_name}" for name, our_name in names.items()]
+    lines = [f"{name} is the same as the dataset's {our_name}" for name, our_name in names.items()]
     return replace(incoming, criteria=criteria, ratings=ratings), lines
 
 
@@ -368,8 +373,8 @@ def _outputs(ours: Mapping[str, Output], incoming: Dataset, met: Mapping[str, st
 def _left_out(
     base: Dataset, incoming: Dataset, target: Mapping[str, str | None]
 ) -> dict[str, list[str]]:
-    """The further key `left_out` of dataset.toml: how many outputs that people rated each merge
-    lost, and whose.
+    """The further key `left_out` of dataset.toml: how many outputs with people's ratings each merge
+    lost, and by which generators.
     """
     people = people_in(incoming.raters)
     rated = set(incoming.ratings.loc[incoming.ratings["rater"].isin(people), "output"].unique())
@@ -377,15 +382,16 @@ def _left_out(
     if not lost:
         return {}
     line = (
-        f"{lost.total():,} outputs that people rated in {incoming.card.name} are not here, of "
-        f"{first_few([f'{generator} ({count:,})' for generator, count in sorted(lost.items())])}"
+        f"{lost.total():,} outputs that people rated in {incoming.card.name} are not in the"
+        " dataset, by"
+        f" {first_few([f'{generator} ({count:,})' for generator, count in sorted(lost.items())])}"
     )
     return {"left_out": list(dict.fromkeys([*base.extra.get("left_out", []), line]))}
 
 
 def _extra(base: Dataset, incoming: Dataset, renamed: Mapping[str, str]) -> dict[str, Any]:
-    """Base's further keys; its table [generators] is filled up with theirs, for base's generators
-    and new keys only.
+    """Base's further keys; new keys from the incoming table [generators] are added for base's
+    generators.
     """
     ours, theirs = base.extra.get("generators", {}), incoming.extra.get("generators", {})
     if not isinstance(ours, Mapping) or not isinstance(theirs, Mapping):

@@ -19,8 +19,8 @@ NARROW = 0.05  # share of a scale, below which incoming scores may be on another
 def on_our_scales(
     base: Dataset, incoming: Dataset, facts: pd.DataFrame
 ) -> tuple[pd.DataFrame, list[str]]:
-    """The incoming facts with scores on base's scales, and for each criterion how many answers lay
-    between levels.
+    """The incoming facts with scores on base's scales, and for each criterion a line on how many
+    answers were between levels.
     """
     lines: list[str] = []
     score, reason = (
@@ -50,7 +50,8 @@ def on_our_scales(
         if len(off):
             shown = first_few([f"{value:g}" for value in np.unique(score[off])])
             lines.append(
-                f"{name}: {len(off)} scores between two levels count as missing answers: {shown}"
+                f"{name}: {len(off)} scores lie between two levels and count as missing answers:"
+                f" {shown}"
             )
             reason[off] = [f"off scale: {value:g}" for value in score[off]]
             score[off] = np.nan
@@ -60,7 +61,7 @@ def on_our_scales(
 
 
 def _about_narrow(name: str, ours: Scale, scores: np.ndarray[Any, Any]) -> list[str]:
-    """What is said of scores that use so little of a scale that theirs may be another."""
+    """A note on scores that use so little of a scale that they may be on another one."""
     ends = ours.ends
     if ours.levels or not ends or len(np.unique(scores)) < 2:
         return []
@@ -69,12 +70,12 @@ def _about_narrow(name: str, ours: Scale, scores: np.ndarray[Any, Any]) -> list[
     return [
         f"{name}: incoming scores lie between {scores.min():g} and {scores.max():g} of"
         f" {ends[0]:g} to {ends[1]:g}; "
-        f'if their scale is another, say it (`ranges="{name}=0-1"`) or move them (`shifts`)'
+        f'if they are on another scale, name it (`ranges="{name}=0-1"`) or move them (`shifts`)'
     ]
 
 
 def _by_label(ours: Scale, theirs: Scale, used: set[float], name: str) -> dict[float, float]:
-    """{their value: ours} where levels are words that both have; empty where their values are to be
+    """{their value: ours} if levels are words that both have; empty if the values have to be
     compared.
 
     Raises DataError for words that are not ours, unless the values are the same.
@@ -100,7 +101,7 @@ def _by_label(ours: Scale, theirs: Scale, used: set[float], name: str) -> dict[f
 def _check_same_scale(
     name: str, ours: Scale, scores: np.ndarray[Any, Any], mostly_off: bool
 ) -> None:
-    """Raises DataError if scores lie beyond the ends of our scale, or most of them between its
+    """Raise DataError if scores lie beyond the ends of our scale, or most of them lie between its
     levels.
     """
     low, high = (min(ours.values), max(ours.values)) if ours.levels else (ours.low, ours.high)
@@ -118,7 +119,7 @@ def _check_same_scale(
     )
     remedy = "Rename the criterion in one of the two, or leave these scores empty"
     if shift and not off_scale(scores + shift, ours).any():
-        remedy = f'If the scales differ by where they begin, give `shifts="{name}={shift:g}"`'
+        remedy = f'If only their starting points differ, give `shifts="{name}={shift:g}"`'
     if len(beyond) and len(np.unique(beyond)) == 1:
         remedy += f'; if it stands for no answer, in a table `missing="{name}={shown}"`'
     raise DataError(

@@ -1,4 +1,4 @@
-"""The five criteria of METAL, as their files in prompts/criteria say them."""
+"""The five criteria of METAL, as defined in prompts/criteria."""
 
 from __future__ import annotations
 

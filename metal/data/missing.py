@@ -16,8 +16,8 @@ PLACES = ("datasets", "runs")  # where a folder may lie that is named without it
 
 
 def no_such(path: str | Path, what: str = "file or folder", remedy: str = "") -> UsageError:
-    """The error for a path where there is nothing, or something else. remedy: what it says where
-    nothing is called nearly like it.
+    """The error for a path that does not exist or is something else. remedy: the advice if nothing
+    has a similar name.
     """
     if Path(path).exists():
         return UsageError(
@@ -32,8 +32,8 @@ def no_such(path: str | Path, what: str = "file or folder", remedy: str = "") ->
 
 
 def _copy_of_bundled(path: Path) -> str:
-    """The command that copies a dataset that comes with METAL to where documents name it; empty for
-    other paths.
+    """The command that copies a bundled dataset to the path that documents use; empty for other
+    paths.
     """
     from metal.data.files import bundled
 
@@ -47,8 +47,8 @@ def _copy_of_bundled(path: Path) -> str:
 
 
 def nearest_path(path: Path) -> Path | None:
-    """The path that exists and differs least from one that does not: part by part, or in one of
-    PLACES.
+    """The path that exists and differs least from one that does not: compared part by part, or in
+    one of PLACES.
     """
     if len(path.parts) == 1:
         for place in PLACES:
@@ -67,7 +67,7 @@ def nearest_path(path: Path) -> Path | None:
 
 
 def _nearest_name(name: str, folder: Path) -> str:
-    """The entry of the folder whose name is nearest to this one; nothing where none is near.
+    """The entry of the folder whose name is nearest to this one; empty if none is similar.
 
     Endings only decide between names that are equally near: `nope.csv` is not `wide.csv`.
     """

@@ -18,13 +18,13 @@ from metal.errors import UsageError
 class Option:
     """A setting, which is a parameter of a function and an option on the command line.
 
-    help: what it means. short: its letter (`-c`). metavar: what stands for its value. choices: the
-    values it may have. least, most: its range, an end excluded where `open_ends`. flag: its name
-    there, where that is not the parameter's. aliases: older spellings that still work. bare: the
-    value it has when it is given without one. check: `module:function` that reads such a value.
-    commas: names may hold commas, so the function divides them. quoted: names in double quotes may
-    hold commas. by_criterion: CRITERION=VALUE, or a value of all criteria. rare: shown by
-    `--help-all` only.
+    help: what it means. short: its letter (`-c`). metavar: the placeholder for its value. choices:
+    the values it may have. least, most: its range, with an end excluded if `open_ends` names it.
+    flag: its name on the command line, if that is not the parameter's. aliases: older spellings
+    that still work. bare: its value if it is given without one. check: a `module:function` that
+    reads such a value. commas: names may contain commas, so the function splits them. quoted: names
+    in double quotes may contain commas. by_criterion: CRITERION=VALUE, or one value for all
+    criteria. rare: shown only by `--help-all`.
     """
 
     help: str = ""
@@ -44,7 +44,7 @@ class Option:
     rare: bool = False
 
     def holds(self, value: Any, *, integral: bool) -> bool:
-        """Whether it may have this value. integral: whether it is a whole number."""
+        """Whether the option may have this value. integral: whether it is a whole number."""
         if self.choices:
             return value in self.choices
         if isinstance(value, bool) or not isinstance(value, Integral if integral else Real):
@@ -84,14 +84,14 @@ def option_in(annotation: Any) -> tuple[Any, Option | None]:
 
 @cache
 def options_in(record: type) -> Mapping[str, tuple[Any, Option]]:
-    """Field of a settings record -> its plain type and its Option; other fields have no part."""
+    """Field of a settings record -> its plain type and its Option; other fields are left out."""
     hints = get_type_hints(record, include_extras=True)
     options = {name: option_in(annotation) for name, annotation in hints.items()}
     return {name: (kind, option) for name, (kind, option) in options.items() if option}
 
 
 def check_value(name: str, kind: Any, option: Option, value: Any) -> None:
-    """Raises UsageError for a value that the option may not have; of several, each is looked at.
+    """Raise UsageError for a value that the option may not have; each of several values is checked.
 
     kind: its type, which says whether None or only whole numbers are allowed.
     """
@@ -110,12 +110,12 @@ def check_value(name: str, kind: Any, option: Option, value: Any) -> None:
 
 
 def check_options(settings: object) -> None:
-    """Raises UsageError for a setting that its Option does not allow; for `__post_init__`."""
+    """Raise UsageError for a setting that its Option does not allow; for `__post_init__`."""
     for name, (kind, option) in options_in(type(settings)).items():  # type: ignore[arg-type]
         check_value(name, kind, option, getattr(settings, name))
 
 
-JUDGES = Option("Judges to include; default all in the data.", "-j")
+JUDGES = Option("Judges to include. [default: all in the data]", "-j")
 LANGUAGES = Option("Languages; default all.", "-l")
 Seed = Annotated[int, Option("Random seed.", least=0, rare=True)]
 Resamples = Annotated[

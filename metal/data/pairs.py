@@ -1,5 +1,5 @@
-"""Pairs shown in both orders, as one item each; and outputs that were made from others,
-left out.
+"""Pairs shown in both orders become one item each, and outputs that were made from others are left
+out.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MADE = "pairs"  # the table of dataset.toml where pairs were made of single outp
 
 
 def swapped_pairs(dataset: Dataset) -> dict[str, str]:
-    """{output: the pair} of the pairs that were shown the other way round."""
+    """{output: the pair} for the pairs that were shown in reverse order."""
     return {
         output.output: output.of
         for output in dataset.outputs.values()
@@ -38,9 +38,6 @@ def one_item_per_pair(dataset: Dataset) -> Dataset:
     """Treat swapped pairs as the pairs themselves; returns the dataset itself if it has none. If a
     rater's answers in both orders differ, the answer is a tie, or missing if the scale has no level
     `tie`. Confidence is the mean of both orders, and none if the answers differ.
-
-    Where a rater's answers in both orders differ, its answer is a tie, or missing where the scale
-    has no level `tie`. Confidence is the mean of both orders, and none where the answers differ.
     """
     swapped = swapped_pairs(dataset)
     if not swapped:
@@ -80,8 +77,8 @@ def one_item_per_pair(dataset: Dataset) -> Dataset:
 
 
 def made_pairs(run: Path) -> Path | None:
-    """The folder of the pairs that a run of judges compared, where they were made of single
-    outputs; else None.
+    """The folder of the pairs that a run of judges compared, if they were made from single outputs;
+    else None.
     """
     folder = Path(read_run_toml(run)["settings"].get("dataset", ""))
     card = folder / "dataset.toml"
@@ -89,12 +86,12 @@ def made_pairs(run: Path) -> Path | None:
 
 
 def with_comparisons(dataset: Dataset, run: Path, pairs: Path) -> Dataset:
-    """The dataset with the judges of a run on pairs of its outputs, as raters of these. pairs:
-    their folder.
+    """The dataset with the judges of a run on pairs of its outputs, added as raters of these
+    outputs. pairs: the folder of the pairs.
 
-    A judge's score of an output is the share of its comparisons that the output won, ties half, put
-    on the criterion's scale; its name ends in IN_PAIRS. Raises DataError for pairs of other
-    outputs, or where the dataset has a rater of that name.
+    A judge's score of an output is the share of its comparisons that the output won (a tie counts
+    half), put on the criterion's scale; the judge's name ends in IN_PAIRS. Raises DataError for
+    pairs of other outputs, or if the dataset has a rater of that name.
     """
     single = {
         (output.source, output.generator): name
@@ -143,7 +140,7 @@ def _won(
     facts: pd.DataFrame, pairs: Sequence[Sequence[str]], criteria: Mapping[str, Criterion]
 ) -> pd.DataFrame:
     """The share of its comparisons that each output won, as a score on the criterion's scale; 0 to
-    1 without ends.
+    1 on a scale without ends.
 
     pairs: the first and the second output of each rating.
     """
@@ -172,8 +169,8 @@ def originals(dataset: Dataset) -> tuple[Dataset, tuple[str, ...]]:
     """The dataset without outputs that were made from others (probes, repeats, translations back),
     and a warning.
 
-    They are no generator's work: only what asks about their conditions counts them. Pairs that were
-    swapped stay.
+    No generator wrote these, so they count only for questions about their conditions. Swapped pairs
+    stay.
     """
     made = {
         name: output.condition
@@ -186,7 +183,7 @@ def originals(dataset: Dataset) -> tuple[Dataset, tuple[str, ...]]:
     facts = tidy_facts(dataset.ratings[~dataset.ratings["output"].isin(list(made))])
     conditions = first_few(list(dict.fromkeys(made.values())))
     line = (
-        f"{plural(len(made), 'output')} made from others ({conditions}) are no generator's work and"
-        " are left out"
+        f"{plural(len(made), 'output')} made by changing others ({conditions}) are left out: no"
+        " generator wrote them"
     )
     return with_parts(dataset, outputs=kept, facts=facts), (line,)

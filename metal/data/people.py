@@ -28,7 +28,7 @@ def people_named(dataset: Dataset, reference: str) -> tuple[str, ...]:
     """The people that `reference` names, in string order.
 
     reference: "" for all people, `GROUP` or `group=GROUP`, or `rater=A1,A2`. Raises UnknownName for
-    a group or person that does not occur, UsageError when it names nobody.
+    a group or person that does not occur, UsageError if it names nobody.
     """
     group_of = {
         name: person.group for name, person in dataset.raters.items() if person.kind == "human"
@@ -57,8 +57,8 @@ def people_named(dataset: Dataset, reference: str) -> tuple[str, ...]:
 
 
 def _no_people(dataset: Dataset) -> str:
-    """That nobody in the dataset is a person, and how to say who is: in its folder, or when it is
-    read.
+    """The message that nobody in the dataset is a person, and how to say who is: in its folder, or
+    when it is read.
     """
     problem = f"dataset {dataset.card.name} has no human raters; judges are compared with people"
     if not dataset.raters:

@@ -1,9 +1,8 @@
-"""What others can add to METAL: providers, judges, formats, metrics, probes, forms, platforms,
-engines, ...
+"""Parts that others can add to METAL: providers, judges, formats, metrics, probes, forms,
+platforms, engines, ...
 
 Each kind is a group of entry points (`metal.providers`, `metal.formats`, ...). METAL declares its
-own in pyproject.toml as any other package does, and everything that lists a kind reads this one
-list.
+own in pyproject.toml like any other package, and everything that lists a kind reads this list.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ def plugins(group: str) -> dict[str, EntryPoint]:
 
 
 def load_plugin(group: str, kind: str, name: str, remedy: str = "") -> Any:
-    """What the entry point of that name stands for.
+    """The object that the entry point of that name refers to.
 
-    kind: what a message calls it ("format"). Raises UnknownName, and UsageError when it cannot be
+    kind: its name in messages ("format"). Raises UnknownName, and UsageError if it cannot be
     imported.
     """
     offered = plugins(group)

@@ -1,4 +1,4 @@
-"""How far long work has come: a callback that is told the steps done and the steps in all."""
+"""How far long work has come: a callback that gets the steps done and the steps in all."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def followed(
     total: int | None = None,
     sizes: Iterable[int] = repeat(1),
 ) -> Iterator[Step]:
-    """The steps, each counted once it is done. progress: or the unit, for FOLLOWER. total: how many
-    there are, or of their sizes the sum; needed where the steps have no length. Of none nothing is
-    told.
+    """The steps, each counted once it is done. progress: the callback, or the unit for FOLLOWER.
+    total: how many steps there are, or the sum of their sizes; needed if the steps have no length.
+    Without steps nothing is reported.
     """
     follow = partial(FOLLOWER.get(), progress) if isinstance(progress, str) else progress
     total = len(cast(Sized, steps)) if total is None else total
@@ -53,8 +53,8 @@ def followed(
 
 
 def divided(progress: Progress, *weights: int) -> list[Progress]:
-    """The progress of each part of a job, in per cent of it. weights: how long parts take, beside
-    each other.
+    """The progress of each part of a job, in per cent of the job. weights: how long the parts take,
+    relative to each other.
     """
 
     def part(before: int, weight: int) -> Progress:

@@ -1,8 +1,8 @@
-"""The ratings table: schema, check, join, to arrays (ratings_files.py reads and writes it).
+"""The ratings table: schema, checks, joining, and arrays (ratings_files.py reads and writes it).
 
-On disk a rating is six facts (FACTS), and those of OPTIONAL that any rating has. In memory they are
-joined with facts about the output and the rater into the tidy table (COLUMNS): one row per rating,
-names as pandas categories, so that a million ratings take some tens of megabytes.
+On disk a rating is six facts (FACTS), plus those of OPTIONAL that at least one rating has. In
+memory they are joined with facts about the output and the rater into the tidy table (COLUMNS): one
+row per rating, names as pandas categories, so a million ratings take some tens of megabytes.
 """
 
 from __future__ import annotations
@@ -131,12 +131,12 @@ def join(
     """The tidy table: facts joined with outputs and raters, after checking every rating.
 
     Raises DataError naming the first row that is wrong: unknown output, criterion or rater, a score
-    off the scale or infinite, no score and no reason, an output rated twice by one rater on one
-    criterion.
+    off the scale or infinite, a rating without score and reason, or an output rated twice by one
+    rater on one criterion.
     """
     judged = (
-        "Ratings need a line in outputs.jsonl, and a run the dataset that it judged (probes: `metal"
-        " probe report`)"
+        "Every rated output needs a line in outputs.jsonl, and a run needs the dataset that it"
+        " judged (probes: `metal probe report`)"
     )
     checks = (
         partial(_check_known, facts, "output", outputs, where, judged),
@@ -148,7 +148,14 @@ def join(
             where,
             "Declare it in dataset.toml under [criteria]",
         ),
-        partial(_check_known, facts, "rater", raters, where, "Ratings need a line in raters.jsonl"),
+        partial(
+            _check_known,
+            facts,
+            "rater",
+            raters,
+            where,
+            ("Every rater needs a line in raters.jsonl"),
+        ),
         partial(_check_scores, facts, criteria, where),
         partial(check_once, facts, where),
     )
@@ -222,8 +229,8 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where:
 def check_on_scale(
     facts: pd.DataFrame, criteria: Mapping[str, Criterion], place: Callable[[int], str]
 ) -> None:
-    """Raises DataError for the first score off the scale of its criterion. place: what messages
-    call row n (from 0).
+    """Raise DataError for the first score off the scale of its criterion. place: how messages name
+    row n (from 0).
     """
     score = facts["score"].to_numpy()
     codes = facts["criterion"].array.codes
@@ -241,7 +248,7 @@ def check_on_scale(
 
 
 def _check_expected(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where: Path) -> None:
-    """Raises DataError for the first mean of levels that is off the scale of its criterion."""
+    """Raise DataError for the first mean of levels that is off the scale of its criterion."""
     codes = facts["criterion"].array.codes
     for code, name in enumerate(facts["criterion"].cat.categories):
         scale = criteria[name].scale
@@ -259,22 +266,22 @@ def _check_expected(facts: pd.DataFrame, criteria: Mapping[str, Criterion], wher
             raise DataError(
                 row_of(where, row),
                 problem,
-                "It is a mean of levels; leave it out where there is none",
+                "It is a mean of levels; leave it out if there is none",
             )
 
 
 def _scale_that_holds(
     scores: np.ndarray[Any, np.dtype[np.float64]], scale: Scale, name: str
 ) -> str:
-    """What to do about scores off the scale: a range or levels that hold all, or a shift that puts
-    all on it.
+    """What to do about scores off the scale: a range or levels that include all, or a shift that
+    puts all on the scale.
     """
     if not scale.levels:
         low, high = (f"{score:.15g}" for score in (scores.min(), scores.max()))
         ends = {name: f"{low}..{high}"}
         return (
-            f"All scores are from {low} to {high}; if that is the scale: `ranges={ends}`, or say it"
-            " in dataset.toml"
+            f"All scores are from {low} to {high}; if that is the scale: `ranges={ends}`, or"
+            " declare it in dataset.toml"
         )
     shift = scale.values[0] - float(scores.min())
     if shift and not off_scale(scores + shift, scale).any():
@@ -283,14 +290,14 @@ def _scale_that_holds(
 
 
 def no_probability(column: pd.Series) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which confidences are not from 0 to 1; a missing one is no fault."""
+    """Which confidences are not from 0 to 1; a missing one is not a fault."""
     return np.asarray(column.notna() & ~column.between(0, 1))
 
 
 def off_scale(
     score: np.ndarray[Any, np.dtype[np.float64]], scale: Scale
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Vectorised: True where a score is off the scale."""
+    """True for each score that is off the scale (vectorised)."""
     if scale.levels:
         return np.isin(score, scale.values, invert=True)
     if scale.low is not None and scale.high is not None:
@@ -299,8 +306,8 @@ def off_scale(
 
 
 def check_once(facts: pd.DataFrame, where: Path, remedy: str = "Keep one of them") -> None:
-    """Raises DataError for a rating that occurs twice. The index of `facts` is the row in
-    the file.
+    """Raise DataError for a rating that occurs twice. The index of `facts` is the row in the
+    file.
     """
     key = rating_keys(facts)
     if not _any_twice(key):
@@ -319,8 +326,8 @@ def check_once(facts: pd.DataFrame, where: Path, remedy: str = "Keep one of them
 
 
 def _any_twice(key: np.ndarray[Any, np.dtype[np.int64]]) -> bool:
-    """Whether a number occurs twice. key: from 0; counted if the numbers are close together, which
-    is quicker.
+    """Whether a number occurs twice. key: numbers from 0; if they are close together they are
+    counted, which is faster.
     """
     if not len(key) or int(key.max()) < 4 * len(key) + 1_000_000:
         return bool((np.bincount(key) > 1).any())
@@ -347,10 +354,9 @@ class CodeMatrix:
     """The ratings of one criterion in one language as class codes.
 
     codes: (items, raters) positions among the values, UNANSWERED (-1) or NOT_ASKED (-2). values:
-    what each code stands for: the levels of the scale or, where it has none, the scores that occur.
+    the meaning of each code: the levels of the scale or, if it has none, the scores that occur.
     sources: (items,) codes of the source each output belongs to. outputs, raters: the names in
-    order. places: (items, raters) the position of each rating among the rows, -1 where there is
-    none.
+    order. places: (items, raters) the position of each rating among the rows, -1 if there is none.
     """
 
     codes: np.ndarray[Any, np.dtype[Any]]
@@ -368,7 +374,7 @@ class CodeMatrix:
 def code_matrix(rows: pd.DataFrame, criterion: Criterion) -> CodeMatrix:
     """The code matrix of rows that all belong to one criterion (and usually one language).
 
-    Raters and outputs are in string order, so that the order of the file does not matter.
+    Raters and outputs are in string order, so the order of the file does not matter.
     """
     outputs, item = names_in(rows["output"])
     raters, column = names_in(rows["rater"])

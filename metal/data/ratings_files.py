@@ -136,8 +136,8 @@ def _read_parquet(path: Path) -> pa.Table:
 
 
 def _damaged(path: Path, error: Exception) -> Exception:
-    """The error to raise for a fault within a Parquet file; a file that cannot be opened is its own
-    error.
+    """The error to raise for a fault within a Parquet file; if the file cannot be opened, the
+    original error.
     """
     if isinstance(error, OSError) and error.errno is not None:
         return error
@@ -194,8 +194,8 @@ def _explain_csv(path: Path, header: list[str], error: Exception) -> NoReturn:
 
 
 def _read_jsonl(path: Path) -> pa.Table:
-    """Read by columns, a block at a time; if that fails, line by line, so that the error can name
-    the line.
+    """Read a JSON Lines file by columns, a block at a time; if that fails, line by line, so the
+    error can name the line.
     """
     with path.open("rb") as file:
         blocks = []
@@ -300,11 +300,12 @@ def write_ratings(
     rows: int = 20_000,
     texts: Mapping[str, str] | None = None,
 ) -> int:
-    """Write ratings as Parquet, `rows` at a time, as a whole or not at all; return how many there
-    were.
+    """Write ratings as Parquet, `rows` at a time, as a whole or not at all; return how many were
+    written.
 
-    optional: the columns to write besides FACTS. texts: hashes of what the raters saw (metal.data.seen).
-    """  # noqa: E501
+    optional: the columns to write besides FACTS. texts: hashes of what the raters saw
+    (metal.data.seen).
+    """
     import pyarrow.parquet as pq
 
     about = {KEY: json.dumps(texts)} if texts else {}

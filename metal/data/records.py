@@ -1,5 +1,5 @@
-"""The nouns: frozen records that check themselves. Everything that computes is a function
-of them.
+"""METAL's nouns: frozen records that check themselves. Everything that computes is a function of
+these records.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Scores = TypeVar("Scores", float, "np.ndarray[Any, np.dtype[np.float64]]")
 
 
 def _named(record: object, own: str, *others: str) -> None:
-    """Raises DataError if the record's own name, or another that it holds, is empty."""
+    """Raise DataError if the record's own name, or another that it holds, is empty."""
     for field_name in (own, *others):
         name = getattr(record, field_name)
         if not isinstance(name, str) or not name.strip():
@@ -48,8 +48,8 @@ def _named(record: object, own: str, *others: str) -> None:
 class Level:
     """One answer of a criterion: the number in the table and the word people see.
 
-    judges_only: the scale was read off the answers, and no person gave this one. It is a level for
-    the judges that gave it, and no reason to look at others on a wider scale.
+    judges_only: the scale was derived from the answers, and no person gave this one. It is a level
+    only for the judges that gave it; for others the scale does not get wider.
     """
 
     value: float
@@ -58,7 +58,7 @@ class Level:
 
     @property
     def shown(self) -> str:
-        """`2 Good`, or `2` where the label is the number."""
+        """`2 Good`, or `2` if the label is the number."""
         return self.label if self.label == f"{self.value:g}" else f"{self.value:g} {self.label}"
 
 
@@ -67,8 +67,8 @@ MOST_LEVELS = 11  # of a scale given by its ends; a longer one is a line of scor
 
 
 def is_free_text(labels: int, answers: int) -> bool:
-    """Whether so many labels are no scale: more than 1,000, or more than 100 and than a third of
-    the answers.
+    """Whether there are too many labels for a scale: more than 1,000, or more than 100 and more
+    than a third of the number of answers.
     """
     return labels > 1000 or (labels > MANY_LABELS and 3 * labels > answers)
 
@@ -110,7 +110,9 @@ class Scale:
         self._check_ends()
 
     def _check_ends(self) -> None:
-        """Raises DataError for one end alone, ends beside levels, or ends that do not rise."""
+        """Raise DataError for a single end, for ends together with levels, or for ends that do not
+        rise.
+        """
         if (self.low is None) != (self.high is None) or (self.levels and self.low is not None):
             raise DataError(
                 "scale", "a range needs both ends, and no levels", "write range = [1, 5]"
@@ -122,8 +124,8 @@ class Scale:
 
     @classmethod
     def of(cls, text: str) -> Scale:
-        """The scale that a text names: `1-10`, `0-100`, `Bad<Medium<Good`, `0=No,1=Yes`, or labels
-        without an order.
+        """The scale that a text describes: `1-10`, `0-100`, `Bad<Medium<Good`, `0=No,1=Yes`, or
+        labels without an order.
 
         Two whole numbers at most ten apart are levels, others the ends of a line of scores.
 
@@ -158,7 +160,7 @@ class Scale:
 
     @property
     def tie(self) -> int | None:
-        """The place of the level that says that neither is better; None without one."""
+        """The place of the level that says that neither is better; None if there is none."""
         return next(
             (place for place, level in enumerate(self.levels) if level.label.casefold() == "tie"),
             None,
@@ -181,7 +183,7 @@ class Scale:
         return (self.low, self.high) if self.low is not None and self.high is not None else None
 
     def describe(self) -> str:
-        """For messages: `0 Bad, 1 Medium, 2 Good`."""
+        """The scale in messages: `0 Bad, 1 Medium, 2 Good`."""
         if self.low is not None and self.high is not None:
             return f"{self.low:.15g} to {self.high:.15g}"
         if not self.levels:
@@ -199,7 +201,7 @@ class Criterion:
     """What was asked of an output. direction says whether a higher score is better or worse.
 
     of_source: whether the answer depends on the source, so that a flawless output of another source
-    would be bad. called: what pages call it if nobody named it; judges and forms do not see this.
+    would be bad. called: its name on pages if nobody named it; judges and forms do not see this.
     """
 
     name: str
@@ -219,12 +221,12 @@ class Criterion:
 
     @property
     def title(self) -> str:
-        """What it is called where people read of it."""
+        """The criterion's name for readers."""
         return self.label or self.called or self.name
 
     @property
     def asked_as(self) -> str:
-        """What it is called where somebody rates."""
+        """The criterion's name for those who rate."""
         return self.label or self.name
 
     @property
@@ -234,7 +236,7 @@ class Criterion:
 
     @property
     def wording(self) -> str:
-        """The question; of pairs without one, which of the two is better."""
+        """The question; for pairs without a question, which of the two is better."""
         return self.question or (BETTER if self.scale.compares else "")
 
     def share(self, score: Scores) -> Scores:
@@ -263,8 +265,8 @@ METRIC_SCORE = Criterion(
 
 @dataclass(frozen=True)
 class Source:
-    """An input: passage, prompt, image, source segment. tokens: of its text. content: equal for
-    translations.
+    """An input: passage, prompt, image, source segment. tokens: the number in its text. content:
+    equal for translations of each other.
     """
 
     source: str
@@ -280,7 +282,7 @@ class Source:
 
 
 def pair_text(texts: Sequence[str]) -> str:
-    """The two texts of a pair as people see them where there is one place for both."""
+    """The two texts of a pair, as people see them in a single field."""
     return "first:\n{}\n\nsecond:\n{}".format(*texts)
 
 
@@ -289,9 +291,9 @@ class Output:
     """A generator's output for a source. note: the generator's own remark about it.
 
     chosen: whether it is to be rated; others are only kept. flags: what is wrong with it. tokens:
-    of its text, if counted. first, second: of a pair that is compared, who wrote its two outputs;
-    texts: these two, of which `text` is then made. of: the output that this one was made from,
-    condition: how; SWAPPED for a pair shown the other way round.
+    the number in its text, if counted. first, second: for a pair, who wrote its two outputs; texts:
+    these two outputs, from which `text` is then made. of: the output from which this one was made;
+    condition: how it was made; SWAPPED for a pair shown in reverse order.
     """
 
     output: str
@@ -311,7 +313,7 @@ class Output:
 
     @property
     def has_text(self) -> bool:
-        """Whether it can be judged; a text that was taken away on purpose can."""
+        """Whether it can be judged; this includes a text that was removed on purpose."""
         return bool(self.text.strip()) or self.condition == EMPTY
 
     def __post_init__(self) -> None:
@@ -319,7 +321,9 @@ class Output:
         if self.texts:
             if len(self.texts) != 2 or self.text not in ("", pair_text(self.texts)):
                 raise DataError(
-                    f"output {self.output}", "texts are not the two of a pair", "leave `text` out"
+                    f"output {self.output}",
+                    ("the texts are not those of the pair's two outputs"),
+                    "leave `text` out",
                 )
             object.__setattr__(self, "text", pair_text(self.texts))
 
@@ -335,19 +339,17 @@ class Output:
 
     @property
     def swapped(self) -> Output:
-        """The pair shown the other way round."""
+        """The pair in reverse order."""
         return replace(self, output=f"{self.output}/{SWAPPED}", of=self.output, condition=SWAPPED)
 
     @property
     def as_named(self) -> Output:
-        """The pair of which this is the other order."""
+        """The pair of which this is the reverse order."""
         return replace(self, output=self.of, of="", condition="")
 
 
 def with_swapped(outputs: Mapping[str, Output], names: Iterable[str]) -> dict[str, Output]:
-    """The outputs, and those among `names` that are one of these pairs shown the other way
-    round.
-    """
+    """The outputs, plus those among `names` that are one of these pairs in reverse order."""
     pairs = [output for output in outputs.values() if output.is_pair]
     other = (pair.as_named if pair.condition == SWAPPED else pair.swapped for pair in pairs)
     wanted = set(names) - outputs.keys() if pairs else ()
@@ -358,7 +360,7 @@ def with_swapped(outputs: Mapping[str, Output], names: Iterable[str]) -> dict[st
 class Rater:
     """Someone or something that scores outputs: a person, an LLM judge, a metric, a baseline.
 
-    about: further facts, kept as they are (model, prompt, family, settings, signature).
+    about: further facts, kept unchanged (model, prompt, family, settings, signature).
     """
 
     rater: str
@@ -375,8 +377,8 @@ class Rater:
 
     @property
     def lasting(self) -> Rater:
-        """The rater without what differs from run to run of one judge: prices, and how many answers
-        a version gave.
+        """The rater without facts that differ between runs of one judge: prices, and how many
+        answers a version gave.
         """
         about = {key: value for key, value in self.about.items() if key != "dollars_per_thousand"}
         return replace(
@@ -409,11 +411,11 @@ class Rating:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure with its doubts.
+    """A figure with its uncertainty.
 
-    value, low, high: None where undefined, for the reason in `reason`. n: the number of items it is
-    computed from. dropped: items left out, by reason. method: of the interval. caveats: what a
-    reader should know.
+    value, low, high: None if undefined, with the reason in `reason`. n: the number of items from
+    which it is computed. dropped: items left out, by reason. method: that of the interval. caveats:
+    what a reader should know.
     """
 
     value: float | None
@@ -455,7 +457,7 @@ class Manifest:
     criteria: Mapping[str, Any] = field(default_factory=dict)  # as dataset.toml declares them
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, in the order run.toml is written."""
+        """Plain values, in the order of run.toml."""
         return {
             "command": self.command,
             "metal": self.metal,

@@ -1,8 +1,8 @@
-"""What a command may replace: only what the same verb wrote, and nothing that cannot be made again.
+"""What a command may replace: only what the same verb wrote, and never what cannot be made again.
 
-A folder is written as a whole or not at all. What `force` replaces is kept beside it, one copy, and
-so is what the same work done again replaces, unless it comes to the same files. That is said: to
-TELL, which the command line sets; elsewhere to the log.
+A folder is written as a whole or not at all. One copy of what `force` replaces is kept next to it.
+The same holds for what a repetition of the same work replaces, unless the files are the same. A
+message says so: to TELL, which the command line sets; otherwise to the log.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ BY_HAND = "Give another `out`, or move it away by hand"
 
 
 def check_new(folder: Path, maker: str = "", *, force: bool = False, again: bool = False) -> None:
-    """Raises UsageError when `folder` exists and may not be replaced, or cannot be written.
+    """Raise UsageError if `folder` exists and may not be replaced, or cannot be written.
 
-    maker: the verb that is to write it. force: whether the user wants to replace what this verb
-    wrote. again: whether it is the same work done again, which needs no word of the user.
+    maker: the verb that will write it. force: whether the user wants to replace what this verb
+    wrote. again: whether it repeats the same work, which needs no consent from the user.
     """
     recover(folder)
     _check_free(folder, maker, force=force, again=again)
@@ -50,10 +50,10 @@ def check_new(folder: Path, maker: str = "", *, force: bool = False, again: bool
 def _check_free(
     folder: Path, maker: str, *, force: bool, again: bool, successor: Path | None = None
 ) -> None:
-    """Raises UsageError when `folder` exists and may not be replaced (see check_new).
+    """Raise UsageError if `folder` exists and may not be replaced (see check_new).
 
-    successor: what is to take its place. Before that is made, the same work is taken to come to
-    what is there.
+    successor: the folder that will replace it. Before that exists, a repetition of the same work is
+    assumed to give the same files.
     """
     if not folder.exists():
         return
@@ -69,7 +69,7 @@ def _check_free(
 
 
 def _check_can_be_written(folder: Path) -> None:
-    """Raises UsageError if nothing can be made at the place of `folder`, which a trial shows."""
+    """Raise UsageError if nothing can be created at `folder`; this is tested by trying."""
     target = folder.resolve()
     nearest = next(parent for parent in target.parents if parent.exists())
     trial = nearest / _partial(target).name
@@ -91,8 +91,8 @@ def refusal(
     """Why this verb does not replace what is in the folder, in a line that says what to do; empty
     if it does.
 
-    keeping: whether what is replaced is kept even where the same takes its place, so that the place
-    for it has to be free. successor: the folder that is to take its place, where that is known.
+    keeping: whether the old version is kept even if the new one is the same, so the place for it
+    has to be free. successor: the folder that will replace it, if that is known.
     """
     if not folder.is_dir():
         return f"{folder} exists and is a file; give a folder as `out`"
@@ -110,7 +110,7 @@ def refusal(
 
 
 def _holds_all(successor: Path, folder: Path) -> bool:
-    """Whether every file of a folder is in the one that takes its place, with the same bytes."""
+    """Whether every file of a folder is also in its successor, with the same bytes."""
     files = (
         path
         for path in folder.rglob("*")
@@ -121,8 +121,8 @@ def _holds_all(successor: Path, folder: Path) -> bool:
 
 
 def _refusal_of_kept(folder: Path, maker: str, successor: Path | None) -> str:
-    """Why the copy that an earlier replacement left may not go; empty if it may, or there is
-    none.
+    """Why the copy left by an earlier replacement must not be deleted; empty if it may be, or there
+    is none.
     """
     kept = kept_name(folder)
     if kept.is_symlink():
@@ -144,7 +144,7 @@ def _refusal_of_kept(folder: Path, maker: str, successor: Path | None) -> str:
 
 
 def remedy(folder: Path, maker: str) -> str:
-    """What to do about a folder that is in the way: `force=True` is named only where it works."""
+    """What to do about a folder that is in the way: `force=True` is suggested only if it works."""
     return (
         "give another `out`"
         if refusal(folder, maker)
@@ -153,7 +153,7 @@ def remedy(folder: Path, maker: str) -> str:
 
 
 def kept_name(folder: Path) -> Path:
-    """Where what is replaced is kept, named as `folder` was."""
+    """Where the replaced version of `folder` is kept."""
     named = (
         folder
         if folder.name and folder.name != ".." and not folder.is_symlink()
@@ -168,7 +168,7 @@ def new_folder(
 ) -> Iterator[Path]:
     """A folder to fill; it becomes `folder` only when the block ends well (see check_new).
 
-    What is replaced is kept, but for the same work done again that comes to the same files.
+    The replaced folder is kept, unless a repetition of the same work gave the same files.
     """
     recover(folder)
     _check_free(folder, maker, force=force, again=again)
@@ -188,8 +188,8 @@ def new_folder(
 
 @contextmanager
 def rewritten(folder: Path) -> Iterator[Path]:
-    """A folder to fill with a new state of what is in `folder`, whose place it takes when the block
-    ends well.
+    """A folder to fill with a new version of `folder`, which it replaces when the block ends
+    well.
     """
     recover(folder)
     target = folder.resolve()
@@ -203,7 +203,7 @@ def rewritten(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def filled(target: Path) -> Iterator[Path]:
-    """A folder beside `target` to fill; it is gone after the block unless it was renamed."""
+    """A folder next to `target` to fill; it is deleted after the block unless it was renamed."""
     partial = _partial(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(partial, ignore_errors=True)
@@ -215,12 +215,12 @@ def filled(target: Path) -> Iterator[Path]:
 
 
 def _partial(target: Path) -> Path:
-    """Where a folder is filled that is to be `target`."""
+    """Where a folder is filled before it becomes `target`."""
     return target.with_name(f".{target.name}.{os.getpid()}.part")
 
 
 def _change(target: Path, partial: Path, *, keep: bool) -> None:
-    """Let `partial` take the place of `target`. A kill at any moment leaves both of them, or the
+    """Replace `target` with `partial`. If the process is killed at any moment, both remain, or the
     one to be kept.
     """
     shutil.copymode(target, partial)
@@ -239,8 +239,8 @@ def _change(target: Path, partial: Path, *, keep: bool) -> None:
 
 @contextmanager
 def kept_parts(folder: Path, names: Collection[str]) -> Iterator[None]:
-    """Keep a copy of these files and folders in `folder`, which the block replaces; the rest of it
-    stays there.
+    """Keep a copy of these files and folders in `folder`, which the block replaces; other files in
+    it stay.
     """
     target = folder.resolve()
     parts = [target / name for name in names if (target / name).exists()]
@@ -261,7 +261,7 @@ def kept_parts(folder: Path, names: Collection[str]) -> Iterator[None]:
 
 
 def tell_of_kept(*places: Path) -> None:
-    """Say where folders or files that were replaced are, and how to bring them back."""
+    """Say where replaced folders or files are kept, and how to bring them back."""
     names, commands = [], []
     for place in places:
         kept = kept_name(place)
@@ -289,10 +289,10 @@ FILE_MARKS = ("dataset.toml", "run.toml")
 
 
 def check_new_file(path: Path, is_ours: Callable[[Path], bool], *, force: bool = False) -> None:
-    """Raises UsageError when `path` exists and may not be replaced, is a folder, or is in a folder
-    of METAL's.
+    """Raise UsageError if `path` exists and may not be replaced, is a folder, or is in one of
+    METAL's folders.
 
-    is_ours: whether the file that is there looks like one that the same verb wrote.
+    is_ours: whether the existing file looks like one that the same verb wrote.
     """
     if path.is_dir():
         raise UsageError(f"{path} is a folder; give a file")
@@ -333,8 +333,8 @@ def kept_file(path: Path) -> Iterator[None]:
 
 
 def check_kept_files(places: Collection[Path]) -> None:
-    """Raises UsageError if the copies of files in a folder of METAL's would take the place of
-    something else.
+    """Raise UsageError if the copies of files in one of METAL's folders would replace something
+    else.
     """
     for kept in map(kept_name, places):
         if kept.is_symlink() or kept.is_dir():
@@ -344,9 +344,9 @@ def check_kept_files(places: Collection[Path]) -> None:
 
 
 def replace_file(path: Path, content: str | bytes) -> None:
-    """Write a file; one that is there and holds something else is kept, one copy.
+    """Write a file; one copy of an existing file with other content is kept.
 
-    Raises UsageError if it is a folder, or where something else is in the place of the copy.
+    Raises UsageError if it is a folder, or if something else is at the place of the copy.
     """
     content = content.encode() if isinstance(content, str) else content
     if path.is_dir():

@@ -1,5 +1,5 @@
-"""run.toml: what every run folder says of itself. It is read here only, so that whoever reads it
-finds every part.
+"""run.toml: what every run folder records about itself. It is read only here, so every reader finds
+every part.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _REMEDY = "Restore the file, or make the run again"
 
 
 class _Table(dict[str, Any]):
-    """A table of a run.toml. A key that is asked for and not there is a fault of the file."""
+    """A table of a run.toml. Looking up a missing key reports a fault of the file."""
 
     def __init__(self, content: dict[str, Any], path: Path, place: str) -> None:
         super().__init__(content)
@@ -68,11 +68,10 @@ class _Table(dict[str, Any]):
 
 
 def read_run_toml(folder: Path) -> dict[str, Any]:
-    """run.toml of a folder. A part that it lacks is an empty text, list or table, as are all where
-    there is no file.
+    """The run.toml of a folder. Missing parts are an empty text, list or table; without a file, all
+    are.
 
-    Raises DataError for a part of another type, and later for a setting that is looked up and not
-    there.
+    Raises DataError for a part of another type, and later for a missing setting that is looked up.
     """
     path = folder / RUN_TOML
     content = read_toml(path) if path.is_file() else {}
@@ -88,8 +87,8 @@ def read_run_toml(folder: Path) -> dict[str, Any]:
 
 
 def _check(value: Any, shape: Any, place: str, path: Path) -> None:
-    """Raise DataError if a value has not its shape: a type, [of each], {key: of a key there may
-    be}. A float is any number that is not negative.
+    """Raise DataError if a value does not have its shape: a type, [the shape of each item], {key:
+    the shape of a possible key}. A float is any number that is not negative.
     """
     kind, wanted = type(value), shape if isinstance(shape, type) else type(shape)
     if not (kind in (int, float) and value >= 0 if wanted is float else kind is wanted):

@@ -13,8 +13,8 @@ _TWO_ENDS = re.compile(r"\s*([+-]?[\d.]+?)\s*(?:-|\.\.|:|to)\s*([+-]?[\d.]+)\s*"
 
 
 def numbered_labels(value: Any) -> list[tuple[float, str]]:
-    """Number and label of each level, from `0=Bad,1=Good`, `Bad<Good` (0, 1), `1<2<3` (as they
-    are), {0: "Bad"} or pairs. Raises UsageError.
+    """Number and label of each level, from `0=Bad,1=Good`, `Bad<Good` (0, 1), `1<2<3` (their own
+    values), {0: "Bad"} or pairs. Raises UsageError.
     """
     if not isinstance(value, str):
         pairs = value.items() if isinstance(value, Mapping) else value

@@ -1,7 +1,7 @@
 """What raters of a run saw: a hash of each output's texts, kept with the run's ratings.
 
-Where ids move between outputs afterwards, as numbers of rows do, ratings would stand beside texts
-that nobody rated; so they are compared before a run's ratings join a dataset.
+If ids move between outputs afterwards, as row numbers do, ratings would belong to texts that nobody
+rated, so the texts are compared before a run's ratings join a dataset.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ KEY = b"metal:texts"  # in the metadata of ratings.parquet
 
 
 def texts_seen(shown: Iterable[Output], outputs: Outputs, sources: Sources) -> dict[str, str]:
-    """Output -> a hash of its text and its source's; a pair has the same in both orders."""
+    """Output -> a hash of its text and its source's; a pair has the same hash in both orders."""
     return {output.output: _digest(output, outputs, sources) for output in shown}
 
 
@@ -50,7 +50,7 @@ def check_seen(ratings: Path, outputs: Outputs, sources: Sources) -> None:
 
 
 def texts_rated(ratings: Path) -> Mapping[str, str]:
-    """Output -> the hash that is kept with a run's ratings; empty if none are."""
+    """Output -> the hash that is kept with a run's ratings; empty if there is none."""
     import pyarrow.parquet as pq
 
     if ratings.suffix != ".parquet" or not ratings.is_file():

@@ -1,6 +1,4 @@
-"""Text on the page: names from files made harmless to look at, and one format for every kind of
-number.
-"""
+"""Text on the page: names from files made harmless, and one format for each kind of number."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ def printable(text: object) -> str:
 
 
 def printable_sentence(text: str) -> str:
-    """The same for what a page writes itself, which may hold the closed isolates of `within`."""
+    """`printable` for a page's own sentences, which may contain the closed isolates of `within`."""
     if text.isprintable():
         return text
     parts = _ISOLATED.split(text)  # every second one stood in an isolate
@@ -47,7 +45,7 @@ def printable_sentence(text: str) -> str:
 
 
 def name(text: object, length: int = NAME_LENGTH) -> str:
-    """A name from a file on one line, cut in its middle where it is absurdly long."""
+    """A name from a file on one line, cut in its middle if it is absurdly long."""
     line = " ".join(printable(text).split())
     if len(line) <= length:
         return line
@@ -56,18 +54,18 @@ def name(text: object, length: int = NAME_LENGTH) -> str:
 
 
 def recorded(text: object) -> str:
-    """A name from a file; a dash where nothing is on record."""
+    """A name from a file; a dash if nothing is recorded."""
     return name(text) or UNDEFINED
 
 
 def capital(words: object) -> str:
-    """Words as a sentence or a cell begins; the rest as it is."""
+    """Words with the first letter as at the start of a sentence; the rest unchanged."""
     text = printable_sentence(str(words))
     return text[:1].upper() + text[1:]
 
 
 def note(text: object) -> str:
-    """A finding or a note for people, which holds names from files."""
+    """A finding or a note for people, which may contain names from files."""
     return name(text, 300)
 
 
@@ -98,7 +96,9 @@ def within(text: object) -> str:
 
 
 def without_isolates(text: str) -> str:
-    """A text of `within` where nothing writes from right to left: in LaTeX, in a terminal."""
+    """A text from `within` without its isolates, for LaTeX and terminals, where nothing is written
+    from right to left.
+    """
     return text.replace(ISOLATE, "").replace(END_ISOLATE, "")
 
 
@@ -108,8 +108,8 @@ def slug(text: str) -> str:
 
 
 def known(value: Any) -> bool:
-    """Whether there is a figure: neither None nor NaN, nor the NA of pandas, which compares to
-    nothing.
+    """Whether there is a figure: neither None nor NaN, nor the NA of pandas, which cannot be
+    compared.
     """
     return type(value).__name__ not in ("NoneType", "NAType") and not (
         isinstance(value, float) and math.isnan(value)
@@ -117,7 +117,7 @@ def known(value: Any) -> bool:
 
 
 def figure(value: Any, form: str = ".2f") -> str:
-    """A coefficient or share of one with two digits, or in another format; a dash where undefined.
+    """A coefficient or share of one with two digits, or in another format; a dash if undefined.
 
     >>> import pandas
     >>> figure(-0.126), figure(-0.001), figure(None), figure(pandas.NA)
@@ -151,7 +151,7 @@ def probability(value: Any) -> str:
 
 
 def interval(low: Any, high: Any, form: Any = figure) -> str:
-    """`[0.20, 0.41]`; empty if there is no interval. An end is open where there is no number.
+    """`[0.20, 0.41]`; empty if there is no interval. An end without a number is open.
 
     >>> interval(0.2, 0.41), interval(0.2, math.inf), interval(math.nan, 0.41), interval(None, None)
     ('[0.20, 0.41]', '[0.20, →]', '[←, 0.41]', '')
@@ -173,15 +173,15 @@ def estimate(row: Mapping[str, Any], column: str, form: Callable[[Any], str] = f
 
 
 def ranks(low: Any, high: Any) -> str:
-    """`2 to 4`, or `2`: the ranks that are not ruled out; a dash where they are not known."""
+    """`2 to 4`, or `2`: the ranks that are not ruled out; a dash if they are unknown."""
     if not known(low):
         return UNDEFINED
     return count(low) if low == high else f"{count(low)} to {count(high)}"
 
 
 def p_value(value: Any, at_most: bool = False) -> str:
-    """Three digits; what is smaller is said to be. at_most: the value is the smallest that its test
-    can give.
+    """Three digits, or that the value is smaller. at_most: whether the value is the smallest that
+    its test can give.
 
     >>> p_value(0.0117), p_value(0.0111, at_most=True), p_value(0.0009, at_most=True)
     ('0.012', '≤0.012', '<0.001')
@@ -199,20 +199,20 @@ def p_words(value: float) -> str:
 
 
 def with_minus(words: str) -> str:
-    """A sentence with minus signs before numbers, as figures have them. Tables and messages have
+    """A sentence with minus signs before numbers, as in figures; tables and messages use
     hyphens.
     """
     return re.sub(r"(?<!\w)-(?=\d)", MINUS, words)
 
 
 def count(value: Any) -> str:
-    """A whole number with thousands apart."""
+    """A whole number with separated thousands."""
     return figure(int(value) if known(value) else None, ",d")
 
 
 def coverage(value: Any) -> str:
-    """A share in whole percent, 0% only where nothing is covered; from 90%, where limits lie, never
-    rounded up.
+    """A share in whole percent, 0% only if nothing is covered; from 90% on, where the limits are,
+    never rounded up.
 
     >>> coverage(0.949), coverage(0.999), coverage(1.0), coverage(0.001), coverage(0.667)
     ('94%', '99%', '100%', '1%', '67%')
@@ -224,7 +224,7 @@ def coverage(value: Any) -> str:
 
 
 def dollars(value: Any) -> str:
-    """`$1.20`, `$1,216`, `<$0.01`; a dash where it is not known."""
+    """`$1.20`, `$1,216`, `<$0.01`; a dash if it is unknown."""
     if not known(value):
         return UNDEFINED
     if value < 0.005 and value != 0:
@@ -247,7 +247,7 @@ def thousands(value: float) -> str:
 
 
 def plural(number: int, singular: str, many: str = "") -> str:
-    """`1 language`, `5 languages`. many: the plural where it is not formed with s."""
+    """`1 language`, `5 languages`. many: the plural, if it is not formed with s."""
     return f"{number:,} {singular if number == 1 else many or singular + 's'}"
 
 
@@ -257,12 +257,12 @@ def first_few(names: Sequence[str], most: int = 5) -> str:
 
 
 def counted(names: Sequence[str], singular: str) -> str:
-    """`5 outputs ('a', 'b', 'c', ...)`: how many, and the first three of them."""
+    """`5 outputs ('a', 'b', 'c', ...)`: the number, and the first three names."""
     return f"{plural(len(names), singular)} ({first_few(list(map(repr, names)), 3)})"
 
 
 def slugs(texts: Iterable[str]) -> dict[str, str]:
-    """Text -> a file name or an anchor that no other has."""
+    """Text -> a file name or an anchor that no other text has."""
     names: dict[str, str] = {}
     for text in texts:
         plain = slug(text)

@@ -3,7 +3,7 @@
 The encoding decides the figures (Bengali has 1.21 tokens per character in cl100k_base and 0.32 in
 o200k_base), so any other is used only on request, and recorded. Its file is read from METAL's
 cache, from tiktoken's own caches, or from installed packages that carry a copy; otherwise it is
-downloaded into METAL's cache. A file with another hash than tiktoken's is never used.
+downloaded into METAL's cache. A file whose hash differs from tiktoken's is never used.
 """
 
 from __future__ import annotations
@@ -188,5 +188,7 @@ def count_text(text: str, encoding: tiktoken.Encoding) -> int:
 
 
 def _length(text: str, encoding: tiktoken.Encoding) -> int:
-    """Counted in an array: lists of numbers would be built by one thread at a time."""
+    """The number of tokens, counted in an array, because lists of numbers could only be built by
+    one thread at a time.
+    """
     return len(encoding.encode_to_numpy(text, disallowed_special=()))

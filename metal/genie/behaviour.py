@@ -1,4 +1,5 @@
-"""How each person rates beside their colleagues: what can be said of raters without test questions.
+"""How each person rates compared with their colleagues: what can be found out about raters without
+test questions.
 
 One row per person x language x criterion, one over all criteria. Colleagues are the people of a
 group who rated the same outputs on the same criterion. `monitor_tables.stands_out` reads the rows.
@@ -48,30 +49,31 @@ def behaviour(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> pd.DataFrame:
-    """How each person rates beside the others: a row for each person x language x criterion, and
-    one for each person x language over ALL_CRITERIA, by language, group, person and criterion in
-    declared order.
+    """How each person rates compared with the others: a row for each person x language x criterion,
+    and one for each person x language over ALL_CRITERIA, by language, group, person and criterion
+    in declared order.
 
-    People are set beside their own group, because a crowd outvotes its experts where both rated.
-    distrusted: people who are nobody's colleagues, because they are known to be noisy; they are set
-    beside the others all the same. Columns:
+    People are compared with their own group, because a crowd would outvote experts if both rated.
+    distrusted: people who do not count as anybody's colleagues, because they are known to be noisy;
+    they are still compared with the others. Columns:
 
-    ratings, unanswered; shared: ratings of outputs that a colleague rated too, on `sources`
-    sources; ties: those of them without a most frequent label among the colleagues.
-    majority_agreement: share of the others where the label is the most frequent one of the
-    colleagues. agreement, colleagues_agreement: on outputs with two colleagues or more
-    (`compared`), the share of colleagues who agree, and of pairs of them who agree among
-    themselves; agreement_difference: the first minus the second. severity: how much lower than the
-    colleagues' mean the scores are, in shares of the scale (below 0: milder); distance: the mean of
-    the difference without its sign. label, label_share, colleagues_label_share: the most frequent
-    label on shared ratings; label_difference. dawid_skene, mace: competence (see colleagues.py);
-    over all criteria their mean, weighted by ratings. commented: share of ratings with a comment;
-    repeated: share of comments that the person also made on another output, colleagues_repeated:
-    the same of all colleagues; repeated_comment, repeated_outputs: the most frequent, on how many.
-    For agreement_difference, severity and label_difference: _low, _high (95%, bootstrap over
-    sources), _p (two-sided, see clustered_mean; that of the label times the number of labels it was
-    chosen from) and _p_adjusted, corrected over all people and languages of one criterion.
-    undefined: which figures have no value, and why. Undefined figures are NaN, never 0.
+    ratings, unanswered; shared: ratings of outputs that a colleague also rated, on `sources`
+    sources; ties: shared ratings without a most frequent label among the colleagues.
+    majority_agreement: among the other shared ratings, the share with the colleagues' most frequent
+    label. agreement, colleagues_agreement: on outputs with two colleagues or more (`compared`), the
+    share of colleagues who agree, and of pairs of them who agree among themselves;
+    agreement_difference: the first minus the second. severity: how much lower than the colleagues'
+    mean the scores are, as a share of the scale (below 0: milder); distance: the mean absolute
+    difference. label, label_share, colleagues_label_share: the most frequent label on shared
+    ratings; label_difference. dawid_skene, mace: competence (see colleagues.py); over all criteria
+    their mean, weighted by ratings. commented: share of ratings with a comment; repeated: share of
+    comments that the person also made on another output, colleagues_repeated: the same for all
+    colleagues; repeated_comment, repeated_outputs: the most frequent repeated comment, and on how
+    many outputs. For agreement_difference, severity and label_difference: _low, _high (95%,
+    bootstrap over sources), _p (two-sided, see clustered_mean; that of the label is multiplied by
+    the number of labels from which it was chosen) and _p_adjusted, corrected over all people and
+    languages of one criterion. undefined: which figures have no value, and why. Undefined figures
+    are NaN, never 0.
     """
     bootstrap = SourceBootstrap(resamples, seed)
     # few people take longer to fit: groups in turn, at an even rate
@@ -163,7 +165,7 @@ def _row(
     criterion: Criterion | None,
     bootstrap: SourceBootstrap,
 ) -> dict[str, Any]:
-    """The figures of one person. criterion: None where labels cannot be counted together."""
+    """The figures of one person. criterion: None if labels cannot be counted together."""
     own = answers.rows_of(name)
     beside, signed, source = answers.beside, answers.signed[own], answers.source_code[own]
     shared = own[beside.others[own] > 0]
@@ -192,8 +194,8 @@ def _label(
     criterion: Criterion | None,
     bootstrap: SourceBootstrap,
 ) -> dict[str, Any]:
-    """The most frequent label of a person's shared ratings beside how often the colleagues gave it
-    there.
+    """The most frequent label of a person's shared ratings, and how often the colleagues gave it to
+    the same outputs.
     """
     row: dict[str, Any] = {"label": "", "label_share": np.nan, "colleagues_label_share": np.nan}
     levels = criterion.scale.levels if criterion else ()
@@ -237,8 +239,8 @@ def _mean(values: Any) -> float:
 
 
 def _repeated_of_all(answers: ColleagueAnswers) -> pd.DataFrame:
-    """The comments of everybody: rater, text (white space and case apart), on how many outputs they
-    made it.
+    """The comments of everybody: rater, text (ignoring white space and case), and the number of
+    outputs on which they made it.
     """
     text = np.array(
         [" ".join(str(comment).split()).casefold() for comment in answers.comment], dtype=object
@@ -251,7 +253,7 @@ def _repeated_of_all(answers: ColleagueAnswers) -> pd.DataFrame:
 
 
 def _comments(answers: ColleagueAnswers, name: str, comments: pd.DataFrame) -> dict[str, Any]:
-    """How often somebody comments, and says the same on different outputs."""
+    """How often somebody comments, and how often they say the same on different outputs."""
     own, others = comments[comments["rater"] == name], comments[comments["rater"] != name]
     rated = len(answers.rows_of(name))
     row: dict[str, Any] = {
@@ -275,7 +277,7 @@ def _comments(answers: ColleagueAnswers, name: str, comments: pd.DataFrame) -> d
 
 
 def _noted(row: dict[str, Any], competence: Competence) -> dict[str, Any]:
-    """The row with competences, and the reasons for what has no value."""
+    """The row with competences, and the reasons for figures without a value."""
     row |= {"dawid_skene": competence.dawid_skene, "mace": competence.mace}
     reasons = {
         "majority_agreement": "the colleagues are tied everywhere",
@@ -294,7 +296,7 @@ def _noted(row: dict[str, Any], competence: Competence) -> dict[str, Any]:
         reasons = dict.fromkeys(reasons, NO_ANSWER)
     notes = [f"{name}: {reason}" for name, reason in reasons.items() if np.isnan(row[name])]
     if row["sources"] == 1:
-        notes.append("intervals: one source")
+        notes.append("no intervals: there is only one source")
     return row | {"undefined": "; ".join(notes)}
 
 

@@ -1,5 +1,5 @@
-"""People beside those who rated the same outputs: their answers, each beside the colleagues'
-answers, and how competent they seem from these (Dawid-Skene, MACE), without a test question.
+"""People compared with those who rated the same outputs: their answers, each with the colleagues'
+answers, and how competent they seem by these (Dawid-Skene, MACE), without test questions.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from metal.stats.patterns import Codes, Numbers
 
 @dataclass(frozen=True)
 class ColleagueAnswers:
-    """The answers of a cell, or of several one after the other. Arrays have one row per answer,
-    names as they are.
+    """The answers of a cell, or of several cells one after the other. Arrays have one row per
+    answer, with plain names.
 
-    beside: each among its colleagues' on the same output and criterion. signed: share of the scale
-    minus the mean share of the colleagues. code: class codes. labels: of each cell.
+    beside: each answer among its colleagues' on the same output and criterion. signed: share of the
+    scale minus the mean share of the colleagues. code: class codes. labels: those of each cell.
     """
 
     rater: Codes
@@ -45,8 +45,8 @@ class ColleagueAnswers:
 
     @cached_property
     def label_shares(self) -> Numbers:
-        """(answers, levels) the share of the colleagues who gave each label; cells of one scale
-        only.
+        """(answers, levels) the share of the colleagues who gave each label; only for cells of one
+        scale.
         """
         return np.concatenate([labels.shares() for labels in self.labels])
 
@@ -64,8 +64,8 @@ class ColleagueAnswers:
 
 @dataclass(frozen=True)
 class ColleaguesCell:
-    """One language x criterion: rows of the ratings table by the people and by whoever is set
-    beside them.
+    """One language x criterion: rows of the ratings table by the people and by those who are
+    compared with them.
     """
 
     language: str
@@ -84,7 +84,7 @@ class ColleaguesCell:
 
     @cached_property
     def answers(self) -> ColleagueAnswers:
-        """Its answers, in the order of outputs and raters."""
+        """The cell's answers, in the order of outputs and raters."""
         rows = self.rows[self.rows["score"].notna()]
         rows = rows.assign(output=rows["output"].astype(str), rater=rows["rater"].astype(str))
         rows = rows.sort_values(["output", "rater"], kind="stable")
@@ -134,14 +134,14 @@ def all_cells_together(parts: Sequence[ColleagueAnswers]) -> ColleagueAnswers:
 MANY_ANSWERS = 20_000
 NO_LEVELS = "the criterion has no levels"
 # DawidSkene.misnamed: right is not right then
-MISNAMED = "in Dawid and Skene's model a label came to mean another"
+MISNAMED = "Dawid and Skene's model mistook one label for another"
 
 
 @dataclass(frozen=True)
 class Competence:
-    """dawid_skene: expected share of right answers; mace: probability of knowing. NaN where
-    undefined. ratings: that it rests on. reason: why dawid_skene is undefined, where the criterion
-    or the model is to blame.
+    """dawid_skene: expected share of right answers; mace: probability of knowing. NaN if undefined.
+    ratings: the number from which it is computed. reason: why dawid_skene is undefined, if that is
+    due to the criterion or the model.
     """
 
     dawid_skene: float
@@ -151,8 +151,8 @@ class Competence:
 
     @classmethod
     def mean(cls, parts: Sequence[Competence | None]) -> Competence:
-        """Over several criteria, weighted by ratings; criteria where it is undefined have no part
-        in it.
+        """The mean over several criteria, weighted by ratings; criteria where it is undefined are
+        left out.
         """
         defined = [part for part in parts if part is not None]
         reasons = {part.reason for part in defined}
@@ -170,7 +170,7 @@ def competences(
     """The competence of every rater in `rows` (one language x criterion).
 
     People are fitted together. Each judge is fitted alone with all people; otherwise ten judges of
-    one family would decide what is true. Persons who are not among `people` join their fit.
+    one family would decide what is true. Persons who are not among `people` are added to their fit.
     """
     if not criterion.scale.levels:
         counts = rows["rater"].value_counts()

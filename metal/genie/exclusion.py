@@ -1,5 +1,5 @@
-"""People left out of a dataset, with what each of them loses; who fails test questions, for other
-analyses.
+"""People left out of a dataset, with the ratings that each of them loses; and, for other analyses,
+who fails test questions.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ EXCLUSIONS = ("rater", "language", "criterion", "ratings", "why")
 
 @dataclass(frozen=True)
 class Exclusion:
-    """The people left out. why: rater -> reasons. dropped: a row (rater, language, criterion,
-    ratings) each.
+    """The people left out. why: rater -> reasons. dropped: one row (rater, language, criterion,
+    ratings) for each.
 
     outputs: how many lost a rating.
     """
@@ -34,7 +34,7 @@ class Exclusion:
 
     @property
     def table(self) -> pd.DataFrame:
-        """`dropped` with the reasons, for a run's tables."""
+        """The table `dropped` with the reasons, for a run's tables."""
         reasons = {name: "; ".join(why) for name, why in self.why.items()}
         return self.dropped.astype({"rater": str}).assign(
             why=[reasons[name] for name in self.dropped["rater"]]
@@ -55,7 +55,7 @@ def without(dataset: Dataset, noisy: Mapping[str, tuple[str, ...]]) -> tuple[Dat
     """The dataset without the ratings of its noisy people, and an account of it. LLM judges and
     metrics stay.
 
-    noisy: rater -> reasons. Raises UsageError when no person would be left.
+    noisy: rater -> reasons. Raises UsageError if no person would be left.
     """
     people = set(people_in(dataset.raters))
     why = {name: reasons for name, reasons in noisy.items() if name in people}
@@ -129,11 +129,11 @@ def with_exclusions(
 def without_noisy(
     dataset: Dataset, folder: Path, runs: Iterable[Path], model: str
 ) -> tuple[Dataset, Exclusion | None]:
-    """The dataset without its noisy people, and who they are; the dataset itself where `model` is
+    """The dataset without its noisy people, and who they are; the dataset itself if `model` is
     empty.
 
-    model: of metal.genie.noisy. folder, runs: where the test questions are. Raises UsageError if
-    no person answered a test question.
+    model: one of metal.genie.noisy. folder, runs: where the test questions are. Raises UsageError
+    if no person answered a test question.
     """
     if not model:
         return dataset, None
@@ -165,7 +165,7 @@ def warnings_of_tests(dataset: Dataset, folder: Path, runs: Iterable[Path]) -> l
 def _noisy(
     dataset: Dataset, folder: Path, gold: GoldQuestions, model: str = ""
 ) -> Mapping[str, tuple[str, ...]]:
-    """Rater -> why; the default model where none is named."""
+    """Rater -> why; by the default model if none is named."""
     from metal.building.store import read_compared
     from metal.genie.monitoring import monitor  # which imports scipy
     from metal.genie.noisy import DEFAULT_MODEL, model_and_beta

@@ -1,8 +1,8 @@
 """Test questions: outputs for which the right answers are known, hidden among those to be rated.
 
 A positive question shows a source with its own gold (its reference), a negative one with the gold
-of another source (GENIE, section 5). Raters see them as outputs like any other, but they stay out
-of the dataset's own outputs.
+of another source (GENIE, section 5). To raters they look like any other output, but they are kept
+out of the dataset's own outputs.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Shares:
         return cls(*shares)
 
     def of(self, outputs: int) -> dict[str, int]:
-        """The number of questions of each side for this many outputs: at least 1 where the share is
+        """The number of questions of each side for this many outputs: at least 1 if the share is
         above 0.
         """
         shares = {POSITIVE: self.positive, NEGATIVE: self.negative}
@@ -60,8 +60,8 @@ class Shares:
 
 @dataclass(frozen=True)
 class DrawnQuestions:
-    """Test questions for some outputs. short: (language, side) -> how many fewer than wanted, for
-    lack of golds.
+    """Test questions for some outputs. short: (language, side) -> how many fewer than wanted,
+    because there were too few golds.
     """
 
     questions: tuple[Output, ...]
@@ -79,13 +79,13 @@ def draw(
 ) -> DrawnQuestions:
     """Test questions to hide among the outputs, for each of their languages.
 
-    The sources with a gold are put in an order that depends on seed and ids alone. Negative
-    questions take the first of them, each with the gold of the next one that differs, the last with
-    that of the first: golds are permuted cyclically, and no source meets its own. Positive
-    questions take the last ones, so that no source has both while there are enough sources. A
-    larger number of questions contains the smaller one. earlier: questions of earlier exports, by
-    id; they stay as they were asked. used: ids of questions answered in earlier rounds; asked again
-    they would say nothing new.
+    The sources with a gold are put in an order that depends only on seed and ids. Negative
+    questions take the first of them, each with the gold of the next source whose gold differs, the
+    last with that of the first: golds are permuted cyclically, and no source gets its own. Positive
+    questions take the last sources, so no source has both kinds while there are enough sources. A
+    larger number of questions includes those of a smaller number. earlier: questions of earlier
+    exports, by id; they stay unchanged. used: ids of questions answered in earlier rounds; asking
+    them again would show nothing new.
     """
     outputs = list(outputs)
     questions: list[Output] = []
@@ -133,8 +133,8 @@ def gold(source: Source) -> str:
 
 
 def _shifted(ring: Sequence[Source]) -> Iterator[tuple[Source, Source]]:
-    """Each source with the next one in the ring that has another gold; none for a source that has
-    all the golds.
+    """Each source with the next one in the ring that has another gold; sources for which there is
+    no other gold are left out.
     """
     golds = [_normalised(gold(source)) for source in ring]
     different = set(golds)
@@ -147,14 +147,14 @@ def _shifted(ring: Sequence[Source]) -> Iterator[tuple[Source, Source]]:
 
 
 def _normalised(text: str) -> str:
-    """The text without differences in white space and case: two golds are the same when these
+    """The text without differences in white space and case: two golds are the same if these texts
     are.
     """
     return " ".join(text.split()).casefold()
 
 
 def _question(side: str, language: str, source: Source, of: Source) -> Output:
-    """note: the source whose gold is shown."""
+    """A test question as an output. Its note names the source whose gold is shown."""
     name = f"{_PREFIX}{side}:{language}:{source.source}"
     return Output(name, source.source, _GENERATOR[side], language, gold(of), note=of.source)
 
@@ -172,8 +172,8 @@ def side_of(output: str) -> str:
 def tells(criterion: Criterion, side: str) -> bool:
     """Whether a right answer on the criterion can be told from a wrong one.
 
-    Its scale needs a best and a worst end, and for a negative question the source must matter: a
-    gold of another source is as well written as any.
+    Its scale needs a best and a worst end, and for a negative question the source must matter,
+    because a gold of another source is as well written as any.
     """
     return criterion.scale.ends is not None and (side == POSITIVE or criterion.of_source)
 
@@ -184,9 +184,9 @@ def rightness(
     """(answers,) 1 for each score on the right side of the middle of the scale, else 0; NaN without
     a score.
 
-    The middle itself is wrong on both sides. Where outputs are rated against the gold
-    (comparative), the middle is what a positive question deserves, because there the gold is
-    compared with itself. Source: GENIE, section 5 (binarised at 0.5).
+    The middle itself is wrong on both sides. If outputs are rated in comparison with the gold
+    (comparative), the middle is right for a positive question, because the gold is compared with
+    itself. Source: GENIE, section 5 (binarised at 0.5).
     """
     share = criterion.share(scores)
     if side == NEGATIVE:
@@ -197,7 +197,7 @@ def rightness(
 
 
 def check_ids(dataset: Dataset, questions: Iterable[Output]) -> None:
-    """Raises UsageError if an output of the dataset has the id of a question."""
+    """Raise UsageError if an output of the dataset has the id of a question."""
     for name in (question.output for question in questions):
         if name in dataset.outputs:
             raise UsageError(
@@ -207,7 +207,7 @@ def check_ids(dataset: Dataset, questions: Iterable[Output]) -> None:
 
 
 def with_questions(dataset: Dataset, questions: Sequence[Output]) -> Dataset:
-    """The dataset with its test questions among the outputs, for a judge. Raises UsageError as
+    """The dataset with its test questions among the outputs, for a judge. Raises UsageError like
     `check_ids`.
     """
     check_ids(dataset, questions)
@@ -235,7 +235,7 @@ def without_unused_names(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def leaked(dataset: Dataset, questions: Mapping[str, Output]) -> list[str]:
-    """The dataset's outputs that show what a test question shows, so that judges would rate it as a
+    """The dataset's outputs with the text of a test question, which judges would rate as a
     generator's work.
 
     Such an output has the id of a question, or the text of a negative question about the same
@@ -259,7 +259,7 @@ def leak_warning(dataset: Dataset, questions: Mapping[str, Output]) -> str:
     if not leaks:
         return ""
     return (
-        f"{len(leaks):,} outputs of the dataset show what a test question shows, the first"
+        f"{len(leaks):,} outputs of the dataset have the text of a test question, the first"
         f" {leaks[0]!r}: test questions are not outputs of a generator; take them out of"
         " outputs.jsonl and the ratings"
     )

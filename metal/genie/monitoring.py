@@ -1,7 +1,7 @@
-"""How everybody did on the test questions, and who is noisy by that (GENIE, section 5).
+"""How everybody did on the test questions, and who is therefore noisy (GENIE, section 5).
 
-Each language x criterion is a task of its own, whose annotators are modelled apart; positive and
-negative questions too, and who is noisy on either is noisy.
+Each language x criterion is a task of its own, whose annotators are modelled separately. So are
+positive and negative questions, and whoever is noisy on either is noisy.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ QUESTIONS = ("language", "side", "question", "source", "gold_of", "criterion", "
 
 @dataclass(frozen=True)
 class DoubtedQuestions:
-    """A task and side on which most people fail: the questions are at fault there, or what the
-    criterion is said to look at, and nobody is called noisy for it. failed, people: how many, of
-    those who were asked.
+    """A task and side on which most people fail: the questions, or the declaration of what the
+    criterion looks at, are then at fault, and nobody is called noisy because of them. failed,
+    people: how many failed, and how many were asked.
     """
 
     language: str
@@ -65,10 +65,10 @@ class DoubtedQuestions:
 
 @dataclass(frozen=True)
 class Monitoring:
-    """workers: one row per rater, language and criterion. raters: one row per rater. mixtures: what
-    was fitted.
+    """workers: one row per rater, language and criterion. raters: one row per rater. mixtures: the
+    fitted models.
 
-    questions: how each question did. noisy: rater -> why, in words, for those who are.
+    questions: how each question was answered. noisy: rater -> why, in words, for noisy raters.
     """
 
     workers: pd.DataFrame
@@ -85,11 +85,11 @@ def trials(
     criteria: Mapping[str, Criterion],
     comparative: Container[str] = (),
 ) -> pd.DataFrame:
-    """Answers to test questions with what is known of them: language, side, and `right`, 1 or 0.
+    """Answers to test questions with the facts about them: language, side, and `right`, 1 or 0.
 
     right is NaN for an answer without a score; answers that can be neither right nor wrong (see
     `tells`) are left out. comparative: criteria that compare an output with the gold. Raises
-    UsageError for an answer to a question that nobody asked, and on a criterion that is not there.
+    UsageError for an answer to a question that nobody asked, or on an unknown criterion.
     """
     table = answers.loc[:, ["output", "criterion", "rater", "score"]].astype({"score": np.float64})
     table[["output", "criterion", "rater"]] = table[["output", "criterion", "rater"]].astype(str)
@@ -135,11 +135,11 @@ def monitor(
 ) -> Monitoring:
     """Model the answers to the test questions.
 
-    A task's model is learned from its people; where no person answered, from everybody. LLM judges
-    are held against what was learned from people: the same rule for all. Where most people (of
-    three or more) fail, the questions are doubted and nobody is noisy for them. Raters without a
-    test question have no row. Raises UsageError as `trials`, and for answers of a rater who is not
-    there.
+    A task's model is learned from its people or, if no person answered, from everybody. LLM judges
+    are examined with the model learned from people: the rule is the same for all. If most people
+    (of three or more) fail, the questions are doubted and nobody is noisy because of them. Raters
+    without a test question have no row. Raises UsageError like `trials`, and for answers of an
+    unknown rater.
     """
     table = trials(answers, questions, criteria, comparative)
     _check_known(table, "rater", raters, "rater")
@@ -222,7 +222,7 @@ def _blank(language: str, criterion: str, rater: Rater) -> dict[str, Any]:
 
 
 def _counts(rows: pd.DataFrame, names: list[str]) -> pd.DataFrame:
-    """asked and right of each rater, in the order of the names."""
+    """The columns asked and right for each rater, in the order of the names."""
     answered = rows[rows["right"].notna()]
     counts = (
         answered.groupby("rater")["right"]
@@ -272,9 +272,9 @@ def rater_table(workers: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.
     """One row per rater, noisiest first: right answers of all given, the task and side that speak
     most against them.
 
-    weakest: where p_noisy is highest; that figure and the accuracy (posterior mean and interval,
-    which lean on everybody else's) are of that cell, as is share_right, of their own answers alone,
-    with Jeffreys' 95% interval.
+    weakest: where p_noisy is highest; that figure, the accuracy (posterior mean and interval, which
+    borrow from everybody else's) and share_right (from their own answers alone, with Jeffreys' 95%
+    interval) are those of that cell.
     """
     rows = []
     for rater, of_rater in workers.groupby("rater", sort=True):
@@ -308,8 +308,8 @@ def rater_table(workers: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.
 
 
 def _own_share(right: int, asked: int) -> dict[str, float]:
-    """Share right with Jeffreys' interval, whose ends are 0 and 1 where none or all are right
-    (Brown et al. 2001).
+    """Share right with Jeffreys' interval, whose ends are 0 and 1 if none or all are right (Brown
+    et al. 2001).
     """
     from scipy.special import betaincinv
 
@@ -322,8 +322,8 @@ def _own_share(right: int, asked: int) -> dict[str, float]:
 
 
 def question_table(table: pd.DataFrame, questions: Mapping[str, Output]) -> pd.DataFrame:
-    """How often each question was answered and answered right; one that nobody gets right may have
-    a bad gold.
+    """How often each question was answered and answered right; a question that nobody gets right
+    may have a bad gold.
     """
     answered = table[table["right"].notna()]
     counted = answered.groupby(["output", "criterion"])["right"].agg(["size", "sum"]).reset_index()

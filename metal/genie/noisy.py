@@ -5,16 +5,16 @@ A model has a prior of people's accuracy (a `BetaMixture`), fixed or learned fro
 themselves, and a criterion: by *rate*, those with an accuracy below 0.9 are noisy; by *class*,
 those who come from a component other than the most accurate one. People are flagged when the
 posterior probability of that is above 0.99. "Above" matters: the uniform prior gives exactly 0.99
-to whoever got their only question wrong (the paper says "at least" and "more than").
+to whoever got their only question wrong (the paper says both "at least" and "more than").
 
-Default is the learned prior of two components by rate. The paper's choice, the same by class,
-over-flags people with hundreds of questions: someone a little less accurate than the others surely
-comes from the wider component. The fixed noisy component has beta 4.5, as printed, which cannot
-flag anyone with four questions or fewer; 9.5 can. Source: Khashabi et al. (2022), section 5 and
-appendix B.1.
+The default is the learned prior of two components, by rate. The paper's choice, the same prior by
+class, over-flags people with hundreds of questions: someone a little less accurate than the others
+is assigned to the wider component with near certainty. The fixed noisy component has beta 4.5, as
+printed, which cannot flag anyone with four questions or fewer; 9.5 can. Source: Khashabi et al.
+(2022), section 5 and appendix B.1.
 
-`simulate` says how well each model finds noisy annotators whose truth is known, as the study of
-appendix B.2 does. The question counts of WMT21, which the paper took, were not published; here they
+`simulate` measures how well each model finds annotators who are known to be noisy, as in the study
+of appendix B.2. The question counts of WMT21, which the paper used, were not published; here they
 are geometric with mean 10.
 """
 
@@ -62,8 +62,8 @@ class NoiseModel:
         return self.prior == "learned"
 
     def fixed_prior(self, noisy_beta: float = NOISY_BETA) -> BetaMixture:
-        """The prior of a model that is not learned. noisy_beta: beta of the noisy one of two fixed
-        components.
+        """The prior of a model that is not learned. noisy_beta: the beta of the noisy component, if
+        there are two fixed ones.
         """
         if self.components == 2:
             return _mixture((0.05, 0.5, noisy_beta), (0.95, 9.5, 0.5))
@@ -97,8 +97,8 @@ MODELS = {
 
 @dataclass(frozen=True)
 class Examination:
-    """What test questions say about people. right, asked: (people,). mixture: the prior, as fixed
-    or learned.
+    """What test questions show about people. right, asked: (people,). mixture: the fixed or learned
+    prior.
     """
 
     model: NoiseModel
@@ -127,23 +127,23 @@ class Examination:
         return self.mixture.accuracy_interval(self.right, self.asked).T
 
     def after(self, right: Counts, asked: Counts) -> Examination:
-        """The same with newer counts, perhaps of other people: posteriors under this mixture,
-        nothing fitted again.
+        """An examination with newer counts, perhaps of other people: posteriors under this mixture,
+        without a new fit.
         """
         return Examination(self.model, self.mixture, right, asked)
 
 
 def find_model(name: str) -> NoiseModel:
-    """The model of that name; UnknownName with the nearest ones."""
+    """The model of that name. Raises UnknownName with the nearest names."""
     check_known("model", [name], MODELS)
     return MODELS[name]
 
 
 def model_and_beta(text: str) -> tuple[str, float]:
-    """`class-fixed-2@9.5`: the model's name and the beta of its noisy component, NOISY_BETA where
+    """`class-fixed-2@9.5`: the model's name and the beta of its noisy component, NOISY_BETA if
     there is no @.
 
-    Raises UnknownName for a model that is not there, UsageError for a beta that cannot be.
+    Raises UnknownName for an unknown model, UsageError for an impossible beta.
     """
     name, at, beta = text.partition("@")
     find_model(name)
@@ -166,11 +166,12 @@ def examine(
     noisy_beta: float = NOISY_BETA,
     seed: int = 0,
 ) -> Examination:
-    """Who is noisy, of people who answered `right` of `asked` test questions right, (people,) each.
+    """Find who is noisy among people who answered `right` of `asked` test questions right,
+    (people,) each.
 
     Positive and negative questions are examined separately. Someone who was asked nothing has the
-    prior as posterior. noisy_beta: see `NoiseModel.fixed_prior`. seed: of the starts of EM, as in
-    appendix B.1.
+    prior as posterior. noisy_beta: see `NoiseModel.fixed_prior`. seed: that of the starts of EM, as
+    in appendix B.1.
     """
     chosen = find_model(model)
     if noisy_beta <= 0:
@@ -193,7 +194,7 @@ def learning_starts(components: int, seed: int = 0) -> Starts:
 
 
 def with_pseudo_people(right: Counts, asked: Counts) -> tuple[Counts, Counts]:
-    """The counts that a prior is learned from."""
+    """The counts from which a prior is learned, with pseudo-people added."""
     return np.concatenate([right, PSEUDO_RIGHT]), np.concatenate([asked, PSEUDO_ASKED])
 
 
@@ -247,11 +248,11 @@ class Round:
 
 
 def draw_round(rng: np.random.Generator, workers: int, mean_questions: float = 10.0) -> Round:
-    """A round as appendix B.2 says, with geometric question counts (1 or more).
+    """A round as in appendix B.2, with geometric question counts (1 or more).
 
-    A worker is noisy with probability uniform(1%, 10%). Accuracies are Beta: of the noisy, mean
-    uniform(0, 0.5) and concentration uniform(5, 50); of the others, uniform(0.95, 1) and
-    uniform(100, 1000). All drawn once a round.
+    A worker is noisy with probability uniform(1%, 10%). Accuracies are Beta-distributed: for the
+    noisy with mean uniform(0, 0.5) and concentration uniform(5, 50), for the others uniform(0.95,
+    1) and uniform(100, 1000). All of these are drawn once per round.
     """
     share = rng.uniform(0.01, 0.1)
     mean = np.array([rng.uniform(0.95, 1), rng.uniform(0, 0.5)])
@@ -278,10 +279,10 @@ def simulate(
     rounds.
 
     A row is a model and a bucket, columns `COLUMNS`: precision, the share of noisy people among the
-    flagged (NaN if nobody was flagged), recall, the share of flagged people among the noisy (NaN
-    if nobody was noisy), both pooled over all rounds; their standard errors, with rounds as what
-    is drawn (NaN from a single round); people flagged, noisy and in all. Every round is learned
-    from by itself. The seeds are seed, seed + 1, ...
+    flagged (NaN if nobody was flagged), recall, the share of flagged people among the noisy (NaN if
+    nobody was noisy), both pooled over all rounds; their standard errors, with rounds as sampling
+    units (NaN for a single round); and the numbers of people flagged, noisy and in all. The model
+    is learned in every round separately. The seeds are seed, seed + 1, ...
     """
     chosen = list(map(find_model, dict.fromkeys(models)))
     if min(len(chosen), seeds, rounds, workers) < 1 or mean_questions < 1:
@@ -302,7 +303,7 @@ def simulate(
 def _flags(
     models: Iterable[NoiseModel], drawn: Sequence[Round], noisy_beta: float
 ) -> Iterator[tuple[NoiseModel, list[Flags]]]:
-    """Each model with whom it flags in every round."""
+    """Each model, with the people that it flags in every round."""
     learned: dict[int, list[BetaMixture]] = {}
     for model in models:
         if model.learned and model.components not in learned:
@@ -321,7 +322,9 @@ def _flags(
 
 
 def _count(drawn: Sequence[Round], flags: Sequence[Flags]) -> Counts:
-    """(rounds, buckets, 4): people flagged and noisy, flagged, noisy, in all."""
+    """(rounds, buckets, 4): the numbers of people who are flagged and noisy, flagged, noisy, and in
+    all.
+    """
     counts = []
     for workers, flagged in zip(drawn, flags, strict=True):
         inside = [

@@ -1,4 +1,4 @@
-"""The outputs of a leaderboard and what each got, as shares of the scale: 0 the worst, 1 the best
+"""The outputs of a leaderboard and their scores, as shares of the scale: 0 the worst, 1 the best
 (Criterion.share).
 """
 
@@ -25,8 +25,7 @@ DIGITS = 12
 
 @dataclass(frozen=True)
 class Outputs:
-    """The outputs of a leaderboard, in string order, so that no figure depends on the order of
-    lines.
+    """The outputs of a leaderboard, in string order, so no figure depends on the order of lines.
 
     generator: (outputs,) codes into `generators`, in string order. source: (outputs,) codes.
     language: (outputs,).
@@ -42,7 +41,7 @@ class Outputs:
     def of(
         cls, dataset: Dataset, languages: Collection[str], sources: Collection[str] | None
     ) -> Outputs:
-        """The outputs in these languages, of these sources (None: of all)."""
+        """The outputs in these languages and of these sources (None: all)."""
         chosen = [
             dataset.outputs[name]
             for name in sorted(dataset.outputs)
@@ -60,11 +59,11 @@ class Outputs:
 
 @dataclass(frozen=True)
 class OutputScores:
-    """What some raters gave the outputs on a criterion.
+    """The scores that some raters gave the outputs on a criterion.
 
-    share: (outputs,) NaN if there is no score. output, rater: (ratings,) each rating's output
-    and rater (codes of the ratings table). unanswered: (outputs,) ratings without a score.
-    criteria: how many were put together.
+    share: (outputs,) NaN if there is no score. output, rater: (ratings,) each rating's output and
+    rater (codes of the ratings table). unanswered: (outputs,) ratings without a score. criteria:
+    how many were combined.
     """
 
     criterion: str
@@ -77,8 +76,8 @@ class OutputScores:
 
 @dataclass(frozen=True)
 class _Ratings:
-    """(ratings,) those that some raters gave the outputs: rows of `Outputs`, codes of the ratings
-    table, scores.
+    """(ratings,) the ratings that some raters gave the outputs: rows of `Outputs`, codes of the
+    ratings table, scores.
     """
 
     row: Codes
@@ -107,8 +106,8 @@ def _ratings(dataset: Dataset, outputs: Outputs, raters: Collection[str]) -> _Ra
 def output_scores(
     dataset: Dataset, outputs: Outputs, raters: Collection[str], aggregate: Aggregation = "mean"
 ) -> dict[str, OutputScores]:
-    """By criterion, in declared order, what these raters gave; criteria on which they rated none of
-    the outputs are not in it. Criteria without ends have NaN for every share.
+    """These raters' scores by criterion, in declared order, without criteria on which they rated
+    none of the outputs. On criteria without ends every share is NaN.
     """
     ratings = _ratings(dataset, outputs, raters)
     size = len(outputs.names)
@@ -145,8 +144,8 @@ def _aggregated(
 
 
 def together(parts: Sequence[OutputScores]) -> OutputScores:
-    """`overall`: of each output the mean of its shares on these criteria; none where one of them is
-    missing.
+    """`overall`: for each output the mean of its shares on these criteria; missing if one of them
+    is missing.
     """
     share: Numbers = np.round(np.stack([part.share for part in parts]).mean(axis=0), DIGITS)
     complete = ~np.isnan(share)
@@ -164,8 +163,8 @@ def together(parts: Sequence[OutputScores]) -> OutputScores:
 def scores_of_each(
     dataset: Dataset, outputs: Outputs, raters: Collection[str]
 ) -> dict[str, dict[str, Numbers]]:
-    """rater -> criterion -> (outputs,) the scores as they stand, NaN if there is none; in the
-    order of `raters`.
+    """rater -> criterion -> (outputs,) the unchanged scores, NaN if there is none; in the order of
+    `raters`.
     """
     ratings = _ratings(dataset, outputs, raters)
     names, criteria = (dataset.ratings[key].cat.categories for key in ("rater", "criterion"))
@@ -186,13 +185,14 @@ def scores_of_each(
 
 
 def sources_chosen(sources: Iterable[Source], number: int, seed: int = 0) -> frozenset[str]:
-    """The ids of `number` sources of each language, at random; all of a language that has no more.
+    """The ids of `number` random sources of each language; all sources of a language that has no
+    more.
 
-    Each source has a place by chance that depends on (seed, language, source) alone, and the first
-    `number` of a language are chosen. So the choice does not depend on the order of lines or on
-    other languages, generators have no part in it, and a larger number keeps what a smaller one
-    chose. A source that is added can take the place of the last one. Raises UsageError for a number
-    below 1. Source: GENIE, section 6 (a subsample that is random, but fixed).
+    Each source has a random place that depends only on (seed, language, source), and the first
+    `number` of a language are chosen. So the choice does not depend on the order of lines, other
+    languages or generators, and a larger number keeps what a smaller one chose. A newly added
+    source can replace the last one. Raises UsageError for a number below 1. Source: GENIE, section
+    6 (a subsample that is random, but fixed).
     >>> sorted(sources_chosen([Source(f"s{place}", "en") for place in range(9)], 2))
     ['s2', 's8']
     """
@@ -209,7 +209,7 @@ def sources_chosen(sources: Iterable[Source], number: int, seed: int = 0) -> fro
 
 
 def _place(seed: int, language: str, source: str) -> bytes:
-    """Where a source stands by chance; lengths keep ("a", "bc") and ("ab", "c") apart."""
+    """The random place of a source; lengths keep ("a", "bc") and ("ab", "c") apart."""
     parts = (str(seed), language, source)
     text = "".join(f"{len(part)}:{part}" for part in parts)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

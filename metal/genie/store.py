@@ -59,7 +59,7 @@ def read_questions(folder: Path) -> dict[str, Output]:
 
 
 def read_answers(folder: Path) -> pd.DataFrame:
-    """The answers of a dataset or a run; an empty table where it has none."""
+    """The answers of a dataset or a run; an empty table if it has none."""
     path = folder / FOLDER / ANSWERS
     return ratings_files.read_facts(path) if path.is_file() else facts_from([])
 
@@ -67,9 +67,9 @@ def read_answers(folder: Path) -> pd.DataFrame:
 def read_tests(dataset: Dataset, folder: Path, runs: Iterable[Path] = ()) -> GoldQuestions:
     """The questions and answers of the dataset in `folder`, with those of judges' runs.
 
-    dataset: with the runs' raters. Raises DataError if two folders ask different things under
-    one id, and for an answer that could not be a rating: about a question nobody asked, off the
-    scale, or given twice.
+    dataset: with the runs' raters. Raises DataError if two folders ask different things under one
+    id, and for an answer that could not be a rating: it is about a question that nobody asked, off
+    the scale, or given twice.
     """
     questions: dict[str, Output] = {}
     answers = []
@@ -98,7 +98,7 @@ def read_tests(dataset: Dataset, folder: Path, runs: Iterable[Path] = ()) -> Gol
 
 
 def write_questions(folder: Path, questions: Iterable[Output]) -> None:
-    """Keep the questions, beside those asked before."""
+    """Store the questions, in addition to those asked before."""
     all_questions = read_questions(folder) | {question.output: question for question in questions}
     (folder / FOLDER).mkdir(exist_ok=True)
     write_jsonl(folder / FOLDER / QUESTIONS, map(text_record, all_questions.values()))
@@ -110,7 +110,7 @@ def answers_files(answers: pd.DataFrame) -> dict[str, bytes]:
 
 
 def write_tests(folder: Path, questions: Sequence[Output], answers: Iterable[Rating]) -> None:
-    """Write the questions of a run and their answers; nothing where there are no questions."""
+    """Write the questions of a run and their answers; nothing if there are no questions."""
     if questions:
         write_questions(folder, questions)
         ratings_files.write_ratings(answers, folder / FOLDER / ANSWERS)
@@ -125,12 +125,12 @@ def draw_questions(
     say: Callable[[str], None],
     used: Collection[str] = (),
 ) -> tuple[Output, ...]:
-    """Test questions to hide among the outputs; `say` is told where there are fewer than wanted.
+    """Test questions to hide among the outputs; `say` gets a note if there are fewer than wanted.
 
     earlier, used: as `draw`.
 
-    Raises UsageError if the dataset's sources have no references, where no criterion can tell a
-    right answer from a wrong one, and where an output has the id of a question.
+    Raises UsageError if the dataset's sources have no references, if no criterion can tell a right
+    answer from a wrong one, or if an output has the id of a question.
     """
     shares = Shares.read(wanted)
     if not any(criterion.scale.ends for criterion in dataset.criteria.values()):
@@ -146,10 +146,12 @@ def draw_questions(
             " from (`references` in sources.jsonl)"
         )
     check_ids(dataset, drawn.questions)
-    why = "for want of different golds" + (" that were not asked about" if used else "")
+    why = ("because there are too few different test questions") + (
+        " that were not asked about" if used else ""
+    )
     for (language, side), missing in drawn.short.items():
         say(
-            f"warning: {language_name(language)}: {missing:,} {side} test questions fewer than"
+            f"warning: {language_name(language)}: {missing:,} fewer {side} test questions than"
             f" wanted, {why}"
         )
     return drawn.questions

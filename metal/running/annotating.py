@@ -208,7 +208,7 @@ def _first_counts(
             changed += 1
         else:
             kept.append(answer)
-    note = f"{changed:,} test questions were answered otherwise before: the first answers count"
+    note = f"{changed:,} test questions were answered differently before; the first answers count"
     return kept, [note] if changed else []
 
 
@@ -248,7 +248,7 @@ def _raters(dataset: Path, loaded: Dataset, checked: CheckedAnswers, group: str)
         )
         if rater.kind != "human":
             problem = f"rater {name!r} is of kind {rater.kind}"
-            raise DataError(dataset / "raters.jsonl", problem, "People need other names")
+            raise DataError(dataset / "raters.jsonl", problem, "Give people other names")
     return raters.values()
 
 

@@ -416,9 +416,9 @@ def _without_answer(job: Job, statistics: Mapping[str, CallStatistics]) -> dict[
         if kinds[VERDICT] or not (replies or held_back):
             continue
         counted = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
-        came = f"{plural(replies, 'reply', 'replies')} came and none holds a {job.wanted}"
+        came = f"{plural(replies, 'reply', 'replies')} came, but none has a {job.wanted}"
         if not replies:
-            came = f"{plural(held_back, 'question')} brought no reply"
+            came = f"{plural(held_back, 'question')} got no reply"
         reasons[model.name] = f"{came}: {counted}"
     return reasons
 

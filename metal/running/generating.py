@@ -297,7 +297,7 @@ def generate_job(
         raise UsageError('give the model that is to write: `model="openai:gpt-4o"`')
     warnings = []
     if silent := len(passages) - len(usable):
-        warnings.append(f"warning: {silent:,} passages have no text and are passed over")
+        warnings.append(f"warning: {silent:,} passages have no text and are skipped")
     _check_translation(request, usable)
     if REFERENCE in request.quality:
         warnings += _without_reference(usable, folder, instructions)
@@ -321,7 +321,7 @@ def _find_writers(request: GenerateRequest, concurrency: int | None) -> tuple[Mo
         models.append(with_settings(model, concurrency=concurrency))
     for model in models:
         if find_provider(model.provider).direct:
-            raise UsageError(f"{model.name} gives scores, it writes nothing")
+            raise UsageError(f"{model.name} gives scores and cannot write texts")
     return tuple(models)
 
 
@@ -347,7 +347,7 @@ def _without_reference(
         )
     if bare:
         yield (
-            f"warning: {plural(bare, 'passage')} without a reference, of which `reference` has no"
+            f"warning: {plural(bare, 'passage')} without a reference, for which `reference` has no"
             " output"
         )
 

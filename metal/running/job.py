@@ -163,9 +163,8 @@ class Job(ABC):
             for name, digest in settings.get(key, {}).items():
                 if now.get(name, digest) != digest:
                     raise UsageError(
-                        f"{out}: {name} is not what it was when the run began ({changed} changed),"
-                        " and every call would be made again; change it back, or give another"
-                        " `out`"
+                        f"{out}: {name} has changed since the run began ({changed}), so every call"
+                        " would be made again; change it back, or give another `out`"
                     )
 
     def _check_same(self, out: Path, older: Request, dataset: str) -> None:
@@ -177,7 +176,7 @@ class Job(ABC):
             had = getattr(older, different) or "all"
             shown = ", ".join(had) if isinstance(had, tuple) else had
             parameter = PARAMETERS.get(different, different)
-            more = "ask for the same or for more of it"
+            more = "ask for the same or for more"
             if different == "judges":
                 more = (
                     f'`metal.judge(resume="{out}", judge="{",".join(self.raters)}")` adds to them'
@@ -309,7 +308,7 @@ def read_request(out: Path, command: str, kind: type[Kind]) -> tuple[Kind, Mappi
     if type(settings.get("concurrency", 1)) is not int or settings.get("concurrency", 1) < 1:
         problem = f"concurrency is {settings['concurrency']!r}"
         raise DataError(
-            out / "run.toml", problem, "Write how many calls may be in flight, or take it out"
+            out / "run.toml", problem, "Write how many calls may be in flight, or delete it"
         )
     plain: dict[str, Any] = {
         key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()

@@ -192,8 +192,8 @@ def left_out(run: Path, job: JudgeJob) -> Iterator[str]:
     gone = [name for name in rated if name not in {each.output for each in job.plan.outputs}]
     if gone:
         yield (
-            f"left out: the ratings of {plural(len(gone), 'output')} that the data no longer hold,"
-            f" such as {gone[0]!r}; the replies stay in {JOURNAL}"
+            f"left out: the ratings of {plural(len(gone), 'output')} that are no longer in the"
+            f" data, such as {gone[0]!r}; the replies stay in {JOURNAL}"
         )
 
 
@@ -234,7 +234,8 @@ def judge_job(
     questions = find_test_questions(request, folder, dataset, shown, warnings.append)
     if len(apart(questions, dataset, examples)) < len(questions):
         raise UsageError(
-            "`test_questions` are made of sources that are shown as examples; give another `seed`"
+            "`test_questions` would be made from sources that are shown as examples; give another"
+            " `seed`"
         )
     plan = JudgingPlan(
         judges.models,
@@ -276,7 +277,7 @@ def dataset_of(run: Path, settings: Mapping[str, Any]) -> Path:
     dataset = Path(settings["dataset"])
     if not dataset.exists():
         raise UsageError(
-            f"{run} was begun over {dataset}, which is not here; resume it where it was begun"
+            f"{run} was begun on {dataset}, which is not here; resume it where it was begun"
         )
     return dataset
 
@@ -305,7 +306,7 @@ def missing_texts(plan: JudgingPlan, folder: Path) -> list[str]:
             )
     elif plan.without_reference:
         warnings.append(
-            f"warning: {plan.without_reference:,} outputs are judged without a reference: there is"
-            " none"
+            f"warning: {plan.without_reference:,} outputs are judged without a reference, because"
+            " there is none"
         )
     return warnings

@@ -122,7 +122,7 @@ def _ask_for_probabilities(models: list[Model], functions: Container[str]) -> li
     silent = [model.name for model in models if not model.gives_probabilities]
     if not silent:
         return []
-    return [f"warning: no token probabilities, and so no confidence, from {listed(silent)}"]
+    return [f"warning: no token probabilities, so no confidence, from {listed(silent)}"]
 
 
 def _synthetic(models: Sequence[Model], dataset: Dataset) -> dict[str, JudgeFunction]:
@@ -158,7 +158,7 @@ def check_without_prompt(request: JudgeRequest, judges: Judges) -> None:
     for option, value in prompted.items():
         if value:
             raise UsageError(
-                f"{direct[0]} gets no prompt and is asked for one criterion a call; leave out"
+                f"{direct[0]} gets no prompt and is asked for one criterion per call; leave out"
                 f" `{option}`"
             )
 
@@ -186,7 +186,7 @@ def find_criteria(request: JudgeRequest, folder: Path, dataset: Dataset) -> Aske
         if criterion:
             filed[name] = replace(criterion, scale=COMPARED) if pairs else criterion
     notes = tuple(
-        f"note: {folder} has no criterion {name}; it is asked as criteria/{name}.toml says"
+        f"note: {folder} has no criterion {name}; the question comes from criteria/{name}.toml"
         for name in filed
     )
     available = {name: each for name, each in dataset.asked.items() if each.scale.compares == pairs}
@@ -204,8 +204,7 @@ def notes_on_heads(heads: Sequence[Model], criteria: Mapping[str, Criterion]) ->
     for head in heads:
         if len(criteria) > 1:
             raise UsageError(
-                f"{head.name} gives an output one score; say on which criterion it is, with"
-                " `criteria`"
+                f"{head.name} gives an output one score; name its criterion with `criteria`"
             )
         criterion = next(iter(criteria.values()))
         name, scale = criterion.name, criterion.scale
@@ -214,17 +213,17 @@ def notes_on_heads(heads: Sequence[Model], criteria: Mapping[str, Criterion]) ->
         shown = scale.describe()
         if scale.levels and find_provider(head.provider).classes:
             yield (
-                f"note: the classes of {head.name} are taken for {shown}, in this order (`flip`"
-                " turns it round)"
+                f"note: the classes of {head.name} are read as {shown}, in this order (`flip`"
+                " reverses it)"
             )
         elif scale.levels or scale.ends:
             has, or_else = "levels", ""
             if not scale.levels:
                 has, or_else = "ends", ", or take `range` out of dataset.toml"
             raise UsageError(
-                f"{head.name} gives numbers of its own unit, and {name} has {has} ({shown}); read"
-                " people's ratings as "
-                f'numbers without: `metal.read(..., measures={{"{name}": "interval"}})`{or_else}'
+                f"{head.name} gives numbers in a unit of its own, but {name} has {has} ({shown});"
+                " read people's ratings as "
+                f'numbers without it: `metal.read(..., measures={{"{name}": "interval"}})`{or_else}'
             )
 
 
@@ -255,7 +254,10 @@ def set_examples_apart(
     )
     left = {output.output: output for output in apart(judged.values(), asked.dataset, examples)}
     held = len(eligible) - sum(output.output in left for output in eligible)
-    note = f"note: {held:,} outputs are examples, or share their sources, and are not judged"
+    note = (
+        f"note: {held:,} outputs are not judged, because they or others of their source are"
+        " examples"
+    )
     return examples, left, note
 
 

@@ -108,7 +108,7 @@ def _check_askable(rubrics: Mapping[str, Rubric], template: Template, pairs: boo
     for criterion, rubric in rubrics.items():
         if rubric.compared and not template.shows_references:
             raise UsageError(
-                f"{criterion} compares with the reference; show it to judges: `with_reference=True`"
+                f"{criterion} needs the reference; show it to judges: `with_reference=True`"
             )
         if not pairs and says_nothing(rubric):
             raise UsageError(
@@ -141,7 +141,8 @@ def asked_by(question: str, criteria: Sequence[Criterion]) -> Criterion:
     if len(criteria) != 1:
         several = listed([criterion.name for criterion in criteria])
         raise UsageError(
-            f"`question` is about one criterion, and there are {several}; say which with `criteria`"
+            f"`question` is about one criterion, and there are {several}; choose one with"
+            " `criteria`"
         )
     return replace(criteria[0], question=question.strip())
 
@@ -161,8 +162,8 @@ def distinct(prompts: Iterable[Prompt]) -> tuple[tuple[Prompt, ...], list[str]]:
             else ""
         )
         notes.append(
-            f"note: prompt {prompt.name} says what {same.name} says: one judge, named by"
-            f" {same.name}{why}"
+            f"note: prompt {prompt.name} says the same as {same.name}; both are one judge, named"
+            f" after {same.name}{why}"
         )
     return tuple(kept), notes
 
@@ -188,6 +189,6 @@ def unreviewed(prompts: Iterable[Prompt]) -> Iterator[str]:
     codes = {prompt.template.language for prompt in spoken if prompt.unreviewed}
     if languages := sorted(language_name(code) for code in codes if code):
         yield (
-            f"warning: no speaker has reviewed the prompts in {listed(languages)}; have"
-            " `metal.prompt_show` read"
+            f"warning: no speaker has reviewed the prompts in {listed(languages)}; have a speaker"
+            " read what `metal.prompt_show` prints"
         )

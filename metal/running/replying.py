@@ -85,7 +85,7 @@ class JournaledRun:
     def _built(self) -> tuple[JudgeJob | None, str]:
         """The run's job, or why it cannot be made again."""
         if self.dataset is None:
-            return None, f"the dataset {self.settings['dataset']} is not there any more"
+            return None, f"the dataset {self.settings['dataset']} is no longer there"
         try:
             return judge_job(self.request, Path(self.settings["dataset"]), self.dataset), ""
         except MetalError as error:
@@ -164,7 +164,7 @@ class JournaledRun:
             return replace(call, about_messages=f"cannot be built again: {why}")
         if question is None:
             return replace(
-                call, about_messages="cannot be built again: the run does not ask this any more"
+                call, about_messages="cannot be built again: the run no longer asks this"
             )
         message = question.message
         built = replace(call, system=message.system, user=message.user)
@@ -173,7 +173,9 @@ class JournaledRun:
         if self.settings.get("texts") != texts_digest(self.dataset):
             return replace(
                 call,
-                about_messages="cannot be built again: texts of the dataset have changed since",
+                about_messages=(
+                    "cannot be built again: texts of the dataset have changed since then"
+                ),
             )
         before, now = self.settings.get("prompt_hashes", {}), job.digests()
         for criterion in call.criteria:
@@ -184,7 +186,8 @@ class JournaledRun:
         return replace(
             built,
             about_messages=(
-                "by the hashes of prompt and texts; the model's address or settings differ now"
+                "found by the hashes of prompt and texts; the model's address or settings are"
+                " different now"
             ),
         )
 

@@ -48,8 +48,8 @@ from metal.runs.parts import manifest
 
 COMMAND = "score"
 _ADDED = (
-    "another command added {} meanwhile; its scores were kept. Run this again with `force=True` to"
-    " replace them"
+    "another command added {} in the meantime; its scores were kept. Run this again with"
+    " `force=True` to replace them"
 )
 
 
@@ -74,7 +74,7 @@ class RunFolder:
         recover(folder)
         if (folder / "dataset.toml").is_file():
             raise UsageError(
-                f"{folder} is a dataset; to add scores to a dataset, name it first and say"
+                f"{folder} is a dataset; to add scores to a dataset, name it first and pass"
                 " `into=True`"
             )
         if force or not (folder / "run.toml").is_file():
@@ -91,7 +91,9 @@ class RunFolder:
             first != _text(self.dataset_folder)
             and Path(first).resolve() != self.dataset_folder.resolve()
         ):
-            raise UsageError(f"{self.folder} has scores of {first}; {remedy(self.folder, COMMAND)}")
+            raise UsageError(
+                f"{self.folder} has scores from {first}; {remedy(self.folder, COMMAND)}"
+            )
         raters, facts, _ = read_run(self.folder)
         return {rater.rater: Scores(rater, _of(facts, rater.rater)) for rater in raters}
 
@@ -165,8 +167,8 @@ class DatasetFolder:
                 or metric_scores.with_digest(scores.rater, now, scores.outputs) != scores.rater
             ):
                 raise UsageError(
-                    f"{self.folder}: another command changed its texts meanwhile; nothing was"
-                    " written. Run this again"
+                    f"{self.folder}: another command changed its texts in the meantime; nothing"
+                    " was written. Run this again"
                 )
             theirs, before = now.raters.get(name), _of(now.ratings, name)
             if theirs:
@@ -281,7 +283,7 @@ def find_metrics(names: str | Sequence[str]) -> list[Metric]:
     given = [names] if isinstance(names, str) else names
     asked = [name for text in given for name in ([text] if _is_path(text) else split_names(text))]
     if not asked:
-        raise UsageError("`metric` names nothing; `metal.metric_list` shows what there is")
+        raise UsageError("`metric` names nothing; `metal.metric_list` lists the metrics")
     return list({metric.name: metric for metric in map(find_metric, asked)}.values())
 
 

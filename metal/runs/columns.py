@@ -53,7 +53,7 @@ class Column:
             low, high = (row[end] for end in self.names[1:])
             least, most = (row.get(f"{self.name}_{end}") for end in ("least", "most"))
             span = (
-                f"{self.format(least)} to {self.format(most)} without one person"
+                f"{self.format(least)} to {self.format(most)} when one person is left out"
                 if formats.known(least)
                 else ""
             )

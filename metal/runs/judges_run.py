@@ -97,11 +97,11 @@ def check_scored(folder: Path) -> None:
     state = run.manifest["settings"].get("state")  # of judges, not of metrics
     written = state.get("ratings") if isinstance(state, dict) else None
     if isinstance(written, int) and len(run.ratings) < written:
-        problem = f"{len(run.ratings):,} ratings, where run.toml says {written:,}"
+        problem = f"{len(run.ratings):,} ratings, but run.toml says {written:,}"
         raise DataError(
             folder / "ratings.parquet",
             problem,
-            f"`metal.judge(resume={str(folder)!r})` writes it anew",
+            f"`metal.judge(resume={str(folder)!r})` writes it again",
         )
     if (
         run.manifest["command"] not in COMMANDS
@@ -112,9 +112,9 @@ def check_scored(folder: Path) -> None:
     causes = run.ratings["reason"].astype(str).value_counts()
     listed = first_few([f"{reason} {count:,}" for reason, count in causes.items() if reason])
     raise UsageError(
-        f"{folder}: nothing to audit, as none of its {len(run.ratings):,} ratings has a"
-        f" score{f' ({listed})' if listed else ''}; `metal.replies({str(folder)!r})` shows what was"
-        " answered"
+        f"{folder}: nothing to audit, because none of its {len(run.ratings):,} ratings has a"
+        f" score{f' ({listed})' if listed else ''}; `metal.replies({str(folder)!r})` shows what"
+        " was answered"
     )
 
 

@@ -237,7 +237,7 @@ def recorded_tables(folder: Path, name: str, command: str) -> dict[str, pd.DataF
         except (OSError, ValueError, KeyError) as error:
             raise DataError(path, f"not readable ({error})", again(command)) from None
         if len(files[path.name]) != len(parquet):
-            raise DataError(path, f"not the rows of {name}.parquet", again(command))
+            raise DataError(path, f"the rows differ from those of {name}.parquet", again(command))
     return files | {f"{name}.parquet": parquet}
 
 

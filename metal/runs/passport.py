@@ -26,9 +26,9 @@ ALONE, BESIDE, NEITHER = "alone", "beside people", "no"
 FIGURES = ("share_kept", "order_kept", "below_person", "above_constant")
 # In every file, beside its hash, and on its page.
 HASH_NOTE = (
-    "sha256 guards against accidents: a file that was cut off or changed by mistake is refused. It"
-    " has no key, so it does not guard against a forger, who can compute it anew; take a passport"
-    " only from where you trust it."
+    "sha256 guards against accidents: a file that was cut off or changed by mistake is refused."
+    " It has no key, so it does not guard against a forger, who can compute it again; take a"
+    " passport only from where you trust it."
 )
 AGAIN = "Issue it again with `metal.passport(RUN)`"
 
@@ -66,7 +66,9 @@ def read_passport(path: str | Path) -> IssuedPassport:
     if not isinstance(content, dict) or "passport" not in content:
         raise DataError(path, "not a passport", "Make one with `metal.passport(RUN)`")
     if content["passport"] != VERSION:
-        problem = f"a passport of version {content['passport']!r}, where this METAL reads {VERSION}"
+        problem = (
+            f"a passport of version {content['passport']!r}; this METAL reads version {VERSION}"
+        )
         raise DataError(path, problem, "Update METAL, or issue the passport again")
     if content.get("sha256") != (actual := digest(content)):
         recorded = str(content.get("sha256", ""))[:12] or "none"
@@ -86,10 +88,10 @@ def read_passport(path: str | Path) -> IssuedPassport:
         ]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise DataError(
-            path, f"a passport without its parts ({type(error).__name__}: {error})", AGAIN
+            path, f"a passport with parts missing ({type(error).__name__}: {error})", AGAIN
         ) from None
     if missing:
-        raise DataError(path, f"a passport with a cell without {missing[0]!r}", AGAIN)
+        raise DataError(path, f"a passport with a cell that lacks {missing[0]!r}", AGAIN)
     return IssuedPassport(str(path), content)
 
 
@@ -116,7 +118,7 @@ def check(
         late = (
             f"expired on {content['expires']}"
             if day >= content["expires"]
-            else f"valid from {content['issued']} only"
+            else f"valid only from {content['issued']}"
         )
         raise UsageError(
             f"{called}: {late} (today is {day}); audit the judges again and issue another"
@@ -154,7 +156,8 @@ def _why_denied(cell: Mapping[str, Any]) -> tuple[str, str]:
     remedy = "leave that out with `languages` and `criteria`"
     if cell.get("use") == BESIDE:
         remedy += (
-            ", or rate it without `require` and correct the scores by people (`metal.correct`)"
+            ", or rate it without `require` and correct the scores with people's ratings"
+            " (`metal.correct`)"
         )
     return against or cell.get("verdict", "not tested"), remedy
 
@@ -169,14 +172,15 @@ def _check_same(
     """Raise UsageError if a judge is not the one that was audited."""
     if not record.get("prompt_hash"):
         raise UsageError(
-            f"{called}: no prompt of {judge} is on record, so that no judge can be shown to be this"
+            f"{called}: no prompt of {judge} is recorded, so no judge can be shown to be the same"
             " one; audit a run of `metal.judge` and issue another"
         )
     for key in IDENTITY:
         if key != "prompt_hash" and (record.get(key) or None) != (about.get(key) or None):
             raise UsageError(
-                f"{called}: {judge} has {key} {_short(about.get(key))}, audited was"
-                f" {_short(record.get(key))}; ask it as it was asked then, or audit it as it is now"
+                f"{called}: {judge} has {key} {_short(about.get(key))}, but"
+                f" {_short(record.get(key))} was audited; ask it as it was asked then, or audit it"
+                " as it is now"
             )
     hashes, current = record["prompt_hash"], about.get("prompt_hash") or {}
     if changed := sorted(
@@ -189,8 +193,8 @@ def _check_same(
     audited, since = _models_of(record), _models_of(about)
     if audited and (others := [name for name in since if name not in audited]):
         raise UsageError(
-            f"{called}: {judge} answered as {first_few(others)}, audited was {first_few(audited)};"
-            " audit it again"
+            f"{called}: {judge} answered as {first_few(others)}, but {first_few(audited)} was"
+            " audited; audit it again"
         )
 
 

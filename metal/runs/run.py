@@ -265,7 +265,9 @@ class Run:
         for key in rows[column].unique() if len(rows) else ():
             if key not in choices:
                 raise DataError(
-                    folder, f"{column} {key!r} of the tables is not in {file}", again(self.command)
+                    folder,
+                    f"{column} {key!r} of the tables is not in {file}",
+                    again(self.command),
                 )
 
     def signature_of(self, table: str) -> str:

@@ -80,7 +80,7 @@ def davidson(
     if clusters < 2:
         raise Undefined("fewer than two sources")
     if (outcome == 2).all():
-        raise Undefined("no answer but ties")
+        raise Undefined("every answer is a tie")
     _check_connected(first, second, outcome, players)
     both_orders = bool((shown == 1).any() and (shown == -1).any())
     design = _design(

@@ -76,7 +76,7 @@ class DawidSkene:
     @property
     def doubt(self) -> str:
         """Why the labels are to be doubted; empty if nothing speaks against them."""
-        rival = f"other labels for {self.others:.0%} of the outputs are almost as likely"
+        rival = f"other labels are almost as likely for {self.others:.0%} of the outputs"
         return f"{rival} (log-likelihood -{self.gap:.2f})" if self.gap < RIVAL else ""
 
     @cached_property

@@ -257,7 +257,7 @@ def lasso_path(gram: Numbers, covariance: Numbers) -> LassoPath:
             violation(gram, covariance, alpha, solution) <= allowed for alpha, solution in knots
         ):
             return path
-    raise Undefined("no lasso path: too many columns depend on each other and join at once")
+    raise Undefined("no lasso path: too many columns depend on each other and enter at once")
 
 
 def _walk(gram: Numbers, covariance: Numbers) -> LassoPath | None:

@@ -88,7 +88,9 @@ def parallel_shifts(
             break
         used = kept
     if used.sum() < 2:
-        raise Undefined(f"fewer than two languages with {LEAST} contents that another has as well")
+        raise Undefined(
+            f"fewer than two languages have {LEAST} contents that also exist in another language"
+        )
     counts, sums = counts[shared][:, used], sums[shared][:, used]
     cluster = cluster_of_unit[shared]
     each = counts.sum(axis=1, keepdims=True)

@@ -120,7 +120,7 @@ def _check_design(columns: Numbers, sources: int) -> None:
     if sources < 2:
         raise Undefined("fewer than two sources")
     if rows == sources:
-        raise Undefined("one row a source")
+        raise Undefined("only one row per source")
     if rows <= width:
         raise Undefined("not more rows than effects")
     length = np.sqrt((columns**2).sum(axis=0))

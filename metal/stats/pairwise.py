@@ -120,7 +120,7 @@ def soft_pairwise_accuracy(
     differ = np.fmax.reduce(both, axis=1) > np.fmin.reduce(both, axis=1)
     for side, some in zip(("people", "the rater"), differ.any(axis=1), strict=True):
         if not some:
-            raise Undefined(f"{side} scored all generators alike")
+            raise Undefined(f"{side} gave all generators the same scores")
     p = better_on_shared(both, rng, resamples=resamples)
     half = (p - p.swapaxes(1, 2)) / 2  # p with ties counted half, less 1/2
     apart = half[0] - half[1]

@@ -88,7 +88,8 @@ def severities(level: Codes, output: Codes, person: Codes, cluster: Codes) -> Se
     best = minimize(less, np.clip(start, -5, 5), jac=True, method="L-BFGS-B", bounds=bounds).x
     if (np.abs(best[:-1]) > FARTHEST - 0.01).any():
         raise Undefined(
-            "somebody's answers, or a level, are at an end throughout: severity has no bound"
+            "somebody's answers, or all answers at a level, are at one end, so severity has no"
+            " bound"
         )
     at = scores(best)[1]
     bent = np.stack(

@@ -62,7 +62,7 @@ def test_a_generator_without_a_score_is_undefined(make_dataset: MakeDataset) -> 
     people = table[table["rater"] == "people"].set_index("generator")
     assert people["mean"]["g0"] == 1
     assert np.isnan(people["mean"]["g1"])
-    assert people["undefined"]["g1"] == "no output was scored"
+    assert people["undefined"]["g1"] == "none of the outputs was scored"
 
 
 def test_refusals(make_dataset: MakeDataset) -> None:

@@ -273,7 +273,7 @@ def test_texts() -> None:
     for wrong in (5, ["x"], 1.5):
         with pytest.raises(DataError, match=r"t.jsonl row 1: source 'a'"):
             read_rows({"source": ["a"], "text": [wrong]}, Path("t.jsonl"))
-    with pytest.raises(DataError, match=r"no sources and texts \(columns found: text\)"):
+    with pytest.raises(DataError, match=r"no columns source and text \(columns found: text\)"):
         read_rows({"text": ["x"]}, HERE)
 
 

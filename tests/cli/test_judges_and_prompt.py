@@ -223,7 +223,7 @@ def test_a_criterion_without_a_dataset_is_a_file_that_every_verb_takes(
         "judge", "mine", "-j", "fake:random", *named, "--out", "run", "--limit", "2"
     ).said
     assert (
-        "note: mine has no criterion helpfulness; it is asked as criteria/helpfulness.toml says"
+        "note: mine has no criterion helpfulness; the question comes from criteria/helpfulness.toml"
         in judged
     )
     people("judge", "--resume", "run")

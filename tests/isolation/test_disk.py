@@ -69,7 +69,7 @@ try: fcntl.ioctl(fd, 0x4030582A, struct.pack('=hhiqqiI16x', 0, 0, 0, 0, 40 << 20
 except OSError: pass
 size = os.fstat(fd).st_blocks * 512 or 1
 os.close(fd)""",
-    "in what it was given": """
+    "in the files it was given": """
 size = os.pwrite(0, bytes(1 << 20), number << 20)""",
 }
 HOLD = """

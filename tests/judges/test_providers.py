@@ -513,7 +513,7 @@ def test_nothing_goes_to_another_host(name: str, status: int, llm_server: LlmSer
         llm_server.faults = always(Fault("redirect", status=status, text=f"{place}?key={KEY}"))
         result = failed(name, llm_server)
         assert (result.kind, elsewhere.requests) == (calls.REDIRECTED, 0)
-    assert f"127.0.0.1:{llm_server.port} sends on to {place};" in result.message
+    assert f"127.0.0.1:{llm_server.port} redirects to {place};" in result.message
 
 
 @pytest.mark.parametrize(

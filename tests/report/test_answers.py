@@ -62,7 +62,7 @@ BOARDS = [
         0.501,
         "a is the only rater that could be compared with people overall, all",
     ),
-    ([("a", 0.5)], NAN, "(r 0.50 [0.10, 0.60]; how well a person would agree is unknown)."),
+    ([("a", 0.5)], NAN, "(r 0.50 [0.10, 0.60]; it is unknown how well a person would agree)."),
     (
         [("a", 0.1, -0.1), ("b", 0.0, -0.2)],
         0.5,
@@ -161,8 +161,8 @@ PEOPLE = [
         [beside("A", MILDER, 0.1, -0.5), beside("B", LESS, -0.1), beside("C", LESS, -0.2)],
         [],
         (
-            "2 of 3 people agree with the others significantly less than these do with each other."
-            " Lowest is C in Hindi: 50% against 70%."
+            "2 of 3 people agree with the others significantly less than these do with each"
+            " other. The lowest is C in Hindi: 50% against 70%."
         ),
     ),
     (
@@ -275,7 +275,7 @@ def need(
 
 
 STUDIES = [
-    ([], "No question was asked that ratings could settle."),
+    ([], "None of the questions asked could be settled by ratings."),
     (
         [need(LIKE_A_PERSON, "j", NAN, False)],
         "More ratings of this kind would not settle any question.",
@@ -286,7 +286,10 @@ STUDIES = [
     ),
     (
         [need(LIKE_A_PERSON, "j", 50, False), need(INFORMATIVE, "j", NAN, False)],
-        "The existing ratings settle 1 of 2 questions; more of this kind would settle no other.",
+        (
+            "The existing ratings settle 1 of 2 questions; more ratings of this kind would not"
+            " settle the rest."
+        ),
     ),
     (
         [

@@ -806,7 +806,7 @@ def test_the_floor_is_of_the_judge_with_the_most_items(
         for row in agreement_charts(run, run.audited[0])[0][0].numbers.rows
         if "class" in row[0].text
     ] == ["0.33"]
-    assert prediction_table(run).notes[1].startswith("–: no item that the judge answered")
+    assert prediction_table(run).notes[1].startswith("–: the judge answered no item")
 
 
 def test_criteria_of_any_name_become_files(
@@ -844,7 +844,7 @@ def test_where_many_classes_cannot_be_drawn_their_numbers_stand(
     many = Criterion("topic", Scale("nominal", tuple(Level(n, f"topic {n}") for n in range(12))))
     people = [*range(12)] * 5
     run = report_on(make_dataset({"en": {"A1": people, "A2": people, "j": people}}, many))
-    assert "12 classes cannot be told apart by shade: the numbers alone." in page(run)
+    assert "12 classes cannot be told apart by shade, so only the numbers are shown." in page(run)
     write_charts(charts(run), tmp_path, lambda done, total: None)
     assert {file.stem for file in tmp_path.glob("*.svg")} == {"dots_topic", "f1_kappa_topic"}
 
@@ -853,7 +853,7 @@ def test_where_many_classes_cannot_be_drawn_their_numbers_stand(
     ("rule", "words", "source"),
     [
         ("majority-or-mean", "the mean of the answers", "METAL 3.2.6"),
-        ("dawid-skene", "what they mistake for what; fitted once", "Dawid and Skene 1979"),
+        ("dawid-skene", "which labels they confuse; fitted once", "Dawid and Skene 1979"),
         ("mace", "how often they know the answer", "Hovy et al. 2013"),
     ],
 )

@@ -94,7 +94,7 @@ def test_undefined() -> None:
     chain = (0, 1, 0), (1, 2, 0), (2, 0, 2)
     assert "never beaten" in reason((0, 1, 0), (0, 2, 0), (1, 2, 2))
     assert reason(*chain, clusters=1) == "fewer than two sources"
-    assert reason((0, 1, 2), (1, 2, 2), (2, 0, 2)) == "no answer but ties"
+    assert reason((0, 1, 2), (1, 2, 2), (2, 0, 2)) == "every answer is a tie"
 
 
 def test_answers_that_leave_no_doubt_have_no_strengths() -> None:

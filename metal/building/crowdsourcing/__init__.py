@@ -1,3 +1,3 @@
-"""Tasks posted to crowdsourcing platforms and fetched back; what was posted is on disk before it
-counts.
+"""Tasks posted to crowdsourcing platforms and fetched back; everything posted is recorded on disk
+before it counts.
 """

@@ -1,4 +1,4 @@
-"""Campaigns: tasks posted on a crowdsourcing platform, with everything that has happened since.
+"""Campaigns: tasks posted on a crowdsourcing platform, and everything that has happened since.
 
 DATASET/annotation/campaigns/NAME/
     campaign.toml    what was asked; written last, so a folder without it is not a campaign
@@ -35,8 +35,8 @@ class Campaign:
     """A campaign's folder, and the settings in its card. Hold the dataset's lock while adding to
     it.
 
-    A platform has a subclass, with a record of settings that has the fields `platform`, `digest`
-    (of what is posted) and `key` (which marks what belongs to the campaign).
+    A platform has a subclass, with a record of settings that has the fields `platform`, `digest` (a
+    hash of what is posted) and `key` (a mark on everything that belongs to the campaign).
     """
 
     folder: Path

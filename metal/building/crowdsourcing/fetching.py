@@ -1,5 +1,5 @@
-"""What workers submitted on Mechanical Turk: assignments, then answers; approvals and bonuses, each
-once.
+"""What workers submitted on Mechanical Turk: assignments, their answers, and approvals and bonuses,
+each given only once.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def _result(
 
 
 def enforce_cap(turk: MTurk, campaign: MTurkCampaign) -> int:
-    """Exclude workers who have done as much as one may; how many of them are new.
+    """Exclude workers who have reached the limit of tasks; return how many are newly excluded.
 
     MTurk itself has no such limit: between two pulls a worker can do more.
     """
@@ -198,7 +198,7 @@ def enforce_cap(turk: MTurk, campaign: MTurkCampaign) -> int:
 
 
 def approve(turk: MTurk, campaign: MTurkCampaign, complete: Iterable[str]) -> int:
-    """Approve those of these assignments that still wait for it; how many."""
+    """Approve those of these assignments that still wait for approval; return how many."""
     assignments = campaign.assignments()
     waiting = [name for name in complete if assignments[name]["status"] == "Submitted"]
     for name in waiting:
@@ -209,8 +209,8 @@ def approve(turk: MTurk, campaign: MTurkCampaign, complete: Iterable[str]) -> in
 
 
 def reject(turk: MTurk, campaign: MTurkCampaign, reasons: Mapping[str, str]) -> int:
-    """Reject assignments, each with the reason its worker is told; how many. Ratings imported
-    before stay.
+    """Reject assignments, each with the reason that its worker is told; return how many. Ratings
+    that were imported before stay.
 
     Raises UsageError for an assignment of another campaign.
     """
@@ -235,7 +235,7 @@ def reject(turk: MTurk, campaign: MTurkCampaign, reasons: Mapping[str, str]) -> 
 def planned_bonuses(
     campaign: MTurkCampaign, wanted: Mapping[str, Decimal], reason: str
 ) -> list[dict[str, str]]:
-    """The bonuses (worker -> USD) that were not paid yet, as the journal keeps them.
+    """The bonuses (worker -> USD) that have not been paid yet, as recorded in the journal.
 
     Each has token, worker, assignment, usd and reason. The same worker, sum and reason is the same
     bonus, paid once in a campaign; another reason makes another bonus. Raises UsageError for a
@@ -269,8 +269,8 @@ def planned_bonuses(
 
 
 def pay(turk: MTurk, campaign: MTurkCampaign, bonuses: Iterable[dict[str, str]]) -> int:
-    """Pay bonuses, each once; how many were paid now. The intention is on the disk before the
-    call.
+    """Pay bonuses, each only once; return how many were paid now. The intention is on the disk
+    before the call.
     """
     before = campaign.bonuses()
     count = 0
@@ -290,7 +290,7 @@ def pay(turk: MTurk, campaign: MTurkCampaign, bonuses: Iterable[dict[str, str]])
 
 
 def expire(turk: MTurk, campaign: MTurkCampaign, when: datetime) -> int:
-    """Let all HITs end at that time; how many there are."""
+    """Let all HITs end at that time; return how many there are."""
     hits = campaign.posted()
     for task, hit in hits.items():
         try:

@@ -29,7 +29,7 @@ _BUSY = (429, 502, 503, 504)
 
 
 class LabelStudioError(MetalError):
-    """Label Studio answered with an error. status: of HTTP."""
+    """Label Studio answered with an error. status: the HTTP status."""
 
     def __init__(self, what: str, status: int, reason: str) -> None:
         self.status = status
@@ -37,14 +37,14 @@ class LabelStudioError(MetalError):
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Redirects are errors: the token would be sent along."""
+    """Redirects are errors, because the token would be sent along."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 class LabelStudio:
-    """A server. sleep: how it waits between tries."""
+    """A server. sleep: how to wait between attempts."""
 
     def __init__(
         self, url: str, token: str | None = None, sleep: Callable[[float], None] = time.sleep
@@ -72,8 +72,8 @@ class LabelStudio:
         )
 
     def create_project(self, title: str, interface: str, raters: int) -> int:
-        """The number of a new project. raters: people a task is for. Not repeated: `projects` tells
-        what came of it.
+        """The number of a new project. raters: people a task is for. Not repeated on failure:
+        `projects` tells whether it worked.
         """
         described = {
             "title": title,
@@ -100,7 +100,7 @@ class LabelStudio:
         return [str(data.get("task", "")) if isinstance(data, dict) else "" for data in contents]
 
     def import_tasks(self, project: int, tasks: Iterable[object]) -> None:
-        """Add tasks. Not repeated: `count_tasks` tells what came of it."""
+        """Add tasks. Not repeated on failure: `count_tasks` tells whether it worked."""
         self._call("POST", f"/api/projects/{project}/import", list(tasks))
 
     def export(self, project: int) -> bytes:
@@ -198,8 +198,8 @@ class LabelStudio:
     def _away(self, what: str, error: Exception) -> UsageError:
         reason = self._hidden(" ".join(str(error).split())) or type(error).__name__
         return UsageError(
-            f"{self.url} does not answer {what} ({reason}). Is Label Studio running there? "
-            "What was done so far is kept; give the same command again"
+            f"{self.url} does not answer {what} ({reason}). Is Label Studio running there? What"
+            " was done so far is kept; run the same command again"
         )
 
     def _strange(self, wanted: str) -> UsageError:

@@ -46,8 +46,8 @@ class Project:
 
 @dataclass(frozen=True)
 class LabelStudioSettings:
-    """What a campaign is. shared: whether a language's people share a project. key: part of its
-    projects' titles.
+    """The settings of a campaign. shared: whether a language's people share a project. key: part of
+    its projects' titles.
     """
 
     url: str
@@ -175,7 +175,7 @@ def _interface(files: Mapping[str, bytes], language: str, name: str) -> str:
 def post(
     server: LabelStudio, campaign: LabelStudioCampaign, progress: Progress = no_progress
 ) -> int:
-    """Make and fill every project that is missing or incomplete; how many these were.
+    """Make and fill every project that is missing or incomplete; return how many these were.
 
     Anything that an earlier push did, even if its last answer was lost, is recognised and not done
     twice. Raises DataError for a project with tasks that are not its own, or with some of them
@@ -214,9 +214,9 @@ def _fill(server: LabelStudio, number: int, project: Project) -> None:
     if count != len(project.tasks) or present - set(project.ids):
         raise DataError(
             f"Label Studio project {number} ({project.name})",
-            f"it has {count:,} tasks, and {len(project.tasks):,} were to be in it",
-            "Delete in it what occurs twice or not of this campaign, then give the same command"
-            " again",
+            f"it has {count:,} tasks, but should have {len(project.tasks):,}",
+            "Delete from it what occurs twice or does not belong to this campaign, then run the"
+            " same command again",
         )
 
 

@@ -43,8 +43,8 @@ class MTurkError(MetalError):
 
 
 def fee(reward: Decimal, assignments: int) -> Decimal:
-    """USD that MTurk takes for each assignment of a HIT with that many: 20%, from ten on 40%, but
-    at least a cent.
+    """The fee in USD that MTurk takes for each assignment of a HIT with that many assignments: 20%,
+    or 40% from ten on, but at least a cent.
 
     >>> fee(Decimal("0.25"), 3), fee(Decimal("0.25"), 10), fee(Decimal("0.01"), 1)
     (Decimal('0.0500'), Decimal('0.1000'), Decimal('0.01'))
@@ -53,8 +53,8 @@ def fee(reward: Decimal, assignments: int) -> Decimal:
 
 
 class MTurk:
-    """The calls that a campaign needs. `with MTurk(endpoint) as turk`: connections end with the
-    block.
+    """The calls that a campaign needs. `with MTurk(endpoint) as turk`: connections are closed at
+    the end of the block.
     """
 
     def __init__(self, endpoint: str) -> None:
@@ -92,7 +92,7 @@ class MTurk:
         """One call, repeated while the service is busy or unreachable.
 
         Repeating is safe: see the methods that create or pay something. Raises MTurkError if the
-        call is refused, UsageError if the service stays away.
+        call is refused, UsageError if the service stays unreachable.
         """
         errors, trouble = self._errors, ""
         for attempt in range(TRIES):
@@ -200,7 +200,7 @@ class MTurk:
     # ------------------------------------------------------------ money
 
     def approve(self, assignment: str) -> None:
-        """Pay the reward. An approved assignment stays so; for a rejected one this raises
+        """Pay the reward. Nothing happens if it is approved already; a rejected one raises
         MTurkError.
         """
         self._review("approve_assignment", "Approved", AssignmentId=assignment)
@@ -249,8 +249,8 @@ class MTurk:
     # ------------------------------------------------------------ qualifications
 
     def qualification(self, name: str, described: Mapping[str, Any]) -> str:
-        """The id of our qualification type of that name, made if it does not exist. Names are
-        unique.
+        """The id of our qualification type of that name, which is created if it does not exist.
+        Names are unique.
         """
         if existing := self._own_qualification(name):
             return existing

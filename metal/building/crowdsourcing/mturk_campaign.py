@@ -31,13 +31,13 @@ from metal.errors import DataError, UsageError
 
 @dataclass(frozen=True)
 class MTurkSettings:
-    """What a campaign asks of Mechanical Turk and its workers.
+    """What a campaign requires of Mechanical Turk and its workers.
 
-    reward: USD an assignment. lifetime, duration, auto_approval: seconds that a HIT is offered,
-    that a worker has for it, and until MTurk itself pays what nobody reviewed. cap: assignments a
-    worker may do, 0 for any number. minimum: qualification type -> lowest score. fields: of the
-    layouts. digest: of what is posted. key: makes the tokens; not secret. start: the schedule it
-    was published on, if any.
+    reward: USD per assignment. lifetime, duration, auto_approval: the seconds for which a HIT is
+    offered, that a worker has for it, and after which MTurk itself pays what nobody reviewed. cap:
+    how many assignments a worker may do, 0 for any number. minimum: qualification type -> lowest
+    score. fields: those of the layouts. digest: hash of what is posted. key: the basis of the
+    tokens; not secret. start: the schedule by which it was published, if any.
     """
 
     environment: str
@@ -140,8 +140,8 @@ class MTurkCampaign(Campaign):
     settings_type: ClassVar[type] = MTurkSettings
 
     def token(self, *parts: str) -> str:
-        """The token of a request, the same for the same parts: it tells MTurk that a request was
-        made before.
+        """The token of a request, the same for the same parts: from it MTurk sees that a request
+        was made before.
         """
         return blake2b(
             "\0".join(parts).encode(), key=self.settings.key.encode(), digest_size=24
@@ -217,7 +217,7 @@ class MTurkCampaign(Campaign):
 
 def noisy_workers(dataset: Path, name: str, environment: str) -> list[str]:
     """The workers that other campaigns of the dataset in this environment excluded as noisy. name:
-    of this campaign.
+    that of this campaign.
     """
     noisy: list[str] = []
     for campaign in MTurkCampaign.of(dataset):

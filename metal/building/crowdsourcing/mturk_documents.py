@@ -1,4 +1,4 @@
-"""Mechanical Turk's XML: the question of a HIT, the answers of a worker, and tests that workers
+"""Mechanical Turk's XML: the question of a HIT, the answers of a worker, and the tests that workers
 take first.
 """
 
@@ -129,8 +129,8 @@ TEST_LIMIT = 65_535  # bytes
 
 @dataclass(frozen=True)
 class QualificationTest:
-    """A test as MTurk takes it. A worker's score is in percent if `key` maps it so, as `make_test`
-    does.
+    """A test in the form that MTurk takes. A worker's score is in percent if `key` maps it so, as
+    `make_test` does.
     """
 
     form: str
@@ -138,7 +138,7 @@ class QualificationTest:
 
 
 def read_test(path: Path, key: Path | None = None) -> QualificationTest:
-    """The test in a file: QuestionForm XML beside its AnswerKey XML, or items in JSON Lines (see
+    """The test in a file: QuestionForm XML with its AnswerKey XML, or items in JSON Lines (see
     `make_test`).
     """
     if path.suffix.lower() != ".xml":
@@ -196,7 +196,7 @@ def make_test(path: Path) -> QualificationTest:
 
 
 def _checked_item(entry: Mapping[str, Any], where: str) -> tuple[list[Any], list[Any]]:
-    """An item's choices, and those of them that are right."""
+    """An item's choices, and the right ones among them."""
     choices, right = entry.get("choices"), entry.get("right")
     right = right if isinstance(right, list) else [right]
     if (
@@ -213,7 +213,7 @@ def _checked_item(entry: Mapping[str, Any], where: str) -> tuple[list[Any], list
     if absent or not right:
         raise DataError(
             where,
-            f"right is {absent[:1] or right}, which is not among the choices",
+            f"`right` is {absent[:1] or right}, which is not among the choices",
             "Copy a choice",
         )
     return choices, right

@@ -1,5 +1,5 @@
-"""Tasks of a campaign on Mechanical Turk become HITs, each once, however often the process is
-killed.
+"""Tasks of a campaign on Mechanical Turk become HITs, each exactly once, however often the process
+is killed.
 
 Who may work on them follows GENIE (section 6, Quality Control): 5,000 completed HITs, 99% of
 assignments approved, a country where the language is spoken, and a test of each task.
@@ -36,7 +36,7 @@ LOCALE, ADULT = "00000000000000000071", "00000000000000000060"
 
 @dataclass(frozen=True)
 class PostingCost:
-    """USD for HITs that are still to be posted."""
+    """The cost in USD of the HITs that are still to be posted."""
 
     hits: int
     rewards: Decimal
@@ -92,7 +92,8 @@ def post(
     clock: Callable[[], datetime],
     progress: Progress = no_progress,
 ) -> int:
-    """Post what is not posted yet; how many HITs these were. needed: requirements of the HITs.
+    """Post what is not posted yet; return how many HITs these were. needed: requirements of the
+    HITs.
 
     The intention, with its token, is on the disk before the call, the HIT's id after it. An
     intention without an id comes from a push that was killed, or whose answer was lost. Its HIT is
@@ -125,8 +126,8 @@ def post(
 
 
 def _described(settings: MTurkSettings, code: str, question: str) -> dict[str, Any]:
-    """What a HIT is created with. The title names the language, so that a language's HITs are
-    listed together.
+    """The description with which a HIT is created. The title names the language, so HITs of a
+    language are listed together.
     """
     language = language_name(code)
     return {
@@ -146,8 +147,8 @@ def _described(settings: MTurkSettings, code: str, question: str) -> dict[str, A
 
 
 def _exclusion(turk: MTurk, campaign: MTurkCampaign) -> str:
-    """The qualification type that excludes workers from this campaign: those who have it do not see
-    its HITs.
+    """The qualification type that excludes workers from this campaign: workers who have it do not
+    see its HITs.
     """
     description = "Workers who have done their share of these tasks."
     return _qualification(turk, campaign, "share done", {"Description": description})

@@ -43,7 +43,9 @@ def parse_schedule(text: str) -> Schedule:
     """
     match = _SHAPE.fullmatch(text.strip())
     if not match:
-        raise UsageError(f"{text!r} is not a start; write days, time and time zone: {EXAMPLE!r}")
+        raise UsageError(
+            f"{text!r} is not a start time; write days, time and time zone: {EXAMPLE!r}"
+        )
     hour, minute = int(match["hour"]), int(match["minute"])
     if hour > 23 or minute > 59:
         raise UsageError(
@@ -134,8 +136,7 @@ def wait_until(start: datetime, countdown: Callable[[timedelta], None] = lambda 
     """Return at `start`, not before. countdown: called every second with the time left, and with
     zero at the end.
 
-    The clock is read every second, so that a machine that was asleep meanwhile does not wait too
-    long.
+    The clock is read every second, so a machine that was asleep does not wait too long.
     """
     try:
         while (left := start - now()).total_seconds() > 0:

@@ -1,4 +1,5 @@
-"""Forms that people fill in, a module for each kind. Bytes in and out: nothing here opens a file.
+"""Forms that people fill in, one module for each kind. They take and return bytes: nothing here
+opens a file.
 
 A form is an entry point of the group `metal.forms` that names a module with these functions:
 
@@ -24,7 +25,7 @@ GROUP = "metal.forms"
 
 
 def check_form(name: str) -> None:
-    """Raises UnknownName for a form that does not exist."""
+    """Raise UnknownName for a form that does not exist."""
     check_known("form", [name], plugins(GROUP))
 
 
@@ -64,7 +65,7 @@ def read(
 ) -> tuple[list[Answer], list[str]]:
     """The answers in a file that came back, in whatever form, and notes on what was left out of it.
 
-    platform: whose people answered in a CSV that is in no form of ours; they are called
+    platform: the platform whose people answered, if a CSV is not one of our forms; they are called
     `PLATFORM:ID`. Raises DataError for a file that is in no known form.
     """
     form = form_of(name, content)

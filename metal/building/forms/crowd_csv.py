@@ -50,8 +50,8 @@ Ids can be traced to people. Do not publish them.
 
 @dataclass(frozen=True)
 class Participant:
-    """A person in Prolific's export. status: of their submission, in small letters; of several, of
-    one that counts.
+    """A person in Prolific's export. status: that of their submission in small letters; if they
+    have several, that of one that counts.
     """
 
     status: str
@@ -161,7 +161,10 @@ def _columns(name: str, head: Sequence[str], criteria: Mapping[str, Criterion]) 
         needed = sheet.listed([*map(sheet.column_of, criteria)])
         raise DataError(
             name,
-            "no column of a criterion",
+            (
+                "left out: {len(theirs):,} {'person' if len(theirs) == 1 else 'people'} whose"
+                " submission was {status} ({sum(counts[rater] for rater in theirs):,} answers)"
+            ),
             f"Columns found: {sheet.listed(head)}; criteria: {needed}",
         )
     return place
@@ -242,7 +245,7 @@ def _notes_on(
     counts: Mapping[str, int], refused: Mapping[str, Collection[str]], unknown: int
 ) -> list[str]:
     """Notes on Prolific's export. counts: answers by rater; refused: raters by status; unknown: how
-    many people are not in it.
+    many people the export lacks.
     """
     notes = [
         f"{len(theirs):,} {'person' if len(theirs) == 1 else 'people'} left out whose submission"
@@ -254,7 +257,7 @@ def _notes_on(
         notes.append(f"{unknown:,} {who} not in Prolific's export; their answers are kept")
     if not any(rater.startswith(f"{PROLIFIC}:") for rater in counts):
         notes.append(
-            "Prolific's export was not used: nobody here is one of its people"
-            " (`platform='prolific'` says so)"
+            "Prolific's export was not used: nobody here is one of its people (if they are, pass"
+            " `platform='prolific'`)"
         )
     return notes

@@ -1,6 +1,4 @@
-"""One CSV file a person, to be filled in with any spreadsheet, and the guidelines as a page beside
-it.
-"""
+"""One CSV file per person, to be filled in with any spreadsheet, and the guidelines as a page."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
 
 
 def _content(assignment: Assignment) -> bytes:
-    """UTF-8 with a byte order mark, without which Excel takes it for another encoding."""
+    """UTF-8 with a byte order mark, without which Excel assumes another encoding."""
     import pandas as pd
 
     blanks = [""] * (len(assignment.rubrics) + 1)
@@ -40,7 +38,7 @@ def _content(assignment: Assignment) -> bytes:
 
 
 def recognises(name: str, content: bytes) -> bool:
-    """Whether this is a CSV of no other form."""
+    """Whether this is a CSV that belongs to no other form."""
     return (
         is_csv(name)
         and not mturk.recognises(name, content)

@@ -42,7 +42,7 @@ def english() -> frozenset[str]:
 
 
 def translation(frame: Frame, text: str, **values: object) -> str:
-    """The text as the frame has it, with values in the places of their names."""
+    """The text in the frame's language, with values inserted for their names."""
     words = frame.texts.get(text, text)
     for name, value in values.items():
         words = words.replace(f"{{{name}}}", str(value))
@@ -65,7 +65,7 @@ def in_their_language(assignment: Assignment, folders: Sequence[Path]) -> Assign
 
 
 def read_in_english(assignment: Assignment) -> str:
-    """The language of the outputs where it has no words for the form, which is then in English;
+    """The language of the outputs if it has no words for the form, which then stays in English;
     empty otherwise.
     """
     language = sides(assignment.language)[1]
@@ -74,8 +74,8 @@ def read_in_english(assignment: Assignment) -> str:
 
 
 def note_on_english(assignments: Iterable[Assignment], dataset: Path) -> list[str]:
-    """What whoever hands forms out should know: which languages they are not in, and how to add
-    one.
+    """A note for the person who hands out forms: which languages they have not been translated
+    into, and how to add one.
     """
     lacking = sorted(
         {language for each in assignments if (language := read_in_english(each))},
@@ -126,7 +126,7 @@ def _read(path: Path) -> Mapping[str, Any]:
         if sorted(_PLACE.findall(text)) != sorted(_PLACE.findall(words)):
             raise DataError(
                 path,
-                f"{text!r}: its places {{...}} are not those of the English text",
+                f"{text!r}: its placeholders {{...}} are not those of the English text",
                 "Keep each once",
             )
     return content

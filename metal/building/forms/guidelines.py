@@ -1,5 +1,5 @@
-"""Guidelines for raters: how to go about it, and what each criterion asks. Made from the rubrics of
-judges.
+"""Guidelines for raters: how to rate, and what each criterion asks. They are made from the judges'
+rubrics.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _descriptions(rubric: Rubric) -> list[str]:
 
 
 def as_html(rubrics: Mapping[str, Rubric], template: TaskTemplate = METAL) -> str:
-    """The guidelines as a page of its own, which loads nothing."""
+    """The guidelines as a page of their own, which loads nothing."""
     templates = environment(
         "metal.building.forms", lambda value: printable(value) if isinstance(value, str) else value
     )

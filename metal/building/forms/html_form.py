@@ -76,7 +76,7 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
 
 
 def _file_stem(rater: str, taken: set[str]) -> str:
-    """The rater's name as a file name for any system, different from the others even if case is
+    """The rater's name as a file name for any system, different from other people's even if case is
     ignored.
     """
     stem = re.sub(r"[^\w.-]+", "-", rater)[:60].strip("-.") or "rater"
@@ -131,8 +131,8 @@ def _number(value: float) -> str:
 
 
 def _keys(values: list[str]) -> list[str]:
-    """The digit that chooses each level: its value if all values are digits, else its place; none
-    if there are many.
+    """The digit that chooses each level: its value if all values are digits, else its place; no
+    digits if there are many levels.
     """
     if all(re.fullmatch("[0-9]", value) for value in values):
         return values
@@ -189,7 +189,7 @@ def _sides(language: str) -> dict[str, dict[str, str]]:
 
 
 def _harmless(value: Any) -> Any:
-    """Any value that the template writes; our own markup stays as it is."""
+    """Any value that the template writes, made harmless; our own markup stays as it is."""
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 

@@ -1,11 +1,11 @@
-"""Label Studio: an interface for each language, tasks for each person, and its JSON or JSON-MIN
-export read back.
+"""Label Studio: an interface for each language, tasks for each person, and the reader of its JSON
+or JSON-MIN export.
 
 Written and read against Label Studio 1.23. Its interface is XML in which `$name` stands for a field
 of the task; in our own texts an invisible joiner follows every `$`. A criterion's control is called
-`score:CRITERION`, so that no criterion can be mistaken for a part of the form, or for a number or a
-truth value, which Label Studio refuses as names. Choices are saved as the value of the level,
-however its label looks.
+`score:CRITERION`, so no criterion can be mistaken for a part of the form, or be a number or a truth
+value, which Label Studio refuses as names. Choices are saved as the value of the level, whatever
+its label.
 """
 
 from __future__ import annotations
@@ -166,7 +166,7 @@ def _plain(text: str) -> str:
 
 
 def _literal(text: str) -> str:
-    """Our own text for an attribute: `$5` does not mean a field of the task."""
+    """Our own text for an attribute, escaped so that `$5` does not mean a field of the task."""
     return _plain(text).replace("$", "$\N{WORD JOINER}")
 
 
@@ -177,8 +177,8 @@ def interface(language: str, assignments: Sequence[Assignment]) -> bytes:
     """The labelling configuration: the source on one side, the other texts and the questions on the
     other.
 
-    A text has the direction of its language. The source, which may be in another language, has that
-    of most of its letters. Parts that no task fills (titles, sources) are left out.
+    A text has the direction of its language. The source, which may be in another language, has the
+    direction of most of its letters. Parts that no task fills (titles, sources) are left out.
     """
     tasks = [task for assignment in assignments for task in assignment.tasks]
     template, rubrics = assignments[0].template, assignments[0].rubrics
@@ -226,7 +226,9 @@ def _text(side: Element, field: str, heading: str, direction: str, titled: bool 
 
 
 def _ask(view: Element, rubric: Rubric, keys: str, to: str) -> None:
-    """A criterion: its question, the answers, and the entire rubric behind a line to open."""
+    """A criterion: its question, the answers, and the entire rubric, folded away under a line that
+    opens it.
+    """
     criterion = rubric.criterion
     label = criterion.asked_as
     _line(view, label, HEADING)
@@ -256,7 +258,9 @@ def _ask(view: Element, rubric: Rubric, keys: str, to: str) -> None:
 
 
 def _guide(view: Element, rubric: Rubric, label: str) -> None:
-    """The rubric's descriptions, and for each level its definition and the reasons to give it."""
+    """The rubric's descriptions, and for each level its definition and the reasons for giving
+    it.
+    """
     shown = rubric.criterion.question or rubric.simple  # above the answers already
     texts = [text for text in (rubric.simple, rubric.detailed) if text and text != shown]
     levels = [level for level in rubric.criterion.scale.levels if level.value in rubric.levels]
@@ -282,8 +286,8 @@ def _line(view: Element, text: str, style: str = PROSE) -> None:
 
 
 def hotkeys(rubrics: Iterable[Rubric]) -> Iterator[str]:
-    """For each rubric the keys of its levels, side by side on the keyboard; blank if no row has
-    enough keys left.
+    """For each rubric the keys of its levels, next to each other on the keyboard; blank if no row
+    of keys has enough left.
     """
     free = list(HOTKEYS)
     for number, rubric in enumerate(rubrics):

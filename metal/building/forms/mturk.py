@@ -1,5 +1,5 @@
-"""Mechanical Turk: for each language the input CSV and the page layout of a project, and how to set
-it up.
+"""Mechanical Turk: for each language the input CSV and the page layout of a project, and
+instructions for setting it up.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
 
 
 def _batch(language: str, assignments: Sequence[Assignment]) -> dict[str, Any]:
-    """The HITs of a language: rows of its CSV, how many people rate each, and the layout they are
-    filled into.
+    """The HITs of a language: the rows of its CSV, how many people rate each, and the layout that
+    the rows fill.
 
     too_long: the tasks whose texts do not fit into a HIT.
     """
@@ -91,8 +91,9 @@ def _cell(text: str) -> str:
 
 
 def _markup(value: Any) -> Any:
-    """The value, escaped. Characters outside the BMP, which an upload may not hold, and `${`, which
-    starts a variable, become character references."""
+    """The value, escaped. Characters outside the BMP, which an upload must not contain, and `${`,
+    which starts a variable, become character references.
+    """
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     text = str(escape(sheet.printable(value))).replace("${", "&#36;{")
@@ -129,8 +130,8 @@ def answers_in(
     rows: Iterable[tuple[str, dict[str, str]]],
     criteria: Mapping[str, Criterion],
 ) -> list[Answer]:
-    """The answers of rows (where it is, cells by column) of a table of results. Errors: see
-    `read`.
+    """The answers in rows of a table of results; each row is its place and its cells by column.
+    Errors: see `read`.
     """
     fields = list(
         dict.fromkeys(_named(column, criteria) for column in head if column.startswith(ANSWER))
@@ -188,7 +189,7 @@ def _is_rejected(row: Mapping[str, str]) -> bool:
 
 
 def _results(name: str, content: bytes) -> tuple[list[str], list[tuple[str, dict[str, str]]]]:
-    """The columns, and each row: where it is, and its cells by column."""
+    """The columns, and each row as its place and its cells by column."""
     filled = sheet.filled_rows(sheet.csv_rows(name, content))
     head = filled[0][1] if filled else []
     for column in ("Input.task", "WorkerId"):

@@ -1,5 +1,5 @@
-"""Rows of a sheet: what a cell may hold, CSV as other programs save it, and answers from the rows
-that come back.
+"""Rows of a sheet: what a cell may hold, CSV as other programs save it, and answers from returned
+rows.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def printable(text: str) -> str:
 
 
 def cut(text: str) -> str:
-    """The printable text, cut with a visible mark where a spreadsheet cell cannot hold it."""
+    """The printable text, cut with a visible mark if a spreadsheet cell cannot hold it."""
     text = printable(text)
     units = text.encode("utf-16-le")  # two bytes each
     if len(units) <= 2 * CELL_LIMIT:
@@ -58,8 +58,8 @@ def by_language(assignments: Iterable[Assignment]) -> dict[str, list[Assignment]
 
 
 def crowd_rows(assignments: Sequence[Assignment]) -> list[dict[str, str]]:
-    """A row for each task, where workers take the place of the people named in the assignments (of
-    one language).
+    """A row for each task of assignments in one language; workers take the place of the people
+    named in them.
     """
     template = assignments[0].template
     tasks = {task.task: task for assignment in assignments for task in assignment.tasks}
@@ -78,14 +78,14 @@ def about(assignment: Assignment, task: Task) -> list[str]:
 
 
 def about_columns(template: TaskTemplate = METAL) -> tuple[str, ...]:
-    """The columns before the criteria: ABOUT, with the texts that the template shows in the place
-    of the output.
+    """The columns before the criteria: ABOUT, with the texts that the template shows instead of the
+    output.
     """
     return (*ABOUT[:-1], *template.texts)
 
 
 def column_of(criterion: str) -> str:
-    """The column of a criterion: its name, unless another column is called that."""
+    """The column of a criterion: its name, unless another column has that name."""
     return f"{criterion} score" if criterion in OURS else criterion
 
 
@@ -110,10 +110,10 @@ def answers_from(
 ) -> list[Answer]:
     """Answers from the rows of a sheet; the first row that is not blank is the header.
 
-    A criterion without a column is not among an answer's scores: it was not asked there. Columns
-    may be in any order, and there may be others. Raises DataError for an empty sheet, missing or
-    doubled columns and rows without task or rater, UnknownName for a column that must be a
-    criterion and is none of the dataset's.
+    A criterion without a column is not among an answer's scores, because it was not asked there.
+    Columns may be in any order, and other columns are allowed. Raises DataError for an empty sheet,
+    missing or doubled columns and rows without task or rater, UnknownName for a column that must be
+    a criterion but is not one of the dataset's.
     """
     filled = filled_rows(rows)
     if not filled:
@@ -135,8 +135,8 @@ def answers_at(
     rater: str = "rater",
     prefix: str = "",
 ) -> list[Answer]:
-    """The answers in numbered rows. place: the position of each column that matters; rater: what
-    people call theirs.
+    """The answers in numbered rows. place: the position of each column that matters; rater: the
+    name of the rater's column.
 
     prefix: what every rater's name begins with; added where it is missing.
     """
@@ -196,10 +196,10 @@ def columns(name: str, head: Sequence[str], criteria: Mapping[str, Criterion]) -
 def check_criteria(
     name: str, head: Sequence[str], criteria: Iterable[str], first: int = 0, last: int = 0
 ) -> None:
-    """Raises UnknownName for a column that must be meant as a criterion.
+    """Raise UnknownName for a column that must be meant as a criterion but is unknown.
 
-    It stands between `first` and `last`, where criteria are, or its name is close to that of a
-    missing criterion.
+    Such a column is between `first` and `last`, where criteria are, or its name is close to that of
+    a missing criterion.
     """
     ours = list(map(column_of, criteria))
     absent = [column for column in ours if column not in head]
@@ -212,7 +212,7 @@ def check_criteria(
 
 
 def unguarded(cell: str) -> str:
-    """The cell without the apostrophe that keeps a spreadsheet from taking it for a formula.
+    """The cell without the apostrophe that keeps a spreadsheet from reading it as a formula.
 
     >>> unguarded("'=1+1"), unguarded("'quoted'")
     ('=1+1', "'quoted'")
@@ -246,8 +246,8 @@ def is_csv(name: str) -> bool:
 
 
 def csv_table(name: str, content: bytes) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The header of a CSV file and its other rows, blank ones left out, each with its number in a
-    spreadsheet.
+    """The header of a CSV file and its other rows, blank ones left out, each with its row number in
+    a spreadsheet.
     """
     rows = filled_rows(csv_rows(name, content))
     return (list(map(unguarded, rows[0][1])), rows[1:]) if rows else ([], [])

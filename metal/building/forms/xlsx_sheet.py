@@ -133,8 +133,8 @@ def _write_tasks(page: Any, assignment: Assignment, rows: Sequence[Sequence[str]
 def _offer_levels(
     tasks: Any, levels: Any, place: tuple[int, int], rubric: Rubric, last_row: int
 ) -> None:
-    """The list to choose from, or the range of numbers, for a criterion. place: its number from 0,
-    and its column.
+    """The list to choose from, or the range of numbers, for a criterion. place: the criterion's
+    number from 0, and its column.
     """
     from openpyxl.utils import get_column_letter
     from openpyxl.worksheet.datavalidation import DataValidation
@@ -224,8 +224,8 @@ def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[A
 
 
 def _pages(content: bytes) -> dict[str, list[list[str]]]:
-    """The rows of every sheet, row N of the sheet at place N - 1; formulas as they were last
-    computed.
+    """The rows of every sheet, row N of the sheet at place N - 1; formulas as their last computed
+    values.
     """
     from openpyxl import load_workbook
 

@@ -1,4 +1,4 @@
-"""Probes: changes of an output whose direction is known (`contract`), and those that there are."""
+"""Probes: changes of an output with a known effect (`contract`), and the list of them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ USUAL = (CERTAIN, INVARIANT, BAIT)  # graded ones count only where people rated 
 
 
 def load_probes(names: Iterable[str] = ()) -> tuple[Probe, ...]:
-    """The probes of these names or kinds, each once; of the usual kinds without any.
+    """The probes with these names or of these kinds, each once; without any, those of the usual
+    kinds.
 
-    Raises UnknownName, and UsageError for what another package offers that is no probe.
+    Raises UnknownName, and UsageError if another package offers something that is not a probe.
     """
     asked = list(names) or list(USUAL)
     check_known("probe", asked, [*KINDS, *plugins(GROUP)])

@@ -1,4 +1,4 @@
-"""What must not raise a score: orders to the judge, praise by authorities or by many, false
+"""Changes that must not raise a score: orders to the judge, praise by authorities or by many, false
 citations, padding, lists.
 
 Sentences are inserted in English and in the item's language (baits.toml).
@@ -36,7 +36,7 @@ def _sentences() -> dict[str, Any]:
 
 
 def sentence(what: str, language: str) -> str:
-    """The sentence of baits.toml in a language. Raises NotApplicable where there is none."""
+    """The sentence of baits.toml in a language. Raises NotApplicable if there is none."""
     by_language = _sentences()[what]
     code = sides(language)[1]
     if not (text := by_language.get(code) or by_language.get(code.split("-")[0])):
@@ -47,14 +47,16 @@ def sentence(what: str, language: str) -> str:
 
 
 def own_sentence(what: str, language: str) -> str:
-    """The sentence in the language itself. Raises NotApplicable where that is English."""
+    """The sentence in the item's own language. Raises NotApplicable if that is English."""
     if sides(language)[1].split("-")[0] == "en":
         raise NotApplicable("the language is English")
     return sentence(what, language)
 
 
 def _inserting(what: str, words: str, *, own: bool = False, english: bool = True) -> Probe:
-    """The sentence below the text. own: in its language, as a probe of its own."""
+    """A probe that adds the sentence below the text. own: the sentence in the text's language, as a
+    separate probe.
+    """
 
     def insert(material: Material, dose: float) -> str:
         added = own_sentence(what, material.language) if own else sentence(what, "en")
@@ -69,7 +71,7 @@ def _inserting(what: str, words: str, *, own: bool = False, english: bool = True
 
 
 def _padded(material: Material, dose: float) -> str:
-    """Half of the words once more, from the beginning."""
+    """The text with the first half of its words repeated."""
     pieces, places = scripts.words(material.text, material.language)
     number = change_share(len(places), 0.5, "words")
     joint = "" if scripts.script_of(material.language) in scripts.UNSPACED else " "

@@ -1,4 +1,4 @@
-"""Changes that anybody who reads the language sees: another text, nothing, half of it, other
+"""Changes that anybody who reads the language sees: another text, no text, half of the text, other
 figures.
 """
 
@@ -75,9 +75,9 @@ def _digits_changed(material: Material, dose: float) -> str:
 
 
 def _name_swapped(material: Material, dose: float) -> str:
-    """A name, everywhere it occurs, becomes one of another item's. Names are capitalised words
-    inside a sentence that the source has too and no other item has; in scripts without capitals
-    these are foreign words more than names.
+    """A name, wherever it occurs, is replaced by a name from another item. Names are capitalised
+    words inside a sentence that the source also has and no other item has; in scripts without
+    capitals these are mostly foreign words.
     """
     if scripts.script_of(material.language) not in scripts.CASED:
         raise NotApplicable("no capitals to tell names by")
@@ -105,8 +105,8 @@ def _name_swapped(material: Material, dose: float) -> str:
 def _index_of_names(
     texts: Sequence[str],
 ) -> tuple[list[set[str]], list[tuple[int, str]], Counter[str]]:
-    """Of some texts the words inside sentences, the names with the text's number, and in how many
-    texts each word is.
+    """For some texts: the words inside sentences, the names with the number of their text, and in
+    how many texts each word occurs.
     """
     words = [set(_INSIDE.findall(text)) for text in texts]
     named = [(place, name) for place, text in enumerate(texts) for name in _names(text, text)]
@@ -114,7 +114,7 @@ def _index_of_names(
 
 
 def _names(text: str, source: str) -> list[str]:
-    """Capitalised words inside a sentence that the source has, each once."""
+    """Capitalised words inside a sentence that the source also has, each once."""
     inside = [
         word for sentence in scripts.sentences(text) for word in _INSIDE.findall(sentence)[1:]
     ]
@@ -133,7 +133,7 @@ def _other_script(material: Material, dose: float) -> str:
 
 
 def _replaced(name: str, what: str, text: Callable[[str], str]) -> Probe:
-    """The whole output becomes the text, a function of the language."""
+    """A probe that replaces the whole output by a text, which is a function of the language."""
     return Probe(
         name,
         CERTAIN,

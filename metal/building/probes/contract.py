@@ -1,4 +1,4 @@
-"""What a probe is: a change of an output whose direction is known.
+"""What a probe is: a change of an output with a known effect on scores.
 
 A probe is a `Probe` record, offered by an entry point of the group `metal.probes`. METAL declares
 its own in pyproject.toml; another package adds one in the same way:
@@ -63,15 +63,15 @@ KINDS = (CERTAIN, GRADED, INVARIANT, BAIT)
 
 
 class NotApplicable(MetalError):
-    """A text that a probe cannot change as it should. The message is the reason, the same for all
-    such texts.
+    """A text that a probe cannot change as it should. The message is the reason; it is the same for
+    all such texts.
     """
 
 
 @dataclass(frozen=True)
 class Others:
-    """The texts of a language but those at the places in left_out. shared: results for all of its
-    texts, for each probe to keep, since it is the same dictionary whatever is left out.
+    """The texts of a language, except those at the places in left_out. shared: a dictionary in
+    which each probe can keep results for all texts; it is the same whatever is left out.
     """
 
     texts: Sequence[str]
@@ -87,8 +87,8 @@ class Material:
     """What a probe may use: the output's text, its language, its source's text.
 
     others: texts of other sources in the language; foreign: some texts in other languages, those of
-    the same content first. rng: all randomness; it depends on the output, the condition and the
-    seed.
+    the same content first. rng: the source of all randomness; it depends on the output, the
+    condition and the seed.
     """
 
     text: str
@@ -101,12 +101,12 @@ class Material:
 
 @dataclass(frozen=True)
 class Probe:
-    """A change. name: as `words-deleted`. what: what was done, in the middle of a sentence:
-    `deleted words`. change: the text after it, at the dose; raises NotApplicable.
+    """A change. name: such as `words-deleted`. what: the change in words, for the middle of a
+    sentence: `deleted words`. change: returns the text changed at a dose; raises NotApplicable.
 
     falls, stays, capped: the aspects (of ASPECTS) on which scores must fall, must stay, or must not
     rise. doses: shares of the text that are changed, from 0 to 1; empty if there is only one.
-    of_source: whether it is wrong beside the source only, so that criteria that do not depend on
+    of_source: whether it is wrong only in relation to the source, so criteria that do not depend on
     the source (Criterion.of_source) need not fall.
     """
 
@@ -122,23 +122,21 @@ class Probe:
 
     @property
     def conditions(self) -> dict[str, float]:
-        """What the outputs that it makes have as their condition, with the dose of each; 1 where
-        there are no doses.
+        """The conditions of the outputs that the probe makes, each with its dose; 1 if there are no
+        doses.
         """
         words = self.name.replace("-", " ")
         return {f"{words} {dose:.0%}": dose for dose in self.doses} or {words: 1.0}
 
     def title(self, dose: float) -> str:
-        """What the outputs of a condition are called: `what`, with the dose where there are
-        doses.
-        """
+        """The title of a condition's outputs: `what`, with the dose if there are doses."""
         return f"{self.what} ({dose:.0%})" if self.doses else self.what
 
 
 def change_share(count: int, dose: float, what: str, least: int = 1) -> int:
-    """How many of `count` parts to change, so that their share is within 2 points of the dose.
+    """How many of `count` parts to change, with a share within 2 points of the dose.
 
-    Raises NotApplicable where no number of parts is.
+    Raises NotApplicable if no number of parts has such a share.
     """
     number = round(dose * count)
     if number < least or abs(number / count - dose) > TOLERANCE:

@@ -14,7 +14,7 @@ _OPENING = regex.compile(r"(?<![^\s(\[{—–-])\"(?=\S)")  # after a blank or a
 
 
 def _normalised(material: Material, dose: float) -> str:
-    """Composed letters apart, or where none is composed, letters and their marks together."""
+    """Composed letters decomposed or, if none is composed, letters and their marks composed."""
     for form in ("NFD", "NFC"):
         if (changed := unicodedata.normalize(form, material.text)) != material.text:
             return changed
@@ -22,7 +22,7 @@ def _normalised(material: Material, dose: float) -> str:
 
 
 def _quotes(material: Material, dose: float) -> str:
-    """Straight quotation marks for others; curly ones where they are straight."""
+    """Quotation marks made straight, or curly if they are straight already."""
     if not _QUOTED.search(material.text):
         raise NotApplicable("no quotation marks")
     if '"' not in material.text:
@@ -40,7 +40,7 @@ def _blanks(material: Material, dose: float) -> str:
 
 
 def _markdown(material: Material, dose: float) -> str:
-    """The first sentence in bold type; all blanks stay."""
+    """The first sentence in bold type; all blanks are kept."""
     first = scripts.sentences(material.text)[0]
     if "*" in first:
         raise NotApplicable("asterisks already")

@@ -1,5 +1,5 @@
 """Texts in any script, cut into parts that can be changed: words, sentences, digits, marks; and
-letters of others.
+letters of other scripts.
 
 In languages that are written without blanks the unit is the grapheme cluster (what a reader sees as
 one character) or a run of Latin letters and digits.
@@ -39,8 +39,8 @@ _MARK = regex.compile(
 
 @lru_cache(maxsize=256)
 def script_of(language: str) -> str:
-    """The script (ISO 15924) that a language is written in, of a translation pair the second:
-    `Deva`, `Latn`.
+    """The script (ISO 15924) that a language is written in, for a translation pair that of the
+    second language: `Deva`, `Latn`.
     """
     return langcodes.Language.get(sides(language)[1]).maximize().script or "Latn"
 
@@ -51,11 +51,11 @@ def clusters(text: str) -> list[str]:
 
 
 def words(text: str, language: str) -> tuple[list[str], list[int]]:
-    """The text in pieces, and the places of those that are words; the other pieces stand between
+    """The text in pieces, and the places of those that are words; the other pieces are between
     words.
 
     In languages without blanks, and in texts without any, each cluster with a letter or digit is a
-    word, and so is a run of Latin letters and digits. Bullets and dashes are none.
+    word, and so is a run of Latin letters and digits. Bullets and dashes are not words.
 
     >>> words("a - b!", "en"), words("你好。", "zh"), words("11月", "zh")
     ((['a', ' ', '-', ' ', 'b!'], [0, 4]), (['你', '好', '。'], [0, 1]), (['11', '月'], [0, 1]))
@@ -67,9 +67,7 @@ def words(text: str, language: str) -> tuple[list[str], list[int]]:
 
 
 def joined(pieces: list[str]) -> str:
-    """Pieces as one text; where two names or figures would become one, with a blank between
-    them.
-    """
+    """Pieces joined to one text, with a blank if two names or figures would run together."""
     return "".join(
         f" {piece}" if _LATIN.match(piece) and _LATIN.match(before[-1:]) else piece
         for before, piece in pairwise(["", *filter(None, pieces)])
@@ -77,7 +75,8 @@ def joined(pieces: list[str]) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, each with the blanks after it; texts without sentence ends are one.
+    """The sentences of a text, each with the blanks after it; a text without sentence ends is one
+    sentence.
 
     >>> sentences("यह एक है। यह दो है।"), sentences("No. 1 is 3.5!")
     (['यह एक है। ', 'यह दो है।'], ['No. ', '1 is 3.5!'])
@@ -86,8 +85,8 @@ def sentences(text: str) -> list[str]:
 
 
 def script_of_letter(cluster: str) -> str:
-    """The script of a letter, with its marks, as the first word of its name; "" for what is no
-    letter.
+    """The script of a letter, with its marks, as the first word of its name; "" for anything that
+    is not a letter.
 
     >>> script_of_letter("कि"), script_of_letter("中"), script_of_letter("1")
     ('DEVANAGARI', 'CJK', '')
@@ -133,11 +132,11 @@ _VOWEL_SIGN = regex.compile(r"VOWEL SIGN (?:(?:SHORT|LONG|CANDRA|VOCALIC) )*([A-
 
 
 def in_other_script(text: str, language: str) -> str | None:
-    """The text letter by letter in Latin, or where it is in Latin letters in Cyrillic; None where
-    letters have no sounds in their Unicode names (Chinese).
+    """The text letter by letter in Latin script, or in Cyrillic if it is in Latin; None if the
+    Unicode names of its letters give no sounds (Chinese).
 
-    Rough, as its readers need only see that the script is wrong. Vowel signs and viramas take the
-    place of the vowel that a letter of India or Ethiopia holds.
+    The result is rough, because readers only need to see that the script is wrong. Vowel signs and
+    viramas take the place of the vowel that a letter of India or Ethiopia holds.
 
     >>> in_other_script("नमस्ते-8", "hi"), in_other_script("سـلام", "ar")
     ('namaste-8', 'slam')
@@ -168,8 +167,8 @@ def in_other_script(text: str, language: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _sound(char: str) -> str | None:
-    """The sound of a letter by its name; other characters as they are; None if the name does not
-    tell.
+    """The sound of a letter by its name; other characters unchanged; None if the name does not give
+    it.
     """
     category = unicodedata.category(char)
     name = unicodedata.name(char, "")

@@ -47,9 +47,9 @@ FIVE_LEVELS = Scale("ordinal", tuple(Level(value, str(value)) for value in range
 class Draft:
     """The parts of a dataset as read. facts: see metal.data.ratings.tidy_facts.
 
-    notes: what the reader changed, left out or found odd, a line each, with counts. counted_from:
-    set where source ids are positions in a list kept elsewhere: the number of its first source.
-    columns: of a table, what was read from which of its columns.
+    notes: what the reader changed, left out or found odd, one line each, with counts. counted_from:
+    if source ids are positions in a list kept elsewhere, the number of the first source in it.
+    columns: for a table, what was read from which of its columns.
     """
 
     card: Card
@@ -74,8 +74,8 @@ class Draft:
         return f"Draft({self.card.name!r}: {parts})"
 
     def assemble(self, where: str | Path = FRAME) -> Dataset:
-        """The checked dataset, with the notes as its report. where: the file that messages about
-        single ratings name.
+        """The checked dataset, with the notes as its report. where: the file named in messages
+        about single ratings.
 
         Raises DataError for the first fault.
         """
@@ -97,7 +97,7 @@ class Reading:
     notes: list[str] = field(default_factory=list)
 
     def note_missing(self) -> None:
-        """Note for each rater how many ratings have no score, by reason."""
+        """Add a note for each rater on how many ratings have no score, by reason."""
         missing = Counter((rater, reason) for _, _, rater, _, reason, _ in self.rows if reason)
         self.notes += [
             f"{rater}: {count} ratings without a score ({reason})"
@@ -122,12 +122,12 @@ class Reading:
 
 @dataclass(frozen=True)
 class Format:
-    """A readable format: what it is in a line, the function that reads it, and the options that
-    function knows.
+    """A readable format: its description in one line, the function that reads it, and the options
+    of that function.
 
     read(path, options): options holds only names listed in `options`, and `name`. Importing the
-    module must be quick: heavy libraries are imported in the function. marks: what the format is
-    recognized by: patterns of files, each with words that all stand near the beginning of such a
+    module must be quick: heavy libraries are imported in the function. marks: how the format is
+    recognized: patterns of file names, each with words that all occur near the beginning of such a
     file.
     """
 
@@ -154,8 +154,8 @@ def known_formats() -> dict[str, Format]:
 
 
 def recognize(path: Path) -> str:
-    """The format of a release, by its marks; "" where there is none. A format that cannot be loaded
-    has none.
+    """The format of a release, by its marks; "" if there is none. A format that cannot be loaded
+    has no marks.
     """
     for name in plugins(GROUP):
         with suppress(UsageError):
@@ -205,8 +205,9 @@ def read(name: str, path: str | Path, options: Mapping[str, Any]) -> Draft:
 def with_common_options(draft: Draft, options: Mapping[str, Any]) -> Draft:
     """The draft after the options that every format has.
 
-    name: of the dataset. only: the kinds of rater to keep, with the criteria that they answered;
-    outputs stay. Raises UnknownName for what is not a kind, UsageError when no rater is left.
+    name: that of the dataset. only: the kinds of rater to keep, with the criteria that they
+    answered; outputs stay. Raises UnknownName for what is not a kind, UsageError when no rater is
+    left.
     """
     if options.get("name"):
         draft = replace(draft, card=replace(draft.card, name=options["name"]))
@@ -258,8 +259,8 @@ def _by_kind(raters: Iterable[Rater]) -> str:
 def read_score(
     text: Any, allowed: Container[float], missing: str, unparsable: str
 ) -> tuple[float, str]:
-    """The score and no reason, or NaN and the reason: `missing` for NaN, `unparsable`, or off the
-    scale.
+    """The score and no reason, or NaN and the reason: the reason is `missing` for NaN,
+    `unparsable`, or off the scale.
     """
     try:
         score = float(text)
@@ -310,5 +311,5 @@ def only_file(path: Path, pattern: str) -> Path:
 
 
 def summary_criterion(name: str) -> Criterion:
-    """A criterion of summaries on levels 1 to 5, as SummEval and its successors have them."""
+    """A criterion for summaries with levels 1 to 5, as in SummEval and its successors."""
     return Criterion(name, FIVE_LEVELS, of_source=name not in OF_THE_TEXT)

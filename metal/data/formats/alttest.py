@@ -2,8 +2,8 @@
 
     human_annotations.json, llm_annotations.json    {rater: {item: label}}
 
-Item ids are `DOC__SYSTEM__CRITERION` and the like; SPLITS takes those of each published folder
-apart.
+Item ids are `DOC__SYSTEM__CRITERION` and the like; SPLITS says how to split those of each published
+folder.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ GROUPS = {
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
-    """Read one data folder. The folder's name decides how item ids are taken apart; others keep
-    them as they are.
+    """Read one data folder. The folder's name decides how item ids are split; in other folders they
+    stay whole.
     """
     by_kind = {kind: _read_labels(_file(path, name)) for kind, name in FILES.items()}
     name = path.resolve().name

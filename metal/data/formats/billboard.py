@@ -6,8 +6,8 @@ task.
     submissions/BOARD/source/BOARD_src.jsonl              seg_id, set_id, src
 
 The release has negated the scores of metrics for which lower is better. set_id is a segment's place
-in the test set, counting from 0; the sources of a board stand in its order. The release's
-`ensemble` is a rater of a group of its own.
+in the test set, counting from 0; the sources of a board are in this order. The release's `ensemble`
+is a rater in a group of its own.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ ENGLISH = ("cnndm", "mscoco")
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read a board's results folder, or all boards of a release, each in its language.
 
-    Raises UsageError for a folder without results or a board whose language nobody knows; DataError
+    Raises UsageError for a folder without results or a board whose language is unknown; DataError
     for a file that is not what its name says.
     """
     folders = _folders(path)
@@ -78,7 +78,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
 
 
 def _notes(boards: Sequence[Draft], raters: Collection[str]) -> Iterator[str]:
-    """What is said of each board, with its name where there are several, and of all of them."""
+    """Notes on each board, with its name if there are several, and on all of them."""
     for board in boards:
         start = f"{board.card.name}: " if len(boards) > 1 else ""
         yield from (f"{start}{note}" for note in board.notes)
@@ -119,7 +119,8 @@ def _languages(folders: Sequence[Path], given: str | None) -> list[str]:
             )
     if option and all(language and language != option for language in named):
         raise UsageError(
-            f"`language` {option}: board {folders[0].name} is {named[0]} by its name; leave it out"
+            f"`language` {option}: board {folders[0].name} is {named[0]} according to its name;"
+            " leave it out"
         )
     return [language or str(option) for language in named]
 
@@ -354,8 +355,8 @@ def texts_of(
 ) -> tuple[dict[str, str], dict[tuple[str, str], str], tuple[str, ...]]:
     """The texts of the board in `results` (release/results/BOARD) that are in the release.
 
-    {segment: text of the source}; {(segment, generator): text of the output}; what is missing or
-    left over.
+    {segment: text of the source}; {(segment, generator): text of the output}; and notes on what is
+    missing or left over.
     """
     board = results.name
     folder = results.parent.parent / "submissions" / board

@@ -81,7 +81,7 @@ def hub_rows(name: str, subset: str, split: str, revision: str) -> Iterable[Mapp
 
 
 def _in_cache(name: str) -> bool:
-    """Whether `datasets` may have downloaded it before; its cache writes names in its own way."""
+    """Whether `datasets` may have downloaded it before; its cache has its own spelling of names."""
     home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
     folder = Path(os.environ.get("HF_DATASETS_CACHE") or home / "datasets")
 
@@ -94,7 +94,7 @@ def _in_cache(name: str) -> bool:
 
 
 def load_library(purpose: str) -> Any:
-    """The library `datasets`, without its progress bars. Raises MissingExtra where it is not
+    """The library `datasets`, without its progress bars. Raises MissingExtra if it is not
     installed.
     """
     try:
@@ -135,7 +135,7 @@ def hub_answers() -> bool:
 
 
 def first_line(error: Exception) -> str:
-    """The first line of the innermost cause, which says more than the errors it was wrapped in."""
+    """The first line of the innermost cause, which says more than the errors around it."""
     while error.__cause__ and isinstance(error.__cause__, Exception):
         error = error.__cause__
     return str(error).strip().split("\n")[0][:200] or type(error).__name__

@@ -1,4 +1,4 @@
-"""A run of `metal.judge`, also one that was stopped: the replies in its journal, read again without
+"""A run of `metal.judge`, finished or stopped: the replies in its journal are read again without
 asking anybody.
 """
 
@@ -32,9 +32,9 @@ RANKS = {
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
-    """Read the journal of a run of judges. options: `reader`, what reads replies (see
-    metal.data.tables.replies), and `base`, the dataset that was judged; else run.toml says where
-    that is.
+    """Read the journal of a run of judges. options: `reader`, the function that reads replies (see
+    metal.data.tables.replies), and `base`, the dataset that was judged; by default the one that
+    run.toml names.
     """
     file = path / FILE if path.is_dir() else path
     base = options.get("base") or _judged(file.parent)
@@ -45,7 +45,9 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     asked = [r for r in each if r.get("output") in base.outputs and r["criterion"] in base.criteria]
     notes: list[str] = []
     if len(asked) < len(each):
-        notes.append(f"{len(each) - len(asked):,} answers are about nothing in the dataset")
+        notes.append(
+            f"{len(each) - len(asked):,} answers are about outputs that the dataset does not have"
+        )
     if not asked:
         into = f'`metal.read("{file.parent}", into=DATASET)`'
         raise DataError(
@@ -71,8 +73,8 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
 
 
 def _best_replies(file: Path) -> list[dict[str, Any]]:
-    """Of the replies to each question the best, of equals the last. Raises DataError for a line
-    that is none.
+    """The best reply to each question; of equally good ones the last. Raises DataError for a line
+    that is not a record.
     """
     best: dict[str, dict[str, Any]] = {}
     # a crash may have cut the last one
@@ -113,8 +115,8 @@ def _read_by_form(
     notes: list[str],
     file: Path,
 ) -> pd.DataFrame:
-    """The ratings with their scores, each read as it was asked for: with letters, or several
-    criteria together.
+    """The ratings with their scores, each read in the form that was asked for: with letters, or
+    several criteria together.
     """
     forms = np.array([2 * ("criteria" in r) + bool(r.get("letters")) for r in asked])
     parts = []
@@ -128,7 +130,7 @@ def _read_by_form(
 
 
 def _raters(run: Path, names: Sequence[str]) -> list[Rater]:
-    """The judges, as the run wrote them if it ended."""
+    """The judges, as the run wrote them, if it has finished."""
     if (run / "raters.jsonl").is_file():
         written = {rater.rater: rater for rater in read_raters(run)}
         about: dict[str, Any] = {}
@@ -155,13 +157,13 @@ def _turn_back(tidy: pd.DataFrame, rater: Rater, criteria: Sequence[Criterion]) 
 
 
 def _check_read(tidy: pd.DataFrame, had: Any, file: Path) -> None:
-    """Raises DataError if no reply gives a score, or of a judge less than half of those do that
-    did in its run.
+    """Raise DataError if no reply gives a score, or if for a judge less than half as many replies
+    give one as in its run.
     """
     unread = tidy["score"].isna()
     for name, share in unread[had].groupby(tidy["rater"][had]).mean().items():
         if share > 0.5:
-            problem = f"{share:.0%} of the replies of {name} that its run read give no score here"
+            problem = f"{share:.0%} of {name}'s replies that its run could read give no score here"
             remedy = (
                 "Older journals do not say that letters were asked for: `metal.audit(DATASET, RUN)`"
                 " takes its ratings"
@@ -194,7 +196,7 @@ def _name(record: Mapping[str, Any]) -> str:
 
 
 def _judged(run: Path) -> Dataset:
-    """The dataset that the run was over, where it still is."""
+    """The dataset that the run judged, if it still exists."""
     place = next(
         (Path(about["path"]) for about in read_run_toml(run)["datasets"] if "path" in about), None
     )

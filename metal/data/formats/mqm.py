@@ -1,11 +1,11 @@
-"""MQM scores of WMT 2020 translations: experts mark errors, a segment's score is minus the weight
-of its errors.
+"""MQM scores of WMT 2020 translations: experts mark errors, and a segment's score is minus the
+weight of its errors.
 
     system mqm_avg_score seg_id
 
 separated by spaces or tabs, despite the ending .tsv. A score is the mean over the experts who read
-the segment, from 0 without errors to -25; None if nobody read it. seg_id is the segment's place
-in the test set, counting from 1.
+the segment, from 0 without errors to -25; None if nobody read it. seg_id is the segment's place in
+the test set, counting from 1.
 """
 
 from __future__ import annotations

@@ -48,8 +48,8 @@ ABOUT_PROMPT = ("prompt_id", "prompt", "prompt_type", "language")
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
-    """Read the folder. Missing parts (GPT-4's ratings, answers) are noted; no ratings at all is an
-    error.
+    """Read the folder. Missing parts (GPT-4's ratings, answers) are noted; if there are no ratings
+    at all, that is an error.
     """
     tables = sorted(path.glob("karya_eval/round*/individual/*_ratings_output_indi*.tsv"))
     if not tables:

@@ -39,10 +39,11 @@ ANSWERS = ("response1", "response2")
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
-    """Read the battles of all languages of the release. What a rater judged twice counts once.
+    """Read the battles of all languages of the release. A battle that a rater judged twice counts
+    once.
 
-    With the pairings of all battles a pair is its prompt and two answers, in whichever order they
-    were shown.
+    If the release has the pairings of all battles, a pair is identified by its prompt and its two
+    answers, in whichever order they were shown.
     """
     tables = sorted(path.glob("karya_eval/round*/pairwise/*_pairwise_ratings.tsv"))
     if not tables:

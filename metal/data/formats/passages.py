@@ -66,9 +66,9 @@ class Passage:
 class Passages:
     """A source of passages.
 
-    languages: those it has, or those meant where none is named. split(language) reads the passages
-    from the start each time it is called; resolve(name) gives the source's code of a language.
-    about: facts for dataset.toml.
+    languages: those it has, or the default ones if none is named. split(language) reads the
+    passages from the start each time it is called; resolve(name) gives the source's code of a
+    language. about: facts for dataset.toml.
     """
 
     languages: tuple[str, ...]
@@ -90,9 +90,9 @@ def find_passages(
 ) -> Passages:
     """The passages that `source` names: `xlsum`, a file, a folder, or `hf:NAME`.
 
-    columns: {role: column} where columns have other names than in XL-Sum. language: that of a
-    source which names none. Raises UsageError (also for a subset or revision of a source that has
-    none), or UnknownName for an unknown role.
+    columns: {role: column}, if columns are not named as in XL-Sum. language: that of a source that
+    does not name one. Raises UsageError (also for a subset or revision of a source that has none),
+    or UnknownName for an unknown role.
     """
     _check_options(source, columns or {}, subset, revision)
     roles = {role: role for role in ROLES} | dict(columns or {})
@@ -115,8 +115,8 @@ def find_passages(
 
 
 def _check_options(source: str, columns: Collection[str], subset: str, revision: str) -> None:
-    """Raises UnknownName for an unknown role, UsageError for a subset or revision of a source
-    without any.
+    """Raise UnknownName for an unknown role, UsageError for a subset or revision if the source has
+    none.
     """
     check_known("role", columns, ROLES, 'Write `columns={"text": "article"}`')
     on_hub = source.startswith("hf:")
@@ -168,7 +168,7 @@ def _hugging_face(
 
 @lru_cache(maxsize=1)
 def xlsum_names() -> Mapping[str, str]:
-    """Language code -> XL-Sum's name of it."""
+    """Language code -> XL-Sum's name of the language."""
     return {str(find_language(name)): name for name in XLSUM_NAMES}
 
 
@@ -196,7 +196,7 @@ def _local(
         unnamed = [path] if path.is_file() else _files_of_split(path, split)
         if not unnamed:
             raise UsageError(
-                f"{path}: no passages of a split {split!r} there. Files are called like"
+                f"{path}: no passages of the split {split!r} there. Files are called like"
                 f" arabic_{split}.jsonl, ar_{split}.parquet, ar/*.txt, or are all in one language"
             )
         if any(file.suffix not in ENDINGS for file in unnamed):
@@ -221,7 +221,9 @@ def _local(
 
 
 def _files_by_language(folder: Path, split: str) -> dict[str, list[Path]]:
-    """{code: files} where names tell the language. Files that name another split are left out."""
+    """{code: files}, if file names contain the language. Files that name another split are left
+    out.
+    """
     by_language: dict[str, list[Path]] = {}
     for entry in _visible(folder):
         # `val` and `dev` are also codes of languages
@@ -338,8 +340,8 @@ def _from_rows(
 
 
 def _cell(row: Mapping[str, Any], role: str, column: str, where: str) -> str:
-    """The text in a column, empty if there is none. A number will do, except for the passage
-    itself.
+    """The text in a column, empty if there is none. A number is accepted too, except for the
+    passage itself.
     """
     cell = row.get(column)
     if cell is None or isinstance(cell, str):
@@ -350,9 +352,7 @@ def _cell(row: Mapping[str, Any], role: str, column: str, where: str) -> str:
 
 
 def _check_columns(where: str, columns: Collection[str], roles: Mapping[str, str]) -> None:
-    """Raises DataError if the column of texts is missing, or one that was named by the
-    caller.
-    """
+    """Raise DataError if the column of texts is missing, or one that was named by the caller."""
     for role, column in roles.items():
         if column not in columns and (role == "text" or column != role):
             problem = f"no column {column!r} (columns found: {', '.join(columns)})"

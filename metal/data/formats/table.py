@@ -66,7 +66,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
 
 
 def read_ratings(frame: pd.DataFrame, **options: Any) -> Draft:
-    """Ratings in a DataFrame, read as the format `table` reads a file. The frame is left as it is.
+    """Ratings in a DataFrame, read as the format `table` reads a file. The frame is not changed.
 
     options: those of `draft_from`, and `only`, the kinds of rater to keep. Rows in messages are
     counted from 0. Raises UnknownName for an option that does not exist, and what `draft_from`
@@ -92,15 +92,15 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     - wide: the columns that hold answers, with * as wildcard, or a template such as
       `{rater}_{criterion}`
     - language, criterion, generator: of all rows
-    - kinds, groups {rater, with *: value}; raters without a kind are taken for judges by their
-      replies, models or metrics by their names, else for people
-    - missing: texts that stand for no answer, besides the usual ones
+    - kinds, groups {rater, with *: value}; raters without a kind are judges if they have replies,
+      models or metrics if their names say so, else people
+    - missing: texts that mean no answer, besides the usual ones
     - directions, levels, measures, ranges, shifts {criterion, with *: value}: see
       metal.data.tables.scales
-    - decimal: the mark of decimals; word_orders: a file of orders, in force while this is called
+    - decimal: the decimal mark; word_orders: a file of orders, valid during this call
       (`own_orders`)
-    - reader, scales: what reads replies (see metal.data.tables.replies), and the scales of the
-      dataset to be joined
+    - reader, scales: the function that reads replies (see metal.data.tables.replies), and the
+      scales of the dataset that is joined
     - described: a function that gives a criterion by its name, or None for one that it does not
       know
     - name: of the dataset; sheet: of an XLSX file; progress: of reading a file
@@ -169,8 +169,8 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
 
 
 def _check_raters(frame: pd.DataFrame, tidy: pd.DataFrame, notes: list[str], where: Path) -> None:
-    """Name the one rater of pairs that nobody is named for. Raises DataError for a table without
-    ratings, NoColumn for others without raters.
+    """Name the single rater of pairs if the table names none. Raises DataError for a table without
+    ratings, NoColumn for any other table without raters.
     """
     if tidy.empty:
         remedy = f"{columns_of(frame)}. Each row below the header is a rating"
@@ -182,16 +182,18 @@ def _check_raters(frame: pd.DataFrame, tidy: pd.DataFrame, notes: list[str], whe
         remedy = f'{columns_of(frame)}. Name it: `columns={{"rater": COLUMN}}`'
         raise NoColumn(where, "rater", unread, "no column for the rater", remedy)
     tidy["rater"] = "people"
-    notes.append("no column for the rater: all choices are by one, 'people' (`columns`)")
+    notes.append(
+        "no column for the rater: all choices are taken as those of one rater, 'people' (`columns`)"
+    )
 
 
 def _about_sources(frame: pd.DataFrame, tidy: pd.DataFrame) -> list[str]:
-    """Notes: the unread columns that may name sources, where each output is one of its own."""
+    """Notes on unread columns that may name sources, if each output is its own source."""
     columns: TableColumns = tidy.attrs["columns"]
     if columns.sources_by or not one_each(tidy, "source", "output"):
         return []
     return [
-        f"{name!r} may name the sources: `columns={ {'source': name} }`"
+        f"{name!r} may hold the ids of sources: `columns={ {'source': name} }`"
         for name in may_be_sources(frame, columns.unread, tidy)
     ]
 
@@ -199,8 +201,8 @@ def _about_sources(frame: pd.DataFrame, tidy: pd.DataFrame) -> list[str]:
 def _scored(
     tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path, *, apart: bool
 ) -> list[Criterion]:
-    """The criteria of the scores, which become numbers. apart: whether metrics have one of their
-    own.
+    """The criteria of the scores; the scores become numbers. apart: whether metrics have a
+    criterion of their own.
     """
     if apart:
         measures = {**(options.get("measures") or {}), METRIC_SCORE.name: "interval"}
@@ -218,7 +220,7 @@ def _scored(
 def _check_doubles(
     frame: pd.DataFrame, columns: TableColumns, tidy: pd.DataFrame, where: Path
 ) -> None:
-    """Raises DataError for a rating that is given twice."""
+    """Raise DataError for a rating that is given twice."""
     remedy = "Keep one of them"
     if tidy.duplicated(["output", "criterion", "rater"]).any():
         remedy = _remedy_for_doubles(frame, columns, tidy)
@@ -226,7 +228,7 @@ def _check_doubles(
 
 
 def _sources(tidy: pd.DataFrame, progress: Progress) -> list[Source]:
-    """The sources, as their first rows have them."""
+    """The sources, with the values of their first rows."""
     roles = ("source", "language", "source_text", "reference", "content")
     sources = []
     for name, language, text, reference, content in first_rows(tidy, progress, *roles):
@@ -238,7 +240,7 @@ def _sources(tidy: pd.DataFrame, progress: Progress) -> list[Source]:
 
 
 def _outputs(tidy: pd.DataFrame, progress: Progress) -> list[Output]:
-    """The outputs, as their first rows have them."""
+    """The outputs, with the values of their first rows."""
     pairs = "swapped" in tidy
     roles = ["output", "source", "generator", "language", "text"]
     roles += ["first", "second", "of", "condition", *(TEXTS if pairs else ())]
@@ -270,7 +272,7 @@ def _outputs(tidy: pd.DataFrame, progress: Progress) -> list[Output]:
 
 
 def _place_in_file(tidy: pd.DataFrame, where: Path, row: int) -> str:
-    """What a message calls the n-th rating: its row in the file, and in a wide table its column."""
+    """How a message names the n-th rating: its row in the file, and in a wide table its column."""
     row_in_file = row_of(where, int(tidy.index[row]))
     return (
         f"{row_in_file}, column {tidy[ANSWERED_IN].iloc[row]!r}"
@@ -280,8 +282,8 @@ def _place_in_file(tidy: pd.DataFrame, where: Path, row: int) -> str:
 
 
 def _outputs_of_epochs(tidy: pd.DataFrame, notes: list[str]) -> None:
-    """Where a text was written anew for each epoch, each is an output of its own, of the source
-    that the id names.
+    """If a new text was written for each epoch, each is an output of its own, and the id names
+    their source.
     """
     if "text" not in tidy or not has_several(
         tidy.assign(text=as_texts(tidy["text"])), "output", "text"
@@ -291,7 +293,7 @@ def _outputs_of_epochs(tidy: pd.DataFrame, notes: list[str]) -> None:
     if one_each(tidy, "source", "output"):
         tidy["source"] = tidy["output"]
     tidy["output"] = pd.Categorical(joined_names(tidy["output"], repeat))
-    notes.append("each repeat has a text of its own: taken for another output of the same source")
+    notes.append("each repeat has a text of its own: read as another output of the same source")
 
 
 def _remedy_for_doubles(frame: pd.DataFrame, columns: TableColumns, tidy: pd.DataFrame) -> str:
@@ -299,10 +301,10 @@ def _remedy_for_doubles(frame: pd.DataFrame, columns: TableColumns, tidy: pd.Dat
     name = telling_apart(frame, columns.unread, tidy)
     if name:
         given = {role: f"`columns={ {role: name} }`" for role in ("output", "text", "repeat")}
-        named = f"it names outputs {given['output']}, it is the rated text {given['text']}"
-        return (
-            f"{name!r} tells them apart: if {named}, or the rater answered again {given['repeat']}"
+        named = (
+            f"if it is the output's id: {given['output']}; if it is the rated text: {given['text']}"
         )
+        return f"{name!r} tells them apart: {named}; if the rater answered again: {given['repeat']}"
     remedy = (
         'Keep one of them; if they rate several outputs, name the texts: `columns={"text": COLUMN}`'
     )
@@ -319,7 +321,7 @@ def _remedy_for_doubles(frame: pd.DataFrame, columns: TableColumns, tidy: pd.Dat
 
 
 def _check_outputs(tidy: pd.DataFrame, where: Path) -> None:
-    """Raises DataError for an output with two sources, generators, languages or texts."""
+    """Raise DataError for an output with two sources, generators, languages or texts."""
     for other in ("source", "generator", "language", *(["text"] if "text" in tidy else [])):
         pairs = tidy[["output"]].assign(**{other: as_texts(tidy[other])}).dropna()
         if has_several(pairs, "output", other):
@@ -328,11 +330,13 @@ def _check_outputs(tidy: pd.DataFrame, where: Path) -> None:
             first, second = pairs[other][pairs["output"] == name].iloc[:2]
             problem = f"output {name!r} has more than one {other} ({first[:60]!r}, {second[:60]!r})"
             remedy = (
-                'Ids that repeat in each language or system are of the source: `columns={"source":'
-                " COLUMN}`"
+                "Ids that repeat in each language or system are ids of sources:"
+                ' `columns={"source": COLUMN}`'
             )
             remedy += (
-                '; texts in place of ids: `columns={"text": COLUMN}`' if other == "source" else ""
+                ('; if it has texts instead of ids: `columns={"text": COLUMN}`')
+                if other == "source"
+                else ""
             )
             if other == "text":
                 remedy = (

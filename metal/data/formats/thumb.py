@@ -1,5 +1,5 @@
 """THumB 1.0: summaries of CNNDM on four criteria by three experts and the crowd; captions of MSCOCO
-by one score each.
+with one score each.
 
 cnndm_THumB-1.0.jsonl     SYS, seg_id, hyp, expert_annotations, turker_annotations (bare NaN: none)
 mscoco_THumB-1.0.jsonl    SYS, seg_id, hyp, image, P, R, Fl, Inc, Con, human_score
@@ -93,8 +93,8 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     if captions:
         reading.raters[THUMB.rater] = THUMB
         reading.notes = [
-            "one score per caption and criterion; who gave it is not said, so that people are one"
-            " rater"
+            "one score per caption and criterion; the file does not say who gave it, so all"
+            " people are one rater"
         ]
         return reading.draft(MSCOCO, CAPTIONS.values(), people)
     crowd = sum(rater.group == "crowd" for rater in reading.raters.values())

@@ -1,3 +1,3 @@
-"""Tables as people have them: files read with the spelling of every cell, shapes recognized,
-answers in words coded.
+"""Tables as people have them: files are read with the spelling of every cell, shapes are
+recognized, and answers in words are coded.
 """

@@ -1,5 +1,5 @@
-"""Columns of a table that hold answers: what their cells look like, and where their
-comments stand.
+"""Columns of a table that hold answers: what their cells look like, and where their comments
+are.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _NO_NAME = re.compile(r"unnamed: \d+")  # what pandas calls the index that it wr
 
 @dataclass(frozen=True)
 class AnswerColumn:
-    """Where an answer stands in a wide table: its column, whose it is, on what, about which output
-    and in which language ("" where a column says it).
+    """The place of an answer in a wide table: its column, whose answer it is, on which criterion,
+    about which output and in which language ("" if another column says it).
     """
 
     column: str
@@ -46,7 +46,7 @@ def _spaced(name: str) -> str:
 
 
 def holds_answers(column: pd.Series) -> bool:
-    """Whether the cells look like answers: numbers that are no ids, or words of a known order."""
+    """Whether the cells look like answers: numbers that are not ids, or words of a known order."""
     name = _spaced(str(column.name))
     filled = column.notna()
     if NO_ANSWERS.search(name) or not filled.any():
@@ -68,7 +68,7 @@ def holds_answers(column: pd.Series) -> bool:
 
 
 def _texts_answer(answers: AnswerTexts, name: str) -> bool:
-    """Whether texts are answers: numbers that are no ids, or words of a known order. name: of
+    """Whether texts are answers: numbers that are not ids, or words of a known order. name: that of
     their column.
     """
     words, numbers, in_numbers = answers.in_words, [], 0
@@ -87,8 +87,8 @@ def _texts_answer(answers: AnswerTexts, name: str) -> bool:
 
 
 def _counts_rows(column: pd.Series, name: str) -> bool:
-    """Whether the cells number the rows, from 0 or 1 on; without a name also with gaps, as rows
-    were taken out.
+    """Whether the cells number the rows, from 0 or 1 on; in a column without a name gaps are
+    allowed, because rows may have been removed.
     """
     if len(column) < _FEWEST_COUNTED or column.nunique() < len(column):
         return False
@@ -107,9 +107,9 @@ def _are_answers(numbers: Sequence[float]) -> bool:
 
 
 def columns_with_answers(frame: pd.DataFrame, names: Collection[str]) -> set[str]:
-    """Those of the columns that hold answers.
+    """The columns that hold answers.
 
-    This is faster than to ask of each: columns of the same numbers are looked at once.
+    This is faster than testing each one, because columns with the same numbers are tested once.
     """
     asked_for, holding = set(names), set()
     texts_of: dict[int, list[str]] = {}
@@ -141,9 +141,7 @@ def columns_with_answers(frame: pd.DataFrame, names: Collection[str]) -> set[str
 
 
 def _numbers_answer(texts: Sequence[object]) -> bool | None:
-    """Whether texts are numbers as answers are; None if that is not all there is to say
-    of them.
-    """
+    """Whether texts are numbers of the kind that answers are; None if that does not settle it."""
     if not texts or not all(isinstance(text, str) and 0 < len(text) <= LONGEST for text in texts):
         return None
     answers = _read(tuple((str(text), 1) for text in texts))
@@ -161,13 +159,13 @@ def _read(counted: tuple[tuple[str, int], ...]) -> AnswerTexts:
 
 
 def without_end(column: str) -> str:
-    """`ling_rating` -> `ling`; a name that is nothing else stays."""
+    """`ling_rating` -> `ling`; a name that consists of nothing else stays."""
     return re.sub(rf"(.)[\s_\-.]({'|'.join(ENDS)})$", r"\1", asked(column), flags=re.IGNORECASE)
 
 
 def with_comments(answers: Iterable[AnswerColumn], columns: Iterable[str]) -> list[AnswerColumn]:
-    """The columns of answers, each with that of its comments: `fluency_comment`, for `ling_rating`
-    `ling_reasoning`.
+    """The columns of answers, each with the column of its comments: `fluency_comment`, or
+    `ling_reasoning` for `ling_rating`.
     """
     by_lower_name: dict[str, str] = {}
     for column in columns:

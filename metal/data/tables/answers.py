@@ -1,4 +1,4 @@
-"""Answers of a criterion: numbers as people write them, words, and what stands for no answer."""
+"""Answers of a criterion: numbers as people write them, words, and texts that mean no answer."""
 
 from __future__ import annotations
 
@@ -34,11 +34,12 @@ _SHORT = {"y": "yes", "n": "no", "t": "true", "f": "false"}
 
 @dataclass(frozen=True)
 class AnswerTexts:
-    """The distinct answers of a criterion. numbers: of each, NaN for words and what is missing.
+    """The distinct answers of a criterion. numbers: the number of each, NaN for words and missing
+    answers.
 
-    words: spelled as most often, for each answer that is one; "" for others. missing: which stand
-    for no answer. percent: whether all were written with a percent sign. doubtful: numbers that can
-    be read in two ways (see `metal.data.tables.decimals`).
+    words: for each answer that is a word, its most frequent spelling; "" for others. missing: which
+    of them mean no answer. percent: whether all were written with a percent sign. doubtful: numbers
+    that can be read in two ways (see `metal.data.tables.decimals`).
     """
 
     texts: tuple[str, ...]
@@ -67,14 +68,14 @@ def read_answers(
     highest: float | None = None,
     decimal: str = "",
 ) -> AnswerTexts:
-    """What the texts of a criterion's answers mean. counted: text -> how often. say: takes a line
-    on what was decided.
+    """What the texts of a criterion's answers mean. counted: text -> how often. say: gets a line on
+    what was decided.
 
-    labels: of levels that are known; they are answers, also where one stands for no answer
-    elsewhere. So is `none` beside words of an order that holds it (none < low < high). highest: the
-    best or worst score, where it is known. decimal: the decimal mark, where it is known.
+    labels: those of known levels; they are answers, even if one of them means no answer elsewhere.
+    So is `none` among words of an order that includes it (none < low < high). highest: the best or
+    worst score, if known. decimal: the decimal mark, if known.
 
-    Percent signs, stars and `4/5` are read where all answers fit, commas as `with_points` says; `2
+    Percent signs, stars and `4/5` are read if all answers fit, commas as `with_points` says; `2
     Good` is the number 2 with its word. Words that differ only in case, blanks or Unicode form are
     one.
     """
@@ -127,8 +128,8 @@ def _numbers_and_words(texts: Sequence[str], gone: Sequence[bool]) -> tuple[list
 
 
 def _without_stars(texts: list[str], missing: Collection[str]) -> list[str]:
-    """Numbers of stars, `4 stars` or ★★★★, as numbers where all texts that are an answer
-    are such.
+    """Numbers of stars, `4 stars` or ★★★★, as numbers, if all texts that are answers have this
+    form.
     """
     first = next((text for text in texts if text.lower() not in missing), "")
     if not _MAY_BE_STARS.search(first):
@@ -149,7 +150,7 @@ def _without_stars(texts: list[str], missing: Collection[str]) -> list[str]:
 def _no_answers(
     texts: Sequence[str], missing: Collection[str], labels: Collection[str]
 ) -> list[bool]:
-    """Which texts stand for no answer."""
+    """Which texts mean no answer."""
     on_levels = set(map(fold, labels))
     gone = []
     for text in texts:
@@ -161,7 +162,7 @@ def _no_answers(
 
 
 def _by_the_others(texts: Sequence[str], gone: list[bool]) -> list[bool]:
-    """Which texts stand for no answer, where the words beside them say what `none` and N are."""
+    """Which texts mean no answer, if the other words show what `none` and N mean."""
     words = {fold(text) for text, absent in zip(texts, gone, strict=True) if not absent}
     if not words or any(map(is_numeral, words)):
         return gone
@@ -176,7 +177,7 @@ def _without_units(
     texts: list[str], gone: Sequence[bool], say: Callable[[str], None]
 ) -> tuple[list[str], bool]:
     """The texts without percent signs, or without the `/5` that all answers end in; and whether
-    they were percents.
+    they were percentages.
     """
     answers = [text for text, absent in zip(texts, gone, strict=True) if not absent]
     if answers and all("%" in text and is_numeral(text.strip("% ")) for text in answers):
@@ -200,7 +201,9 @@ def _usual_spelling(
 
 
 def zero_may_be_no_answer(scale: Scale) -> bool:
-    """Whether 0 is the lowest of plain numbers that end as scales do which mostly begin with 1."""
+    """Whether 0 is the lowest of plain numbers whose highest is typical of scales that begin with
+    1.
+    """
     plain = all(level.label == f"{level.value:g}" for level in scale.levels)
     return (
         plain and len(scale.levels) > 2 and scale.values[0] == 0 and scale.values[-1] in (5, 7, 10)
@@ -208,8 +211,8 @@ def zero_may_be_no_answer(scale: Scale) -> bool:
 
 
 def numbered_words(words: Collection[str]) -> dict[str, tuple[float, str]] | None:
-    """Word -> its number and the rest, where every word is such and no number has two (`2 Good`,
-    `Good (2)`).
+    """Word -> its number and the rest (`2 Good`, `Good (2)`), if every word has this form and no
+    number has two words; else None.
     """
     split = {
         w: match

@@ -61,10 +61,10 @@ FEWEST, LOOKED_AT = 30, 10_000
 
 
 def without_copies(frame: pd.DataFrame, kept: Collection[str], notes: list[str]) -> pd.DataFrame:
-    """The frame without columns that hold the cells of another under its name and an end such as
-    `_copy` or `.1`.
+    """The frame without columns that repeat another's cells and have its name with an ending such
+    as `_copy` or `.1`.
 
-    Another number at the end may be another rater's: it counts only where many rows are alike.
+    A different number at the end may mean another rater, so it counts only if many rows are alike.
     kept: columns that stay.
     """
     copies = []
@@ -84,16 +84,16 @@ def without_copies(frame: pd.DataFrame, kept: Collection[str], notes: list[str])
         return frame
     listed = first_few(copies)
     notes.append(
-        f"copies of the columns they are named after, and not read: {listed} (`columns` or `wide`"
-        " reads them)"
+        f"not read, because they are copies of the columns they are named after: {listed}"
+        " (`columns` or `wide` reads them)"
     )
     return frame.drop(columns=copies)
 
 
 def without_summary_rows(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """The frame without blank rows, the header written again, what a survey tool says of its
-    questions below the header, remarks below the table, and rows at its end whose first cell says
-    Total, Mean and the like.
+    """The frame without blank rows, repeated headers, a survey tool's lines about its questions
+    below the header, remarks below the table, and rows at its end whose first cell says Total, Mean
+    and the like.
     """
     aside = _rows_aside(frame)
     for what, rows in aside.items():
@@ -123,9 +123,7 @@ def without_summary_rows(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
 
 
 def _first_cell(frame: pd.DataFrame, row: int) -> tuple[str, str]:
-    """The first column with a name that is filled in a row, and what stands there; empty if
-    there is none.
-    """
+    """The first named column that is filled in a row, and its cell; empty if there is none."""
     for name, column in frame.items():
         cell = column.array[row]
         if not re.match(r"(column|Unnamed:) \d+$", str(name)) and not is_missing(cell):
@@ -134,7 +132,7 @@ def _first_cell(frame: pd.DataFrame, row: int) -> tuple[str, str]:
 
 
 def _rows_aside(frame: pd.DataFrame) -> dict[str, np.ndarray[Any, np.dtype[np.bool_]]]:
-    """What rows are that hold no ratings: which rows."""
+    """The kinds of rows that hold no ratings, each with its rows."""
     numbers, filled = np.arange(len(frame)), is_filled(frame).sum(axis=1)
     header_again = filled > 1
     for name, column in frame.items():
@@ -147,7 +145,7 @@ def _rows_aside(frame: pd.DataFrame) -> dict[str, np.ndarray[Any, np.dtype[np.bo
     below_blank = np.cumsum((filled == 0) & (numbers > last)) > 0  # a legend may fill two cells
     return {
         "blank": filled == 0,
-        "the header again": header_again,
+        "a repeated header": header_again,
         "about the questions": (numbers < 2) & survey,
         "remarks below the table": (
             (numbers > last) & (filled > 0) & (filled < np.where(below_blank, fewest, 2))
@@ -172,8 +170,8 @@ def _is_survey(frame: pd.DataFrame) -> bool:
 
 
 def criteria_among(columns: Sequence[str], notes: list[str]) -> list[str]:
-    """The columns of answers, beside a column of raters, that are criteria by their names; all
-    where only one is.
+    """In a table with a column of raters, the columns of answers whose names are those of criteria;
+    all if only one is.
     """
     aside = []
     for name in columns:
@@ -186,7 +184,8 @@ def criteria_among(columns: Sequence[str], notes: list[str]) -> list[str]:
     if not aside or len(columns) < 2 or len(aside) == len(columns):
         return list(columns)
     notes.append(
-        f"no criteria by their names, and not read: {first_few(aside)} (`wide` reads them)"
+        f"not read, because their names are not those of criteria: {first_few(aside)} (`wide`"
+        " reads them)"
     )
     return [name for name in columns if name not in aside]
 
@@ -194,8 +193,8 @@ def criteria_among(columns: Sequence[str], notes: list[str]) -> list[str]:
 def without_facts_of_raters(
     columns: Sequence[str], frame: pd.DataFrame, rater: str, notes: list[str]
 ) -> list[str]:
-    """The columns without those that say one thing of each rater in all its rows, and not the same
-    of all of them.
+    """The columns without facts about raters: those with one value in all rows of each rater, but
+    different values for different raters.
     """
     of_rater = as_texts(frame[rater])
     often = of_rater.isin(of_rater.value_counts().loc[lambda counts: counts >= ROWS_EACH].index)
@@ -212,19 +211,20 @@ def without_facts_of_raters(
             facts.append(name)
     if facts:
         notes.append(
-            f"the same in all rows of a rater, and not read: {first_few(facts)} (`wide` reads them)"
+            f"not read, because they are the same in all rows of a rater: {first_few(facts)}"
+            " (`wide` reads them)"
         )
     return [name for name in columns if name not in facts]
 
 
 def is_reference(name: str) -> bool:
-    """Whether a column by its name stands for people: `gold_label`, `Ground truth`."""
+    """Whether a column's name means people's answers: `gold_label`, `Ground truth`."""
     return REFERENCE.fullmatch(fold(name)) is not None
 
 
 def raters_by_name(names: Sequence[str], notes: list[str]) -> list[str]:
     """The names without those that count, measure or sum up something; a reference such as `gold`
-    stands for people where nobody else does.
+    means people if no other name does.
     """
     aside = [name for name in names if is_nobodys(name) or ASIDE.fullmatch(fold(name))]
     people = [name for name in names if name not in aside and not is_machine(name)]
@@ -235,7 +235,8 @@ def raters_by_name(names: Sequence[str], notes: list[str]) -> list[str]:
         aside += references
     if aside:
         notes.append(
-            f"no raters by their names, and not read: {first_few(aside)} (`wide` reads them)"
+            f"not read, because their names are not those of raters: {first_few(aside)} (`wide`"
+            " reads them)"
         )
     return [name for name in names if name not in aside]
 
@@ -243,7 +244,7 @@ def raters_by_name(names: Sequence[str], notes: list[str]) -> list[str]:
 def without_summaries(
     places: Sequence[tuple[str, str]], frame: pd.DataFrame, notes: list[str]
 ) -> list[str]:
-    """The raters but those that are none by their names, or whose answers follow from the others'
+    """The raters except those whose names are not raters', or whose answers follow from the others'
     in nearly all rows.
 
     places: each rater with a column of answers; those on several criteria are in the same order for
@@ -262,8 +263,8 @@ def without_summaries(
     ]
     if summed:
         notes.append(
-            f"sums up what the others say in its row, and not read: {first_few(summed)} (`wide`"
-            " reads it)"
+            f"not read, because it sums up the other columns of its row: {first_few(summed)}"
+            " (`wide` reads it)"
         )
     return [name for name in raters if name not in summed]
 
@@ -295,8 +296,8 @@ def _follow(answers: pd.DataFrame) -> list[bool]:
 def _may_follow(
     numbers: np.ndarray[Any, np.dtype[np.float64]],
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which of hundreds of (rows, raters) columns may follow from the others, as what all say
-    hardly depends on one.
+    """Which of hundreds of (rows, raters) columns may follow from the others; with so many, the
+    majority hardly depends on one.
     """
     given = ~np.isnan(numbers)
     answered = given.sum(axis=1)

@@ -19,8 +19,8 @@ _AT_THE_START = re.compile(r"(?P<language>[^\W_]+)[\s_.:-]+(?P<rest>.+)")
 
 
 def by_language(places: Sequence[AnswerColumn]) -> list[AnswerColumn]:
-    """The places with their languages, where the names of all say one and not all the same; none
-    where they do not.
+    """The places with their languages, if every name contains one and not all the same; empty
+    otherwise.
     """
     for part in ("criterion", "rater"):
         for form in (_AT_THE_END, _AT_THE_START):
@@ -49,7 +49,7 @@ def _with_language(place: AnswerColumn, part: str, form: re.Pattern[str]) -> Ans
 
 
 def _code(name: str) -> str | None:
-    """The code of a language by its name, or by its code of two small letters."""
+    """The code of a language by its name, or by its two-letter code in lower case."""
     if len(name) > 3:
         return find_language(name)
     is_code = len(name) == 2 and name.islower() and is_language(name)

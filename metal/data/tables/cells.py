@@ -1,5 +1,5 @@
-"""Cells as texts: identifiers in one spelling, and answers as numbers, words, or what people write
-for no answer.
+"""Cells as texts: identifiers in one spelling, and answers as numbers, words, or texts that mean no
+answer.
 """
 
 from __future__ import annotations
@@ -117,8 +117,8 @@ def plain_text(value: Any) -> str:
 
 def turns_of(value: Any) -> list[tuple[str, str]]:
     """Who said what in a conversation, as OpenAI (role, content) or ShareGPT (from, value) write
-    it, also as text: JSON or what Python prints (pandas in CSV); nothing for any other value. A
-    turn without text has an empty one.
+    it, even as text: JSON or Python's own notation (pandas in CSV); empty for any other value. A
+    turn without text has an empty text.
 
     >>> turns_of('[{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Yo"}]')
     [('user', 'Hi'), ('assistant', 'Yo')]
@@ -135,8 +135,8 @@ def turns_of(value: Any) -> list[tuple[str, str]]:
 
 
 def not_text(value: Any) -> Counter[str]:
-    """How often a conversation has what is no text (`image_url`, `tool_calls`, ...), which its
-    turns are without.
+    """How often a conversation contains parts that are not text (`image_url`, `tool_calls`, ...);
+    its turns leave these out.
     """
     messages = _messages(value)
     kinds = Counter(
@@ -155,7 +155,7 @@ def not_text(value: Any) -> Counter[str]:
 
 
 def _messages(value: Any) -> list[Mapping[str, Any]]:
-    """The messages of a conversation; none of any other value."""
+    """The messages of a conversation; empty for any other value."""
     if isinstance(value, str) and value.lstrip().startswith(("[{", "[ {")):
         try:
             value = ast.literal_eval(value) if "{'" in value[:4] else parse_json(value)
@@ -170,7 +170,9 @@ def _messages(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _parts(turn: Mapping[str, Any]) -> list[Any]:
-    """What a message consists of: its text, or text beside images and the like; null is nothing."""
+    """What a message consists of: its text, or text together with images and the like; null is
+    nothing.
+    """
     content = turn.get("content")
     content = turn.get("value") if content is None else content
     if isinstance(content, list | np.ndarray):
@@ -179,7 +181,7 @@ def _parts(turn: Mapping[str, Any]) -> list[Any]:
 
 
 def _text_in(part: Any) -> str | None:
-    """The text of a part of a message; None if it is no text."""
+    """The text of a part of a message; None if it is not text."""
     text = part.get("text") if isinstance(part, Mapping) else plain_text(part)
     return text if isinstance(text, str) else None
 
@@ -190,13 +192,13 @@ def turn_by_turn(turns: Sequence[tuple[str, str]]) -> str:
 
 
 def conversation(text: str) -> str:
-    """A text that is a JSON list of messages, turn by turn; any other as it is."""
+    """A text that is a JSON list of messages, turn by turn; any other text unchanged."""
     turns = turns_of(text) if "{" in text else ()
     return turn_by_turn(turns) if turns else text
 
 
 def digest(text: str) -> str:
-    """The name of what is known by its text only."""
+    """A name for something known only by its text."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
 
 
@@ -216,7 +218,7 @@ def as_texts(column: pd.Series) -> pd.Series:
 
 
 def as_numbers(column: pd.Series) -> pd.Series:
-    """The column as numbers; infinite where a cell is none, NaN if it is empty or stands for no
+    """The column as numbers; infinite if a cell is not a number, NaN if it is empty or means no
     answer.
     """
     texts = as_texts(column)
@@ -236,7 +238,7 @@ def as_numbers(column: pd.Series) -> pd.Series:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a cell is empty, as pandas and JSON say it."""
+    """Whether a cell is empty, in the sense of pandas or JSON."""
     return (
         value is None
         or value is pd.NA
@@ -258,9 +260,9 @@ def is_filled(frame: pd.DataFrame) -> Any:
 
 
 def joined_categories(columns: Sequence[pd.Series]) -> pd.Categorical:
-    """Columns of texts below each other, as pandas' `union_categoricals` puts them.
+    """Columns of texts below each other, like pandas' `union_categoricals`.
 
-    Columns of the same texts are done at once.
+    Columns with the same texts are handled together.
     """
     first_of: dict[int, pd.Index] = {}
     for column in columns:
@@ -273,9 +275,7 @@ def joined_categories(columns: Sequence[pd.Series]) -> pd.Categorical:
 
 
 def _renamed(column: pd.Series, names: Sequence[str]) -> pd.Series:
-    """The column with its categories called so; equal names become one, the empty name is
-    missing.
-    """
+    """The column with its categories renamed; equal names become one, the empty name is missing."""
     codes, distinct = pd.factorize(np.array([*names, ""], dtype=object))
     empty = int(codes[-1])
     mapped = np.append(np.where(codes[:-1] == empty, -1, codes[:-1]), -1)[column.array.codes]
@@ -286,8 +286,8 @@ def _renamed(column: pd.Series, names: Sequence[str]) -> pd.Series:
 
 
 def as_names(column: pd.Series, role: str, notes: list[str]) -> pd.Series:
-    """Identifiers without blanks around them, in one Unicode form (NFC), `12.0` beside `12` as
-    that, so that twins become one; said in notes.
+    """Identifiers without blanks around them, in one Unicode form (NFC), and with `12.0` written as
+    `12` if both occur, so twins become one; notes say so.
     """
     texts = as_texts(column)
     spelled = texts.cat.categories.tolist()

@@ -1,4 +1,6 @@
-"""Conversations in tables: what of each is the source, what the output, and what is no text."""
+"""Conversations in tables: which part of each is the source, which is the output, and which is not
+text.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ from metal.data.text import plural
 
 
 def split_conversations(tidy: pd.DataFrame, notes: list[str]) -> None:
-    """Take the last turn of conversations, where it is the assistant's, for the output, and the
-    rest for the source.
+    """Read the last turn of conversations as the output, if it is the assistant's, and the rest as
+    the source.
     """
     _count_what_is_no_text(tidy, notes)
     cells = tidy["source_text"].astype(object) if "source_text" in tidy else pd.Series(dtype=object)
@@ -24,7 +26,8 @@ def split_conversations(tidy: pd.DataFrame, notes: list[str]) -> None:
     tidy["source_text"] = cells = cells.mask(empty, None)
     if "text" in tidy or "first_text" in tidy:
         notes.append(
-            "conversations: all of each is the source, as the output has a column of its own"
+            "conversations: the whole conversation is the source, because the output has a column"
+            " of its own"
         )
         return
     turns = cells.map(turns_of)
@@ -46,13 +49,13 @@ def split_conversations(tidy: pd.DataFrame, notes: list[str]) -> None:
         have = "has" if ids == 1 else "have"
         others = f" ({plural(ids, 'conversation')} {have} no such turn)"
     notes.append(
-        "conversations: the assistant's last turn is the output, what stands before it the"
+        "conversations: the assistant's last turn is the output, and what comes before it is the"
         f" source{others}"
     )
 
 
 def _count_what_is_no_text(tidy: pd.DataFrame, notes: list[str]) -> None:
-    """Say what conversations have beside text: no judge is shown it."""
+    """Note what conversations contain besides text; no judge is shown it."""
     kinds: Counter[str] = Counter()
     for role in set(tidy) & {"source_text", "text", *TEXTS}:
         # each once, however many rated it
@@ -60,4 +63,6 @@ def _count_what_is_no_text(tidy: pd.DataFrame, notes: list[str]) -> None:
             kinds += not_text(cell)
     if kinds:
         parts = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
-        notes.append(f"conversations: what is no text is left out, no judge is shown it: {parts}")
+        notes.append(
+            f"conversations: parts that are not text are left out, so no judge sees them: {parts}"
+        )

@@ -1,5 +1,5 @@
-"""Decimal commas, decimal points, and what divides thousands: numbers as the countries of the world
-write them.
+"""Decimal commas, decimal points and marks between thousands: numbers as written around the
+world.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _NOTES = {",": "decimal commas", ".": "commas between thousands"}
 
 @dataclass(frozen=True)
 class Numerals:
-    """Numbers in texts. texts: as given, numbers with a point for decimals and nothing between
+    """Numbers in texts. texts: the given texts; numbers have a decimal point and nothing between
     thousands.
 
-    note: what was decided; "" where there was no choice. doubtful: texts that contradict each other
-    or the decimal mark that the user named, or a single one that may be 1.5 or 1,500.
+    note: what was decided; "" if there was no choice. doubtful: texts that contradict each other or
+    the decimal mark that the user named, or a single one that may be 1.5 or 1,500.
     """
 
     texts: tuple[str, ...]
@@ -36,18 +36,19 @@ class Numerals:
 
 
 def is_numeral(text: str) -> bool:
-    """Whether it is a number, in whichever country."""
+    """Whether it is a number in some country's notation."""
     if NUMBER.fullmatch(text):
         return True
     return any(pattern.fullmatch(text) for pattern in (_WITH_COMMA, *_DIVIDED.values()))
 
 
 def with_points(texts: Sequence[str], decimal: str = "", highest: float | None = None) -> Numerals:
-    """The texts with a decimal point in each number; those that are no numbers stay.
+    """The texts with a decimal point in each number; texts that are not numbers stay.
 
-    decimal: the user's decimal mark, one of MARKS, or "" to see it from the texts. A comma that can
-    be read in one way only is: `3,5` beside whole numbers is a decimal comma. Where each comma has
-    three digits after it, `highest`, the best or worst score, decides whether it divides thousands.
+    decimal: the user's decimal mark, one of MARKS, or "" to derive it from the texts. A comma that
+    can be read in only one way is read so: `3,5` among whole numbers has a decimal comma. If each
+    comma has three digits after it, `highest`, the best or worst score, decides whether it
+    separates thousands.
 
     >>> with_points(["3,5", "4"]).texts, with_points(["3,5", "4.0"]).doubtful
     (('3.5', '4'), ('3,5', '4.0'))
@@ -82,8 +83,8 @@ def _decimal_point(text: str) -> str:
 
 
 def _by_mark(texts: Sequence[str], decimal: str) -> Numerals:
-    """The texts read with that decimal mark; doubtful is the first number that has the other in its
-    place.
+    """The texts read with that decimal mark; doubtful is the first number that has the other mark
+    in its place.
     """
     read, doubtful = [], []
     for text in texts:
@@ -118,7 +119,9 @@ def about_doubtful(doubtful: Sequence[str], decimal: str, name: str) -> tuple[st
             f"Say which: `decimal=','` or `decimal='.'`; or the ends of the scale: `ranges={ends}`",
         )
     comma, point = doubtful
-    problem = f"{comma!r} and {point!r} of {name}: a decimal comma beside a decimal point"
+    problem = (
+        f"{comma!r} and {point!r} of {name}: a decimal comma in one, a decimal point in the other"
+    )
     if _DIVIDED["."].fullmatch(comma):
         return problem, f"{same_mark}; if the commas divide thousands: `decimal='.'`"
     if _DIVIDED[","].fullmatch(point):

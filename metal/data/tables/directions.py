@@ -28,8 +28,8 @@ Scores: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 # Why a direction is what it is, where a guess is all there is.
 BY_NAME, BY_SCORES, ASSUMED = (
-    "by its name",
-    "by its name and scores; see `directions`",
+    "judging by its name",
+    "judging by its name and scores; see `directions`",
     "assumed; see `directions`",
 )
 GUESSED = (BY_NAME, BY_SCORES, ASSUMED)
@@ -46,9 +46,7 @@ _ANCHOR = re.compile(
 
 
 def direction_of(name: str, scale: Scale, scores: Scores) -> Direction:
-    """The direction that is guessed for a table's criterion. scores: all of them, NaN for no
-    answer.
-    """
+    """The direction guessed for a table's criterion. scores: all of them, NaN for no answer."""
     if _of_quality(scale):
         return "higher"
     if _of_severity(scale):
@@ -60,7 +58,7 @@ def direction_of(name: str, scale: Scale, scores: Scores) -> Direction:
 
 
 def _by_scores(name: str, scores: Scores) -> Direction | None:
-    """The direction of penalties and school grades, whose scores tell it; None for others."""
+    """The direction of penalties and school grades, which their scores show; None for others."""
     given = scores[~np.isnan(scores)]
     if not len(given) or metal_name(name):
         return None
@@ -75,14 +73,14 @@ def _by_scores(name: str, scores: Scores) -> Direction | None:
 
 
 def _of_quality(scale: Scale) -> bool:
-    """Whether the labels are bad < good: the last is better whatever is asked, also of
+    """Whether the labels are bad < good: the last is better whatever is asked, even for
     hallucinations.
     """
     return (order_of([level.label for level in scale.levels]) or ("",))[0] == "quality"
 
 
 def _of_severity(scale: Scale) -> bool:
-    """Whether the labels are none < minor < major < critical, or some of these that only errors
+    """Whether the labels are none < minor < major < critical, or some of these that only errors can
     have.
     """
     labels = {fold(level.label) for level in scale.levels}
@@ -108,8 +106,8 @@ def guessed_direction(name: str) -> Direction:
 
 
 def why_direction(criterion: Criterion, scores: Scores, *, given: bool) -> str:
-    """Where the direction of a table's criterion comes from; one of GUESSED where a guess is all
-    there is.
+    """Where the direction of a table's criterion comes from; one of GUESSED if it is only a
+    guess.
     """
     if given:
         return "as told"
@@ -123,7 +121,7 @@ def why_direction(criterion: Criterion, scores: Scores, *, given: bool) -> str:
         or of_severity
         or criterion.direction != guessed_direction(criterion.name)
     ):
-        return "by its labels"
+        return "judging by its labels"
     if metal_name(criterion.name):
         return "METAL's criterion"
     return ASSUMED if criterion.direction == "higher" else BY_NAME
@@ -132,8 +130,8 @@ def why_direction(criterion: Criterion, scores: Scores, *, given: bool) -> str:
 def notes_on_directions(
     criteria: Sequence[Criterion], scores_of: Mapping[str, Scores], declared: Collection[str]
 ) -> list[str]:
-    """Which scores are taken for better, and why. declared: the criteria whose directions the
-    options say.
+    """Notes on which scores count as better, and why. declared: the criteria whose directions are
+    set by options.
     """
     reasons: dict[tuple[str, str], list[str]] = {}
     # by order
@@ -154,7 +152,7 @@ def notes_on_directions(
 def doubtful_directions(
     criteria: Sequence[Criterion], scores_of: Mapping[str, Scores], declared: Collection[str]
 ) -> list[str]:
-    """The criteria called like penalties or school grades whose direction is only assumed: it is
+    """The criteria with names of penalties or school grades whose direction is only assumed; it is
     often the opposite.
     """
     doubtful = []

@@ -56,12 +56,12 @@ def _ending(path: Path) -> str:
 
 
 def read_frame(path: str | Path, sheet: str = "", progress: Progress = no_progress) -> pd.DataFrame:
-    """The file as a data frame; `attrs["notes"]` says what was guessed. sheet: of XLSX the one to
-    read. progress: in rows of XLSX and JSONL, bytes of CSV and the like; Parquet takes no time to
-    speak of.
+    """The file as a data frame; `attrs["notes"]` says what was guessed. sheet: the sheet of an XLSX
+    file to read. progress: in rows for XLSX and JSONL, in bytes for CSV and the like; Parquet needs
+    hardly any time.
 
-    Cells are texts as spelled, missing where the cell is empty; Parquet keeps its types. Raises
-    UsageError or DataError, with the row where there is one, when it cannot be read.
+    Cells are texts as spelled, and missing if the cell is empty; Parquet keeps its types. Raises
+    UsageError or DataError, with the row if there is one, if the file cannot be read.
     """
     path = Path(path)
     ending = _ending(path)
@@ -91,7 +91,7 @@ def read_frame(path: str | Path, sheet: str = "", progress: Progress = no_progre
 
 
 def _without_bytes(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """The frame with texts in place of bytes. Raises DataError if they are none."""
+    """The frame with texts in place of bytes. Raises DataError if the bytes are not text."""
     for name in [name for name in frame if frame[name].dtype == "object"]:
         try:
             frame[name] = [
@@ -109,7 +109,7 @@ def _bytes(path: Path) -> bytes:
 
 
 class _Followed(io.BytesIO):
-    """Bytes that are read a block at a time by who says how far it is."""
+    """Bytes that are read a block at a time and report how far reading has come."""
 
     def __init__(self, content: bytes, progress: Progress) -> None:
         super().__init__(content)
@@ -171,8 +171,8 @@ def _from_csv(path: Path, progress: Progress) -> pd.DataFrame:
 
 
 def _in_utf8(path: Path) -> tuple[bytes, str]:
-    """What a file holds, its lines divided as Python knows it, and the text of it. Raises DataError
-    if there is none.
+    """The content of a file with line breaks as Python writes them, and its text. Raises DataError
+    if it is not text.
     """
     content = _bytes(path)
     wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # Excel's "Unicode text"
@@ -190,7 +190,8 @@ def _in_utf8(path: Path) -> tuple[bytes, str]:
 def _as_categories(table: Any) -> pd.DataFrame:
     """An Arrow table of dictionaries as categories.
 
-    Columns of the same texts share them, which saves most of the time for thousands of raters.
+    Columns with the same texts share their categories, which saves most of the time for thousands
+    of raters.
     """
     import pyarrow as pa
 
@@ -213,7 +214,7 @@ def _as_categories(table: Any) -> pd.DataFrame:
 
 
 def _above_header(text: str) -> tuple[int, str]:
-    """How many lines stand above the header (`sep=;`, `# comments`, a title), and the separator of
+    """How many lines are above the header (`sep=;`, `# comments`, a title), and the separator of
     the rest.
     """
     lines = text.splitlines(keepends=True)
@@ -239,8 +240,8 @@ def _above_header(text: str) -> tuple[int, str]:
 
 
 def _without_remarks(text: str, separator: str, columns: int) -> tuple[str, list[str]]:
-    """The text without the lines at its end that are no row, since nothing in them divides cells;
-    and these lines.
+    """The text without lines at its end that are not rows, because they contain no separator; and
+    these lines.
     """
     lines = text.rstrip().splitlines(keepends=True)
     end = len(lines)
@@ -290,7 +291,7 @@ def separator_of(text: str) -> str:
 
 def _from_json(path: Path, progress: Progress, *, lines: bool) -> pd.DataFrame:
     """JSON objects, one per line or in an array; numbers keep their spelling, lists and objects
-    stay as they are.
+    stay unchanged.
     """
     kind = "JSONL" if lines else "JSON"
     text = _bytes(path).decode("utf-8-sig") if path.suffix == ".gz" else read_text(path)
@@ -316,8 +317,8 @@ def _from_json(path: Path, progress: Progress, *, lines: bool) -> pd.DataFrame:
 
 
 def _parsed(text: str, position: str, kind: str) -> Any:
-    """The value, its numbers as they are spelled. Raises DataError, also for an object with a key
-    twice.
+    """The value, its numbers as they are spelled. Raises DataError, even for an object that has a
+    key twice.
     """
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -347,8 +348,8 @@ def _are_objects(value: Any) -> bool:
 
 
 def _records(value: Any) -> Any:
-    """The list of objects in a JSON value: itself, one that an object holds, or columns as pandas
-    writes them.
+    """The list of objects in a JSON value: the value itself, a list that an object holds, or
+    columns as pandas writes them.
     """
     if not isinstance(value, dict):
         return value
@@ -361,8 +362,8 @@ def _records(value: Any) -> Any:
 
 
 def _rows_of(value: dict[str, Any]) -> Any:
-    """The objects that an object of columns with the same rows makes, {name: {row: cell}}; any
-    other object itself.
+    """The rows of an object of columns, {name: {row: cell}}, if all have the same rows; any other
+    object itself.
     """
     columns = [*value.values()]
     if _are_objects(columns) and len(set(map(frozenset, columns))) == 1:
@@ -371,7 +372,7 @@ def _rows_of(value: dict[str, Any]) -> Any:
 
 
 def _with_header(rows: list[list[str | None]], notes: list[str], path: Path) -> pd.DataFrame:
-    """The rows below the header, which names the columns; notes: what is said besides of how it was
+    """The rows below the header, which names the columns; notes: further notes on how it was
     read.
     """
     if not rows:
@@ -388,7 +389,7 @@ def _with_header(rows: list[list[str | None]], notes: list[str], path: Path) -> 
 
 
 def _column_names(header: Row, path: Path) -> list[str]:
-    """The names without blanks around them; columns without a name are called after their place."""
+    """The names without blanks around them; columns without a name are named after their place."""
     names = [
         (name or "").strip() or f"column {place}" for place, name in enumerate(header, start=1)
     ]

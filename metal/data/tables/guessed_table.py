@@ -1,4 +1,4 @@
-"""A table on its way to one rating a row, as the steps of the pipeline hand it on."""
+"""A table on its way to one rating per row, as passed between the steps of the pipeline."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class GuessedTable:
 
     frame: its cells; the index is the row in the file. notes: what was guessed, for the user; steps
     add to the one list. lists: what came out of lists in cells. reopened: whether lists were just
-    made rows or columns, so that everything is looked at again. paths: where columns stood in
-    objects. pair: the column joined from two that hold a pair of languages. roles: role -> column.
-    places: the columns that hold answers. chosen: whether these are raters' choices between two
-    outputs. on_its_side: whether they are about an output each. people: columns of people beside a
-    judge's row. long: whether a column holds the answers of all. doubtful: columns that may hold
-    answers, nobody says whose. unread: columns that nothing was read from.
+    turned into rows or columns, so everything has to be looked at again. paths: where columns were
+    in objects. pair: the column joined from two that hold a pair of languages. roles: role ->
+    column. places: the columns that hold answers. chosen: whether these are raters' choices between
+    two outputs. on_its_side: whether each of them is about one output. people: columns of people in
+    a judge's row. long: whether one column holds everybody's answers. doubtful: columns that may
+    hold answers, but it is not known whose. unread: columns from which nothing was read.
     """
 
     frame: pd.DataFrame
@@ -55,7 +55,7 @@ class GuessedTable:
 
     @property
     def patterns(self) -> list[str]:
-        """What the user says holds answers; empty if that is to be guessed."""
+        """The columns that the user says hold answers; empty if that has to be guessed."""
         wide = self.options.get("wide") or ()
         return [wide] if isinstance(wide, str) else list(wide)
 
@@ -76,7 +76,7 @@ class GuessedTable:
         return {role: column for role, column in self.roles.items() if column not in added}
 
     def opened(self, columns: Sequence[str]) -> GuessedTable:
-        """The table with the lists in these columns made rows or columns, and nothing else
+        """The table with the lists in these columns turned into rows or columns, and nothing else
         known.
         """
         frame, lists = unnested(self.frame, columns, self.notes, self.where)

@@ -1,5 +1,5 @@
-"""Results of other evaluation harnesses, known by their columns: they are named, and nothing in
-them is guessed.
+"""Results of other evaluation harnesses, recognized by their columns: METAL names the harness and
+guesses nothing in them.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ SUMMED_UP = (
 
 @dataclass(frozen=True)
 class Harness:
-    """What the results of a harness are called, and the columns or keys that mark them, all of
-    which must be there; * stands for any letters.
+    """The name of a harness's results, and the columns or keys that mark them, all of which must
+    exist; * means any letters.
 
-    answers: the pattern of the columns that hold answers; "" where ratings stand in lists and
-    objects. remedy: what to do about them. output: the column that tells outputs apart.
+    answers: the pattern of the columns that hold answers; "" if ratings are in lists and objects.
+    remedy: what to do about them. output: the column that tells outputs apart.
     """
 
     name: str
@@ -83,7 +83,7 @@ HARNESSES = (
 
 
 def harness_of(names: Collection[str]) -> Harness | None:
-    """The harness whose results have these columns or keys; None if it is none of those."""
+    """The harness whose results have these columns or keys; None if no known harness has."""
     starts = {name.split(".")[0] for name in names}
     every = {*names, *starts}
     return next((harness for harness in HARNESSES if _is_marked(every, harness.marks)), None)

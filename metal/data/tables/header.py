@@ -1,4 +1,4 @@
-"""Where the header of a table stands: titles above it, names in two rows (raters over criteria)."""
+"""Where the header of a table is: titles above it, names in two rows (raters over criteria)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ _NUMBER = re.compile(r"\s*[+-]?\d+([.,]\d+)?\s*%?\s*")
 
 
 def titles_above(rows: Sequence[Row]) -> int:
-    """How many rows stand above the header, which names more columns than each of them.
+    """How many rows are above the header, which names more columns than each of them.
 
-    It is the first row that names two columns that METAL knows, or the row above where both make
-    the header; without one, the first of the widest where the first row of all is a title.
+    The header is the first row that names two columns known to METAL, or that row together with the
+    one above; without such a row, it is the first of the widest rows, if the first row of the table
+    is a title.
     """
     filled = [sum(bool(cell and cell.strip()) for cell in row) for row in rows]
     named = [sum(is_known(cell) for cell in row if cell) > 1 for row in rows]
@@ -32,11 +33,12 @@ def titles_above(rows: Sequence[Row]) -> int:
 
 
 def joined(first: Row, second: Row, below: Sequence[Row]) -> list[str] | None:
-    """The names of a header in two rows, `A1__fluency`; None if the second is no part of it.
+    """The names of a header in two rows, `A1__fluency`; None if the second row does not belong to
+    the header.
 
-    It is in SurveyMonkey's exports, and where the first leaves cells empty or repeats them, the
-    second repeats names under different ones of it, and numbers or other cells stand below. below:
-    some rows of data.
+    It does in SurveyMonkey's exports, and if the first row leaves cells empty or repeats them, the
+    second repeats names under different names of the first, and numbers or other cells are below.
+    below: some rows of data.
     """
     if {*first} >= SURVEY_MONKEY and not second[0]:
         return _questions(first, second)
@@ -58,8 +60,8 @@ def joined(first: Row, second: Row, below: Sequence[Row]) -> list[str] | None:
 
 
 def _in_one_row(top: Sequence[str], sub: Sequence[str]) -> list[str]:
-    """The names of both rows, joined with `__`; an upper one stands for the columns up to the
-    next.
+    """The names of both rows, joined with `__`; an upper name holds for the columns up to the next
+    one.
     """
     above, names = "", []
     for over, under in zip(top, sub, strict=True):
@@ -96,11 +98,13 @@ def _questions(first: Row, second: Row) -> list[str]:
 
 
 def is_cell(text: str) -> bool:
-    """Whether a text in a header is a number, a truth value or a list, which name no column."""
+    """Whether a text in a header is a number, a truth value or a list, none of which names a
+    column.
+    """
     return bool(_NUMBER.fullmatch(text)) or text in ("True", "False", "[]")
 
 
 def about_header(above: int, *, two_rows: bool) -> list[str]:
-    """What is said of rows above the header and of a second row of it."""
+    """Notes on rows above the header and on its second row."""
     notes = [f"{plural(above, 'line')} above the header left out"] if above else []
-    return notes + (["the header stands in two rows, joined with `__`"] if two_rows else [])
+    return notes + (["the header has two rows, joined with `__`"] if two_rows else [])

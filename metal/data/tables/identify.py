@@ -76,8 +76,8 @@ def _name_all(tidy: pd.DataFrame, role: str, notes: list[str], where: Path) -> N
 
 
 def _read_languages(tidy: pd.DataFrame, option: str, notes: list[str], where: Path) -> None:
-    """Write languages as their codes. Raises DataError for one that is none; option: what named it,
-    if no row did. Note: names of places read as languages.
+    """Write languages as their codes. Raises DataError for an unknown one; option: the option that
+    named it, if no row did. Note: names of places read as languages.
     """
     codes: dict[str, str] = {}
     for name in tidy["language"].cat.categories:
@@ -94,14 +94,16 @@ def _read_languages(tidy: pd.DataFrame, option: str, notes: list[str], where: Pa
 
 
 def _ids_of_sources(tidy: pd.DataFrame, named: Mapping[str, str], notes: list[str]) -> pd.DataFrame:
-    """The rows with ids taken for sources' where one goes with several generators or languages."""
+    """The rows with ids read as those of sources, if one id occurs with several generators or
+    languages.
+    """
     if "output" not in tidy or "source" in tidy or "output" in named:
         return tidy
     several = [role for role in ("generator", "language") if has_several(tidy, "output", role)]
     if not several:
         return tidy
     notes.append(
-        f"the same id occurs with several {several[0]}s: taken for the source's (`columns`)"
+        f"the same id occurs with several {several[0]}s: read as the id of the source (`columns`)"
     )
     tidy = tidy.rename(columns={"output": "source"})
     columns: TableColumns = tidy.attrs["columns"]
@@ -121,8 +123,8 @@ def _name_outputs(tidy: pd.DataFrame) -> None:
 
 
 def _find_sources(tidy: pd.DataFrame, notes: list[str]) -> None:
-    """Give outputs their sources by the texts of the inputs; where these do not tell, each is one
-    of its own.
+    """Give outputs their sources by the texts of the inputs; if these do not help, each output gets
+    a source of its own.
     """
     columns: TableColumns = tidy.attrs["columns"]
     inputs, ids = columns.roles.get("source_text"), columns.roles.get("output", "ID")

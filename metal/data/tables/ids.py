@@ -1,4 +1,4 @@
-"""What tells outputs and sources of a table apart: ids, ids in several columns, and the texts of
+"""How outputs and sources of a table are told apart: ids, ids in several columns, and the texts of
 the inputs.
 """
 
@@ -29,8 +29,9 @@ SEGMENTS = ("segid", "segmentid", "segment", "seg", "segno", "sentenceid", "item
 def with_ids_in_parts(
     frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str]
 ) -> dict[str, str]:
-    """The roles with ids of several columns (`subset+index`), where nothing else tells outputs, or
-    what one judge said under several prompts, apart. named: the roles that are told, which stay.
+    """The roles with ids of several columns (`subset+index`), if nothing else distinguishes
+    outputs, or one judge's answers under several prompts. named: the roles that the user named,
+    which stay.
     """
     free = {plain(str(name)): str(name) for name in frame if name not in roles.values()}
     parts = [free[name] for name in (*SUBSETS, *NUMBERS) if name in free]
@@ -60,9 +61,9 @@ def with_ids_in_parts(
 def with_unique_id(
     frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str]
 ) -> dict[str, str]:
-    """The roles with a column called `*_id` as the output where nothing else names outputs, and it
-    makes rows unique: a rater has one row for each of its values. Of several, the one with the most
-    values.
+    """The roles with a column called `*_id` as the output, if nothing else names outputs and it
+    makes rows unique: a rater has one row for each of its values. If there are several such
+    columns, the one with the most values.
     """
     if roles.keys() & {"output", "first_text", "winner"} or "output" in named:
         return roles
@@ -80,8 +81,8 @@ def with_unique_id(
 
 
 def _called_ids(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:
-    """The columns without a role whose names end as those of ids do; where nothing names raters,
-    also as those of numbers.
+    """The columns without a role whose names end like those of ids or, if nothing names raters,
+    like those of numbers.
     """
     ends = {"id", "ids"} if "rater" in roles else _NUMBER_ENDS
     columns = []
@@ -96,7 +97,7 @@ def _called_ids(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:
 def with_documents(
     frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str]
 ) -> dict[str, str]:
-    """The roles with document and segment together as the source, where segments are numbered in
+    """The roles with document and segment together as the source, if segments are numbered within
     each document.
     """
     by_name = {plain(column): column for column in frame.columns}
@@ -130,9 +131,8 @@ def with_source_texts(
 
 
 def with_joined(frame: pd.DataFrame, named: Mapping[str, str]) -> pd.DataFrame:
-    """The frame with what stands in several columns as one (`subset+index`), in place of those: ids
-    with a slash between them, texts of the input below each other. Where a part is empty, the
-    others stay.
+    """The frame with several columns replaced by one (`subset+index`): ids joined with a slash,
+    texts of the input below each other. If a part is empty, the others are used.
     """
     parts_of = {}
     for role, name in named.items():

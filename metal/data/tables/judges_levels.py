@@ -1,4 +1,4 @@
-"""Levels that only judges gave, where a scale is read off the answers."""
+"""Levels that only judges gave, if a scale is derived from the answers."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ def levels_of_judges(
     options: Mapping[str, Any],
     notes: list[str],
 ) -> list[Criterion]:
-    """The criteria, with the levels marked that no person gave, where levels are those that occur.
+    """The criteria with marks on the levels that no person gave, if the levels are those that
+    occur.
 
-    Notes: which these are; and where people's answers are levels, but all are read as scores, since
-    judges' answers are none.
+    Notes: which these are; and where people's answers are levels but all answers are read as
+    scores, because judges' answers are not levels.
     """
     answered = tidy[tidy["score"].notna()]
     people = [rater.rater for rater in raters if rater.kind == "human"]
@@ -50,7 +51,7 @@ def _beside_people(
     judges: pd.DataFrame,
     notes: list[str],
 ) -> Criterion:
-    """The criterion with the levels marked that only judges gave. judges: their ratings with
+    """The criterion with marks on the levels that only judges gave. judges: their ratings with
     answers that no person gave.
     """
     who = first_few([*dict.fromkeys(judges["rater"].astype(str))])
@@ -60,14 +61,14 @@ def _beside_people(
     extra = [level.shown for level in levels if level.judges_only]
     if extra:
         notes.append(
-            f"{criterion.name}: no person answered {first_few(extra)}, only {who}: a level for"
-            " judges that gave it, not for others; if people could have chosen it, list all"
+            f"{criterion.name}: no person answered {first_few(extra)}, only {who}: counted as a"
+            " level only for judges that gave it; if people could have chosen it, list all"
             " `levels`"
         )
     elif not levels and len(judges) and are_levels(by_people):
         notes.append(
-            f"{criterion.name}: people answered {by_people[0]:g} to {by_people[-1]:g} in whole"
-            f" numbers, {who} did not: all are read as scores on a line; leave {who} out of the"
-            " file to compare the others by classes"
+            f"{criterion.name}: people answered with whole numbers from {by_people[0]:g} to"
+            f" {by_people[-1]:g}, {who} did not: all are read as scores on a line; leave {who} out"
+            " of the file to compare the others by classes"
         )
     return replace(criterion, scale=replace(criterion.scale, levels=levels))

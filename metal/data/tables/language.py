@@ -1,5 +1,5 @@
-"""The language of a table without a column called so: a column of language pairs or names, or the
-file's name.
+"""The language of a table without a column of that name: a column of language pairs or names, or
+the file's name.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ _SCRIPTS: Mapping[str, frozenset[str]] = {
 
 
 def with_language(frame: pd.DataFrame, roles: Mapping[str, str]) -> dict[str, str]:
-    """The roles with a column as the language whose values are all language pairs (`en-de`), names
-    of languages or codes, where no column is called so; of several, the first. The languages of
-    input and output in two columns are a pair.
+    """The roles with a language column found by its values, if no column has that name: all values
+    are language pairs (`en-de`), names of languages or codes; of several such columns, the first.
+    The languages of input and output in two columns are a pair.
     """
     if "language" in roles:
         by_name = {plain(str(name)): str(name) for name in frame.columns}
@@ -76,7 +76,7 @@ def with_language(frame: pd.DataFrame, roles: Mapping[str, str]) -> dict[str, st
 
 
 def _all(column: pd.Series, says_it: Callable[[str], bool]) -> bool:
-    """Whether every cell is a text of which this holds."""
+    """Whether every cell is a text that passes the test."""
     first = column.array[0] if len(column) else None
     if not (isinstance(first, str) and says_it(first)):
         return False
@@ -121,7 +121,7 @@ def _are_codes(name: str, column: pd.Series) -> bool:
 
 
 def pair_in_two(frame: pd.DataFrame) -> str:
-    """`src+tgt` where these columns hold codes or names of languages, those of input and output, in
+    """`src+tgt` if these columns hold the languages of input and output, as codes or names, in
     every row; else "".
     """
     by_name = {plain(str(name)): str(name) for name in frame.columns}
@@ -153,9 +153,9 @@ def _is_name(text: str) -> bool:
 def language_of(stem: str, columns: Iterable[str], texts: pd.Series | None) -> tuple[str, str]:
     """The code of the language that a file is named after, or UNKNOWN; and why.
 
-    stem: the file's name without its end. columns: of the table. texts: the rated ones, or the
-    inputs, if any. A name counts where the texts are in the language's script, a code of two
-    letters only then; not where it is a column's name too (`da.csv` with a column `DA`).
+    stem: the file's name without its ending. columns: those of the table. texts: the rated texts or
+    the inputs, if any. A name counts if the texts are in the language's script (a two-letter code
+    only then), but not if it is also a column's name (`da.csv` with a column `DA`).
     """
     word = re.split(r"[^A-Za-z]+", stem)[-1]  # polish_quality.csv is not in Polish
     script = _script(texts) if texts is not None else ""
@@ -189,7 +189,7 @@ def _letters_of(code: str) -> frozenset[str]:
 
 
 def _script(texts: pd.Series) -> str:
-    """What Unicode calls most letters of the texts; "" where there are none."""
+    """Unicode's name of the script of most letters in the texts; "" if there are none."""
     counts: Counter[str] = Counter()
     for text in islice(texts.dropna().unique(), LOOKED_AT):
         for letter in str(text)[:LOOKED_AT]:

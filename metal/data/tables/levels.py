@@ -1,4 +1,4 @@
-"""Levels and ends of a scale as options and METAL's criteria say them."""
+"""Levels and ends of a scale, as given by options and METAL's criteria."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _LETTERS_NUMBER = re.compile(r"(?P<letters>[^\W\d_]+)[\s_.\-]*(?P<number>\d+)")
 
 
 def levels_from(value: Any) -> tuple[Level, ...]:
-    """Levels from `0=Bad,1=Good`, `Bad<Good` (0, 1), `1<2<3` (as they are), {0: "Bad"} or pairs.
-    Raises UsageError.
+    """Levels from `0=Bad,1=Good`, `Bad<Good` (0, 1), `1<2<3` (their own values), {0: "Bad"} or
+    pairs. Raises UsageError.
 
     >>> levels_from("Bad<Good") == levels_from("0=Bad,1=Good") == levels_from({0: "Bad", 1: "Good"})
     True
@@ -26,13 +26,13 @@ def levels_from(value: Any) -> tuple[Level, ...]:
 
 
 def in_list(text: str) -> str:
-    """The text as options take it that divide at the commas outside quotes."""
+    """The text in the form for options that split at commas outside quotes."""
     return f'"{text}"' if "," in text else text
 
 
 def numbers_in(labels: Iterable[str]) -> dict[str, float]:
-    """Label -> its number, of labels such as S1, S2, ..., S5; nothing where one is no such label or
-    two are alike.
+    """Label -> its number, for labels such as S1, S2, ..., S5; empty if one label has another form
+    or two are alike.
 
     >>> numbers_in(["S1", "S3"]), numbers_in(["A1", "B1"])
     ({'S1': 1.0, 'S3': 3.0}, {})

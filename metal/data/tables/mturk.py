@@ -1,5 +1,5 @@
-"""Batch results as Mechanical Turk exports them: `Input.NAME`, `Answer.NAME`, and what the site
-says of the work.
+"""Batch results as Mechanical Turk exports them: `Input.NAME`, `Answer.NAME`, and the site's own
+columns about the work.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ CHOICE = re.compile(r"(Answer\..+)\.([^.]+)")  # a radio button: true in one col
 
 def without_administration(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
     """The frame without rejected assignments and the site's own columns; radio buttons become one
-    column with the level that was chosen. Other tables are left as they are.
+    column with the level that was chosen. Other tables are not changed.
     """
     if not {"HITId", "WorkerId", "AssignmentStatus"} <= {*frame.columns}:
         return frame

@@ -1,4 +1,4 @@
-"""Names of columns and raters, and what they say: the role, the rater, the criterion, or none of
+"""Names of columns and raters, and what they mean: a role, a rater, a criterion, or none of
 these.
 """
 
@@ -115,7 +115,7 @@ ABSENCE = re.compile(
 
 
 def plain(name: str) -> str:
-    """A column's name without what people write in different ways."""
+    """A column's name without differences in spelling."""
     return re.sub(r"[\s_\-]+|[:*?]+$", "", unicodedata.normalize("NFC", name).lower())
 
 
@@ -149,8 +149,8 @@ def is_nobodys(name: str) -> bool:
 
 
 def is_no_criterion(name: str) -> bool:
-    """Whether a column by its name is no criterion beside others: it counts, measures or sums up
-    something, or says what became of its row (`reviewed`, `is_final`).
+    """Whether a column's name shows that it is not a criterion, if there are others: it counts,
+    measures or sums up something, or describes what happened to its row (`reviewed`, `is_final`).
     """
     words = words_of(name)
     if not words:
@@ -160,7 +160,7 @@ def is_no_criterion(name: str) -> bool:
 
 
 def _is_probability(words: Sequence[str]) -> bool:
-    """Whether a name is one such as `p_correct`, in words."""
+    """Whether the words of a name form one such as `p_correct`."""
     return words[0] == "p" and len(words) > 1
 
 

@@ -1,5 +1,5 @@
-"""Ratings inside a cell: objects become columns named by their path; a list becomes a rater per
-place, or a rater per row.
+"""Ratings inside a cell: objects become columns named by their path; a list becomes one rater per
+place, or one rater per row.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def flattened(frame: pd.DataFrame, notes: list[str]) -> tuple[pd.DataFrame, Path
     """The frame with each object in its cells as columns named by their path (`metadata.language`),
     and those paths.
 
-    Columns of text whose cells are JSON are read as such where they are called like ratings or
-    metadata. What is a conversation, or has more than MOST_PATHS paths, stays as it is.
+    Columns of text whose cells are JSON are parsed if they have names of ratings or metadata. A
+    conversation, or an object with more than MOST_PATHS paths, stays unchanged.
     """
     frame = _with_json_read(_without_wrapping(frame))
     paths: dict[str, tuple[str, ...]] = {}
@@ -72,9 +72,7 @@ def flattened(frame: pd.DataFrame, notes: list[str]) -> tuple[pd.DataFrame, Path
 
 
 def _with_json_read(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with lists and objects in place of the JSON that ratings and metadata are written
-    as.
-    """
+    """The frame with lists and objects in place of the JSON texts of ratings and metadata."""
     cells_of: dict[str, pd.Series] = {}
     for name, column in frame.items():
         if (
@@ -97,8 +95,8 @@ def _with_json_read(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _without_wrapping(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with numbers in place of the lists of one object of one number that Label Studio
-    writes for a rating: `[{"rating": 4}]`.
+    """The frame with numbers in place of Label Studio's lists of one object with one number:
+    `[{"rating": 4}]`.
     """
     numbers: dict[str, pd.Series] = {}
     for name, column in frame.items():
@@ -123,9 +121,7 @@ def _without_wrapping(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _number_in(wrapped: Any) -> str:
-    """The number in `[{"rating": 4}]`, a list or matched as text; "" where there is
-    something else.
-    """
+    """The number in `[{"rating": 4}]`, a list or matched as text; "" if it is something else."""
     if isinstance(wrapped, re.Match):
         return str(wrapped[1])
     inner = wrapped[0] if isinstance(wrapped, list) and len(wrapped) == 1 else None
@@ -148,7 +144,7 @@ def _read_json(text: str) -> Any:
 
 
 def _holds_objects(column: pd.Series) -> bool:
-    """Whether all that stands in the column is objects, and no message of a conversation."""
+    """Whether all cells of the column are objects and none is a message of a conversation."""
     if column.dtype != object:
         return False
     cells = column[column.notna()]
@@ -163,7 +159,7 @@ def _is_message(value: Mapping[str, Any]) -> bool:
 
 
 def _leaves(value: Mapping[str, Any], path: tuple[str, ...]) -> dict[tuple[str, ...], Any]:
-    """Path -> value of all that an object holds, also in objects inside it."""
+    """Path -> value for everything in an object, including objects inside it."""
     leaves: dict[tuple[str, ...], Any] = {}
     for key, item in value.items():
         inner = (*path, str(key))
@@ -178,8 +174,8 @@ def _leaves(value: Mapping[str, Any], path: tuple[str, ...]) -> dict[tuple[str, 
 
 
 def nested_columns(frame: pd.DataFrame, roles: Sequence[str]) -> list[str]:
-    """The columns of lists that are called like ratings or raters. roles: columns that play
-    a role.
+    """The columns of lists that have names of ratings or raters. roles: columns that play a
+    role.
     """
     free = [
         column for column in frame.columns if column not in roles and frame[column].dtype == object
@@ -190,8 +186,8 @@ def nested_columns(frame: pd.DataFrame, roles: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class FromLists:
-    """What came out of lists. by_place: raters who are known by their place in one. of_raters: the
-    columns that say something of a rater's rating; others say something of the output.
+    """What came out of lists. by_place: raters who are known by their place in a list. of_raters:
+    the columns that describe a rater's rating; others describe the output.
     """
 
     by_place: frozenset[str] = frozenset()
@@ -204,13 +200,13 @@ NO_LISTS = FromLists()
 def unnested(
     frame: pd.DataFrame, columns: Sequence[str], notes: list[str], where: Path
 ) -> tuple[pd.DataFrame, FromLists]:
-    """The frame with the ratings in the lists of these columns in columns of their own; and which
-    these are.
+    """The frame with the ratings in the lists of these columns moved to columns of their own; and
+    which these are.
 
     A list of numbers, or of objects of numbers, gives a column for each place (`human_scores`:
-    human_scores_1, ...). Objects that name their rater are a row each. Raises DataError for
-    anything else, such as lists beside each other: nobody says what of the one belongs to what of
-    the other.
+    human_scores_1, ...). Objects that name their rater become one row each. Raises DataError for
+    anything else, such as several lists in a row, because nothing says which of their items belong
+    together.
     """
     by_place, of_raters = set[str](), set[str]()
     for column in columns:
@@ -235,8 +231,8 @@ def unnested(
 def _taken_apart(
     frame: pd.DataFrame, column: str, columns: Sequence[str], where: Path
 ) -> tuple[pd.DataFrame, list[dict[str, Any]], bool]:
-    """The frame, with a row a rater if the lists hold those; of each row, name -> what its list
-    holds; and whether the lists name raters.
+    """The frame, with one row per rater if the lists name raters; for each row, name -> the
+    contents of its list; and whether the lists name raters.
     """
     cells = list(map(_plain, frame[column]))
     items = list(chain.from_iterable(cell for cell in cells if isinstance(cell, list)))
@@ -291,8 +287,8 @@ def _keys(item: Iterable[object]) -> set[str]:
 
 
 def _said_by_a_rater(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Name of a column -> what stands in it, of an object that names its rater: without what it
-    says of the text, and with objects in it (`scores`) taken apart.
+    """Name of a column -> its cell, for an object that names its rater: without its facts about the
+    text, and with objects in it (`scores`) split up.
     """
     parts: dict[str, Any] = {}
     for path, value in _leaves(
@@ -304,9 +300,7 @@ def _said_by_a_rater(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _by_place(cell: Any, column: str) -> dict[str, Any]:
-    """Name of a column -> what stands in it: the places of a list, and the keys of objects
-    there.
-    """
+    """Name of a column -> its cell: the places of a list, and the keys of objects in it."""
     parts: dict[str, Any] = {}
     for number, item in enumerate(cell if isinstance(cell, list) else (), 1):
         if isinstance(item, dict):

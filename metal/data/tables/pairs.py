@@ -1,8 +1,8 @@
-"""Pairs of outputs compared: which one is better, in whatever words, and in which order they were
-shown.
+"""Comparisons of pairs of outputs: which one is better, in whatever words, and in which order they
+were shown.
 
-A pair is an output whose `first` and `second` are what is compared; which is first does not depend
-on how it was shown. Shown the other way round it is another output, `of` the pair, with the
+A pair is an output whose `first` and `second` are compared; which of them is first does not depend
+on how they were shown. Shown in reverse order it is another output, `of` the pair, with the
 condition SWAPPED.
 """
 
@@ -56,13 +56,13 @@ _TURNED = frozenset(
 def with_preferences(
     tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
-    """The rows with `score` in words (first, second, tie), and the options that go with them.
+    """The rows with `score` in words (first, second, tie), and the options that belong to them.
 
-    tidy: one judgement per row, with `winner`, and where known `first` and `second` (who wrote
-    them), `first_text` and `second_text`, and `shown`; without `winner` the first text was chosen.
-    Adds `generator` ("A | B", in the order of their names) and `swapped`, and of texts `text`;
-    where nobody says who wrote them, `first` and `second` are named by them. Raises DataError for a
-    winner or an order that is not understood.
+    tidy: one judgement per row, with `winner` and, if known, `first` and `second` (who wrote them),
+    `first_text` and `second_text`, and `shown`; without `winner` the first text was chosen. Adds
+    `generator` ("A | B", in the order of their names), `swapped` and, if there are texts, `text`;
+    if nothing says who wrote them, `first` and `second` are named by their texts. Raises DataError
+    for a winner or an order that is not understood.
     """
     order_known = "winner" in tidy
     texts = [
@@ -82,18 +82,19 @@ def with_preferences(
         other = {"first": "second", "second": "first"}
         winner = np.where(backwards, [other.get(word, word) for word in winner], winner)
         turned = (turned != backwards) & order_known
-        shown_first = "which was shown first is not known"
+        shown_first = "the file does not say which was shown first"
         if order_known:
             named = "system" if written_by else "text"
             shown_first = f"the {named} named first was shown first, unless `shown` says otherwise"
         notes.append(f"pairs: {shown_first}")
         if not written_by:
             notes.append(
-                "pairs: who wrote the two is not known; they are told apart by their texts"
+                "pairs: the file does not say who wrote the two outputs; they are told apart by"
+                " their texts"
             )
     notes.append(
-        f"pairs: {plural(len(tidy), 'comparison')}, {int(turned.sum()):,} of them shown the other"
-        " way round; `winner` names one of the pair, whichever was shown first"
+        f"pairs: {plural(len(tidy), 'comparison')}, {int(turned.sum()):,} of them shown in reverse"
+        " order; `winner` names one of the pair, whichever was shown first"
     )
     if "generator" not in tidy and not options.get("generator"):
         tidy["generator"] = "pair"
@@ -107,7 +108,9 @@ def with_preferences(
 def _winners(
     tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path
 ) -> np.ndarray[Any, np.dtype[np.object_]]:
-    """Which of its pair each row prefers, in words. Raises DataError for one not understood."""
+    """Which output of its pair each row prefers, in words. Raises DataError for a winner that is
+    not understood.
+    """
     coded: dict[str, str | None] = {}
     for levels in (options.get("levels") or {}).values():
         for level in levels_from(levels):
@@ -126,7 +129,7 @@ def _winners(
     numbers = {str(key[0]) for key in distinct if str(key[0]).strip().isdigit()}
     if numbers - coded.keys():
         notes.append(
-            f"winner: {' and '.join(sorted(numbers - coded.keys()))} taken for the first and the"
+            f"winner: {' and '.join(sorted(numbers - coded.keys()))} read as the first and the"
             " second of a pair (`levels`)"
         )
     return np.array(meanings, dtype=object)[codes]
@@ -135,7 +138,9 @@ def _winners(
 def _in_order(
     tidy: pd.DataFrame, texts: Sequence[pd.Series], *, written_by: bool
 ) -> tuple[pd.DataFrame, np.ndarray[Any, np.dtype[np.bool_]]]:
-    """The rows with the two of each pair in the order of their names, and which were not."""
+    """The rows with the two outputs of each pair in the order of their names, and which rows were
+    reversed.
+    """
     names = [[str(cell).strip() for cell in as_texts(tidy[role])] for role in ("first", "second")]
     backwards = np.array(list(map(gt, *names)))
     pairs = list(map(sorted, zip(*names, strict=True)))
@@ -155,8 +160,8 @@ def _in_order(
 
 
 def are_winners(column: pd.Series, names: Collection[str] = ()) -> bool:
-    """Whether every cell says which of a pair is better. names: folded, of those who wrote
-    the two.
+    """Whether every cell says which of a pair is better. names: those of the two writers,
+    folded.
     """
     words = as_texts(column).cat.categories
     return len(words) > 0 and all(
@@ -167,7 +172,7 @@ def are_winners(column: pd.Series, names: Collection[str] = ()) -> bool:
 def _meaning(
     winner: str, first: str = "", second: str = "", *, coded: Mapping[str, str | None]
 ) -> str | None:
-    """`first`, `second`, `tie`, a missing answer as it is; None for anything else."""
+    """`first`, `second`, `tie`, a missing answer unchanged; None for anything else."""
     folded = fold(winner)
     if not folded or folded in MISSING:
         return winner or "NA"
@@ -182,7 +187,7 @@ def _meaning(
 
 
 def _turned(tidy: pd.DataFrame, where: Path) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Whether each pair was shown the other way round. Raises DataError for a word that is not
+    """Whether each pair was shown in reverse order. Raises DataError for a word that is not
     understood.
     """
     if "shown" not in tidy:
@@ -195,13 +200,13 @@ def _turned(tidy: pd.DataFrame, where: Path) -> np.ndarray[Any, np.dtype[np.bool
         raise DataError(
             place,
             f"order {words[at]!r} is not understood",
-            "Write AB for the pair as named, BA for swapped",
+            "Write AB for the pair in the order of its name, BA for the reverse",
         )
     return np.isin(words, list(_TURNED))
 
 
 def with_swapped_outputs(tidy: pd.DataFrame) -> pd.DataFrame:
-    """The rows of swapped pairs with an output of their own, `of` the pair."""
+    """The rows, with swapped pairs as outputs of their own, `of` the pair."""
     swapped = tidy["swapped"].to_numpy()
     output = tidy["output"].astype(object)
     return tidy.assign(

@@ -25,8 +25,8 @@ _GAPS = ("(", "[", " - ", ": ", "__", "_", ".", ":", "/", " ", "-", _ANY_GAP)
 
 
 def places_of(columns: Sequence[str], paths: Paths) -> list[AnswerColumn]:
-    """Whose answers, and on what, stand in the columns: those in objects by their paths, others by
-    their names.
+    """Whose answers the columns hold, and on which criterion: those in objects by their paths,
+    others by their names.
     """
     in_objects = [column for column in columns if column in paths]
     places = _by_path(in_objects, paths) if in_objects else []
@@ -40,7 +40,7 @@ def _each_a_rater(columns: Sequence[str], others: Collection[str]) -> list[Answe
 
 
 def _by_path(columns: Sequence[str], paths: Paths) -> list[AnswerColumn]:
-    """Columns that stood in objects: `scores.gpt-4o.helpfulness.value` is gpt-4o's answer on
+    """Columns that were in objects: `scores.gpt-4o.helpfulness.value` is gpt-4o's answer on
     helpfulness.
     """
     steps = {column: without_last_end(paths[column]) for column in columns}
@@ -61,8 +61,8 @@ def _by_path(columns: Sequence[str], paths: Paths) -> list[AnswerColumn]:
 
 
 def name_of_path(path: tuple[str, ...]) -> str:
-    """What a column is called by its path, without the objects that only hold ratings:
-    `ratings.anna` is anna.
+    """A column's name from its path, without the objects that only hold ratings: `ratings.anna` is
+    anna.
     """
     if len(path) == 1:
         return path[0]
@@ -71,12 +71,12 @@ def name_of_path(path: tuple[str, ...]) -> str:
 
 
 def without_last_end(path: tuple[str, ...]) -> tuple[str, ...]:
-    """The path without a last step that only says that a score stands there."""
+    """The path without a last step that only says that it is a score."""
     return path[:-1] if len(path) > 1 and fold(path[-1]) in ENDS else path
 
 
 def _depth_of_rater(path: tuple[str, ...]) -> int | None:
-    """At which step of a path the rater is named; None if no step is called like one."""
+    """At which step of a path the rater is named; None if no step is named like a rater."""
     return next((at for at, name in enumerate(path) if is_person(name) or is_machine(name)), None)
 
 
@@ -109,11 +109,10 @@ def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
 
 
 def _pairs_of_parts(columns: Sequence[str]) -> list[AnswerColumn]:
-    """Rater and criterion of each column, where the names are all pairs of the two; none where they
-    are not.
+    """Rater and criterion of each column, if all names are pairs of the two; else empty.
 
-    Where some raters were not asked everything, the way to part the names that leaves the fewest
-    gaps, with the shorter criteria.
+    If some raters were not asked everything, the names are split in the way that leaves the fewest
+    gaps, preferring shorter criteria.
     """
     incomplete: list[tuple[int, int, list[AnswerColumn]]] = []
     for gap, divide in product(_GAPS, (str.partition, str.rpartition)):
@@ -134,8 +133,8 @@ def _pairs_of_parts(columns: Sequence[str]) -> list[AnswerColumn]:
 def _sides_told_apart(
     columns: Sequence[str], pairs: Sequence[tuple[str, str]]
 ) -> tuple[list[AnswerColumn], set[str], set[str]]:
-    """Whose answers stand in each column, and on what; all raters; and all criteria. Of the two
-    sides, the raters are on that which looks more like them.
+    """Whose answers each column holds, and on which criterion; all raters; and all criteria. Of the
+    two sides, that which looks more like raters is taken for them.
     """
     sides = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
     rater, criterion = sorted((0, 1), key=lambda side: -_raters_among(sides[side]))
@@ -149,7 +148,7 @@ def _sides_told_apart(
 def _halves(
     columns: Sequence[str], gap: str, divide: Callable[[str, str], tuple[str, str, str]]
 ) -> list[tuple[str, str]]:
-    """The two parts of each name that has the gap in it."""
+    """The two parts of each name that contains the gap."""
     if gap == _ANY_GAP:
         return _halves_of_any_gap(columns, 0 if divide is str.partition else -1)
     halves = []
@@ -163,8 +162,8 @@ def _halves(
 
 
 def _halves_of_any_gap(columns: Sequence[str], place: int) -> list[tuple[str, str]]:
-    """The parts before and after the first or last gap, each as the first name that has it spells
-    it.
+    """The parts before and after the first or last gap, each in the spelling of the first name that
+    has it.
     """
     halves = []
     spelled: dict[str, str] = {}
@@ -187,8 +186,8 @@ def _raters_among(names: Collection[str]) -> float:
 
 
 def in_two(names: Collection[str]) -> dict[str, tuple[str, str]]:
-    """Name -> rater and criterion, where a column of raters holds both (`Anna, fluency`): every
-    rater with every criterion. Empty for any other names.
+    """Name -> rater and criterion, if a column of raters holds both (`Anna, fluency`), every rater
+    with every criterion. Empty otherwise.
     """
     for gap in (", ", " / ", "/", " | ", "|", ": ", " - ", "; "):
         pairs = {name: tuple(map(str.strip, name.split(gap))) for name in names}

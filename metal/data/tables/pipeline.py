@@ -1,7 +1,8 @@
-"""A table becomes one rating a row: the steps, in their order, and what goes from one to the next.
+"""A table becomes one rating per row: the steps, in their order, and what is passed from one to the
+next.
 
-Each step takes the table as far as it is understood and returns it understood further. What was
-guessed or left out is a line in its notes. STEPS is the order; each step says which note it may
+Each step takes the table as understood so far and returns it a little better understood. A line in
+its notes says what was guessed or left out. STEPS is the order; each step says which note it may
 leave, and what it refuses.
 """
 
@@ -64,15 +65,15 @@ def tidy_frame(
 
     options: `columns` {role: column}; `wide`, the columns that hold answers, as patterns with * or
     as a template such as `{rater}_{criterion}`; `kinds`. Without them roles and answers are guessed
-    from names and cells, and said in notes. Members of objects in cells are columns called by their
-    path, `metadata.language`. Raises DataError or UsageError, with the names of the columns, when a
-    needed column is missing.
+    from names and cells, and notes say so. Members of objects in cells become columns named by
+    their path, `metadata.language`. Raises DataError or UsageError, with the names of the columns,
+    when a needed column is missing.
     """
     return _one_rating_a_row(_understood(GuessedTable(frame, options, notes, where)))
 
 
 def _understood(table: GuessedTable) -> GuessedTable:
-    """The table after all steps, from the first again each time that lists were opened."""
+    """The table after all steps, starting again from the first each time that lists were opened."""
     for step in STEPS:
         table = step(table)
         if table.reopened:
@@ -99,7 +100,9 @@ def _check_names(table: GuessedTable) -> GuessedTable:
 
 
 def _flatten(table: GuessedTable) -> GuessedTable:
-    """Make members of objects columns. Notes: rows of summaries left out, cells read as JSON."""
+    """Turn members of objects into columns. Notes: rows of summaries left out, cells read as
+    JSON.
+    """
     frame = asides.without_summary_rows(table.frame, table.notes)
     frame, paths = flattened(frame, table.notes)
     return replace(table, frame=frame, paths=paths)
@@ -139,7 +142,7 @@ def _find_named(table: GuessedTable) -> GuessedTable:
 
 
 def _guess_roles(table: GuessedTable) -> GuessedTable:
-    """Say which column plays which role, by its name unless its cells refute that. No note."""
+    """Decide which column plays which role, by its name unless its cells refute that. No note."""
     roles = roles_of(table.frame, table.answers, table.options, table.where)
     if "rater" not in table.named and judges_columns(table.frame[table.answers], ()):
         roles.pop("rater", None)  # the columns are raters', and what else names people goes unread
@@ -168,7 +171,7 @@ def _guess_language(table: GuessedTable) -> GuessedTable:
 
 
 def _guess_ids(table: GuessedTable) -> GuessedTable:
-    """Find what tells outputs and sources apart where no name says so. No note."""
+    """Find what tells outputs and sources apart if no name says so. No note."""
     roles = table.roles
     if not table.patterns:
         roles = with_ids_in_parts(table.frame, roles, table.named)
@@ -181,7 +184,7 @@ def _guess_ids(table: GuessedTable) -> GuessedTable:
 
 
 def _turn_surveys(table: GuessedTable) -> GuessedTable:
-    """Read a table on its side, a row a respondent. Note: respondents known by number."""
+    """Read a table on its side, with one row per respondent. Note: respondents named by number."""
     frame, roles, places = table.frame, table.roles, table.places
     of_survey = None
     if not table.patterns:
@@ -199,7 +202,7 @@ def _turn_surveys(table: GuessedTable) -> GuessedTable:
 
 
 def _part_raters(table: GuessedTable) -> GuessedTable:
-    """Part a column that holds the rater and the criterion in two columns. Note: that."""
+    """Split a column that holds rater and criterion into two columns. Note: that this was done."""
     roles, frame = table.roles, table.frame
     column = roles.get("rater", "")
     if column not in frame or "criterion" in roles or table.patterns:
@@ -217,8 +220,8 @@ def _part_raters(table: GuessedTable) -> GuessedTable:
 
 
 def _find_raters(table: GuessedTable) -> GuessedTable:
-    """Say who rated in a row: a column, a model beside its score, people beside a judge. Refuse a
-    column of raters that may be scores. Note: the model taken for the judge.
+    """Decide who rated in a row: a column, a model with its score, people in a judge's row. Refuse
+    a column of raters that may be scores. Note: the model that is read as the judge.
     """
     frame, roles, named = table.frame, table.roles, table.named
     if table.patterns or table.on_its_side:
@@ -234,7 +237,7 @@ def _find_raters(table: GuessedTable) -> GuessedTable:
 
 
 def _see_if_long(table: GuessedTable) -> GuessedTable:
-    """Say whether each row holds one rater's one answer. No note."""
+    """Decide whether each row holds one rater's one answer. No note."""
     roles = table.roles
     long = "first_text" in roles
     if not long and "rater" in roles:
@@ -244,8 +247,8 @@ def _see_if_long(table: GuessedTable) -> GuessedTable:
 
 
 def _guess_answers(table: GuessedTable) -> GuessedTable:
-    """Find the columns of answers where nothing names them, in lists too. Refuse where nobody can
-    say whose they are. Notes: columns not read, lists opened.
+    """Find the columns of answers if nothing names them, in lists too. Refuse if it is unclear
+    whose answers they are. Notes: columns not read, lists opened.
     """
     if table.patterns or table.long or table.chosen or table.on_its_side:
         return table
@@ -271,7 +274,7 @@ def _guess_answers(table: GuessedTable) -> GuessedTable:
 def _beside_answers(
     roles: dict[str, str], places: Sequence[AnswerColumn], named: Mapping[str, str]
 ) -> dict[str, str]:
-    """The roles that are left beside columns of answers."""
+    """The roles that remain if columns hold answers."""
     roles = dict(roles)
     if "score" in roles and "score" not in named and plain(roles["score"]) in GUESSES["text"]:
         roles.setdefault("text", roles.pop("score"))  # `answer`
@@ -284,8 +287,8 @@ def _beside_answers(
 
 
 def _drop_shared(table: GuessedTable) -> GuessedTable:
-    """Drop replies and confidence where they do not say which of several answers, or which order,
-    they are about. No note.
+    """Drop replies and confidence if it is unclear which of several answers, or which order, they
+    belong to. No note.
     """
     if len(table.places) < 2 and not table.roles.keys() & {"winner", "first_text"}:
         return table
@@ -295,7 +298,7 @@ def _drop_shared(table: GuessedTable) -> GuessedTable:
 
 
 def _take_for_criteria(table: GuessedTable) -> GuessedTable:
-    """Take columns that `wide` names for criteria where another column names the rater. No note."""
+    """Read columns that `wide` names as criteria if another column names the rater. No note."""
     if not table.patterns or "rater" not in table.roles or table.on_its_side:
         return table
     places = [
@@ -306,7 +309,7 @@ def _take_for_criteria(table: GuessedTable) -> GuessedTable:
 
 
 def _take_for_languages(table: GuessedTable) -> GuessedTable:
-    """Take columns whose names each say a language for answers in these. No note."""
+    """Read columns whose names each contain a language as answers in that language. No note."""
     if "language" in table.roles or table.options.get("language") or table.on_its_side:
         return table
     places = by_language(table.places)
@@ -314,8 +317,8 @@ def _take_for_languages(table: GuessedTable) -> GuessedTable:
 
 
 def _number_rows(table: GuessedTable) -> GuessedTable:
-    """Make each row an output where several raters scored it and nothing tells outputs apart. Note:
-    that.
+    """Make each row an output if several raters scored it and nothing tells outputs apart. Note:
+    that this was done.
     """
     machines = {is_machine(place.rater) for place in table.places if place.rater}
     of_both_kinds = len(machines) > 1 and not table.patterns and "winner" not in table.roles
@@ -329,7 +332,7 @@ def _number_rows(table: GuessedTable) -> GuessedTable:
 
 
 def _say_shape(table: GuessedTable) -> GuessedTable:
-    """Notes: how the table was read, and columns called like raters that are read as scores."""
+    """Notes: how the table was read, and columns with names of raters that are read as scores."""
     table.notes.append(shape(table.roles_in_file, table.places))
     if not table.patterns:
         note_on_scores(table.answers, table.notes)
@@ -337,7 +340,7 @@ def _say_shape(table: GuessedTable) -> GuessedTable:
 
 
 def _say_unread(table: GuessedTable) -> GuessedTable:
-    """Notes: the columns not read, and those of them whose words may be answers."""
+    """Notes: the columns not read, and those among them whose words may be answers."""
     taken = {*table.role_of, *table.people, *table.answers}
     taken |= {place.comment for place in table.places}
     unread = [column for column in table.frame.columns if column not in taken]
@@ -348,8 +351,8 @@ def _say_unread(table: GuessedTable) -> GuessedTable:
         unordered = [column for column in unread if few_words(table.frame[column])]
     if unordered:
         table.notes.append(
-            "their words may be answers in an order METAL does not know:"
-            f" {first_few(unordered)} (`wide` and `levels` read them)"
+            f"not read: {first_few(unordered)} may hold answers in words whose order METAL does"
+            " not know (`wide` and `levels` read them)"
         )
     return replace(table, unread=unread)
 
@@ -379,7 +382,7 @@ STEPS: tuple[Callable[[GuessedTable], GuessedTable], ...] = (
 
 
 def _one_rating_a_row(table: GuessedTable) -> pd.DataFrame:
-    """The ratings of a table that is understood, with what they were read from in `attrs`."""
+    """The ratings of an understood table; `attrs` says from which columns they were read."""
     if table.places:
         tidy = stacked(table.frame, table.role_of, table.places)
     else:

@@ -26,10 +26,10 @@ PLACE_IN_A_LIST = {"named_by": "place in a list"}
 def metrics_apart(
     tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
 ) -> tuple[pd.DataFrame, bool]:
-    """Scores of metrics off the scale of people and judges, under METAL's criterion for metrics;
-    whether there are any.
+    """Move metrics' scores that are off the scale of people and judges to METAL's criterion for
+    metrics; return the rows and whether there are any.
 
-    Left out where that criterion is taken or an output has several.
+    They are left out if that criterion exists already or an output has several of them.
     """
     kinds = (
         tidy.reindex(columns=["rater", "kind"]).drop_duplicates("rater").astype(object).fillna("")
@@ -60,7 +60,7 @@ def metrics_apart(
     )
     where = "left out" if lost else f"kept as METAL's criterion for metrics, {METRIC_SCORE.name!r}"
     notes.append(
-        f"metrics whose scores are off the scale of the others, {where}:"
+        f"metrics with scores outside the scale of the others, {where}:"
         f" {first_few(sorted(set(rated['rater'])))}"
     )
     if lost:
@@ -70,7 +70,7 @@ def metrics_apart(
 
 
 def is_human(tidy: pd.DataFrame, options: Mapping[str, Any], rater: str) -> bool:
-    """Whether a rater is a person: as told, by the column of kinds, or by its name."""
+    """Whether a rater is a person: as given by the user, by the column of kinds, or by its name."""
     given = ""
     if "kind" in tidy:
         given = str(tidy["kind"][tidy["rater"] == rater].iloc[0])
@@ -84,8 +84,8 @@ def raters_of(
     by_place: Collection[str],
     notes: list[str],
 ) -> tuple[Rater, ...]:
-    """The raters by name. again: of those that are a judge asked again, the judge and which time it
-    was. by_place: those who are known by their place in a list.
+    """The raters by name. again: for raters that are a judge asked again, the judge and the number
+    of the repetition. by_place: raters who are known only by their place in a list.
     """
     raters, by_name = [], []
     replying = set(tidy["rater"][tidy["reply"].notna()]) if "reply" in tidy else set()
@@ -111,7 +111,7 @@ def raters_of(
 
 
 def _about_guesses(by_name: Sequence[tuple[str, str]]) -> list[str]:
-    """What is said of raters and the kinds that their names say."""
+    """Notes on the kinds of raters that were guessed from their names."""
     taken: list[str] = []
     for kind, called in (("human", "people"), ("llm", "LLM judges"), ("metric", "metrics")):
         names = [name for name, guess in by_name if guess == kind]
@@ -122,8 +122,8 @@ def _about_guesses(by_name: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def kind_of(name: str, given: str, options: Mapping[str, Any], *, guess: bool = True) -> str:
-    """The kind as named in the options or the table, else by the rater's name; "" where that is not
-    asked for.
+    """The kind as named in the options or the table, else from the rater's name; "" if no guess is
+    wanted.
     """
     kind = _matching(name, options.get("kinds") or {}) or fold(given)
     if kind or not guess:
@@ -140,8 +140,8 @@ def _matching(name: str, by_pattern: Mapping[str, str]) -> str:
 def first_rows(
     tidy: pd.DataFrame, progress: Progress, name: str, *others: str
 ) -> Iterator[tuple[str, ...]]:
-    """The cells of the first row of each output, source or rater as texts; cells that are not there
-    are empty.
+    """The cells of the first row of each output, source or rater as texts; missing cells are
+    empty.
     """
     first = tidy[~tidy[name].duplicated()]
     empty = [""] * len(first)

@@ -1,5 +1,5 @@
-"""Ratings that a rater gave again: an epoch, a round, a trial is a repeat of its rater, and no
-other output.
+"""Ratings that a rater gave again: an epoch, a round or a trial is a repeat by its rater, not
+another output.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ KEY = ["output", "criterion", "rater"]
 def without_copies_of_rows(
     frame: pd.DataFrame, tidy: pd.DataFrame, notes: list[str]
 ) -> pd.DataFrame:
-    """The table without ratings of rows that stand in the file before with the same cells; how many
-    is noted.
+    """The table without ratings from rows that repeat an earlier row of the file; a note says how
+    many.
 
-    frame: the file, with the rows of the table as its index. Rows are only compared where a rating
-    is given twice.
+    frame: the file, with the rows of the table as its index. Rows are only compared if a rating is
+    given twice.
     """
     if not tidy.duplicated(KEY).any():
         return tidy
@@ -30,8 +30,8 @@ def without_copies_of_rows(
     copies = tidy.index.isin(frame.index[texts.duplicated()]) & tidy.duplicated(KEY).to_numpy()
     if copies.any():
         notes.append(
-            f"{plural(int(copies.sum()), 'rating')} left out, as the same row stands in the file"
-            " before"
+            f"{plural(int(copies.sum()), 'rating')} left out because an earlier row of the file is"
+            " the same"
         )
     kept: pd.DataFrame = tidy[~copies]
     return kept
@@ -40,12 +40,12 @@ def without_copies_of_rows(
 def with_repeats(
     tidy: pd.DataFrame, is_person: Callable[[str], bool], notes: list[str]
 ) -> tuple[pd.DataFrame, Mapping[str, tuple[str, int]]]:
-    """The table with what a judge said the second time under a name of its own (`gpt-4o#2`); and of
-    each such name the judge and the number of the repeat. Of people the first answer is kept, and
-    how many later ones are not is noted.
+    """The table with a judge's second answers under a name of their own (`gpt-4o#2`); and for each
+    such name the judge and the number of the repeat. For people the first answer is kept, and a
+    note says how many later ones are dropped.
 
-    tidy: with the column `repeat`, which is gone afterwards. Where nothing was rated twice it only
-    says when.
+    tidy: has the column `repeat`, which is removed. If nothing was rated twice, the column only
+    tells when a rating was made.
     """
     rows = tidy.index
     tidy = tidy.reset_index(drop=True)
@@ -67,7 +67,8 @@ def with_repeats(
         names = first_few(sorted(set(rater[of_people])), 3)
         count = plural(int(of_people.sum()), "rating")
         notes.append(
-            f"{count} that people gave again left out, as their first answer counts: {names}"
+            f"{count} left out because the person had answered before; the first answer counts:"
+            f" {names}"
         )
     repeated: dict[str, tuple[str, int]] = {}
     names_of = rater.copy()
@@ -77,7 +78,9 @@ def with_repeats(
         repeated[f"{name}#{number + 1}"] = (name, int(number) + 1)
         names_of[(rater == name) & (time == number)] = f"{name}#{number + 1}"
     if repeated:
-        notes.append(f"asked again, kept as repeats of their judge: {first_few(list(repeated), 3)}")
+        notes.append(
+            f"second answers of the same judge, kept as repeats: {first_few(list(repeated), 3)}"
+        )
     kept = tidy.assign(rater=names_of.astype("category")).set_index(rows)[~of_people]
     kept["rater"] = kept["rater"].cat.remove_unused_categories()
     return kept, repeated

@@ -1,5 +1,5 @@
-"""Judges' replies in a table: the scores that they give, and whether those are the scores beside
-them.
+"""Judges' replies in a table: the scores that they give, and whether these agree with the scores in
+their rows.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def read_replies(
     where: Path,
 ) -> None:
     """Give `tidy` the scores, reasons and comments that it lacks from its column `reply`; each
-    distinct reply is read once for a criterion. A scale that was taken from the levels that occur,
-    in `criteria`, becomes the whole numbers between them, and that is noted: a judge may use a
-    level that nobody else did.
+    distinct reply is read once for a criterion. If a scale in `criteria` was derived from the
+    levels that occur, it becomes the whole numbers between them, with a note, because a judge may
+    use a level that nobody else did.
 
-    options: `reader`, a ReplyReader. A column that was not named in `columns` is dropped, and that
-    is noted, where most rows have a score and it may be the rated text: most of it does not give
-    the score beside it, or its scale is not known. Raises UsageError for a scale that is not known,
-    since what was read must not decide it.
+    options: `reader`, a ReplyReader. A column that was not named in `columns` is dropped, with a
+    note, if most rows have a score and the column may be the rated text: most of its cells do not
+    give the score in their row, or its scale is unknown. Raises UsageError for an unknown scale,
+    because the replies themselves must not decide it.
     """
     column = as_texts(tidy.pop("reply"))
     rows = np.flatnonzero(column.array.codes >= 0)
@@ -67,8 +67,8 @@ def read_replies(
     differ = np.flatnonzero(~lacking & (beside != read))
     if doubtful and 2 * len(differ) > len(rows):
         notes.append(
-            'replies not read: most do not give the score beside them (`columns={"reply": COLUMN}`'
-            " if they do)"
+            'replies not read: most do not say the score in their row (`columns={"reply":'
+            " COLUMN}` if they do)"
         )
         return
     tidy["reply"] = column
@@ -77,7 +77,8 @@ def read_replies(
             criteria[at] = replace(criteria[at], scale=scale)
             ends = f"{scale.values[0]:g} to {scale.values[-1]:g}"
             notes.append(
-                f"{names[at]}: replies read on {ends}, as the scores in the table go; see `levels`"
+                f"{names[at]}: replies read on the scale of the scores in the table, {ends}; see"
+                " `levels`"
             )
     notes.append(_counted(verdicts))
     if len(differ):
@@ -85,7 +86,7 @@ def read_replies(
         other = verdicts["reason"].iloc[at] or f"{read[at]:g}"
         first = f"row {row_number(where, int(tidy.index[rows[at]]))}: {beside[at]:g}, reply {other}"
         scores = f"{len(differ):,} of {np.count_nonzero(~lacking):,} scores"
-        notes.append(f"{scores} are not what their reply says (first: {first})")
+        notes.append(f"{scores} differ from what the reply says (first: {first})")
     score[rows] = np.where(lacking, read, beside)
     tidy["score"] = score
     reason = tidy["reason"].to_numpy(dtype=object, copy=True)
@@ -108,8 +109,9 @@ def _verdicts(
     of_criterion: np.ndarray[Any, np.dtype[np.int64]],
     read: Callable[[str, int], tuple[float | None, str, str, bool]],
 ) -> Any:
-    """What each reply says: score, reason for none, comment, and whether it wavers. read: gives it
-    of a reply on the criterion with that number, and is asked once for each that differs.
+    """What each reply says: the score or the reason why there is none, the comment, and whether it
+    wavers. read: reads a reply on the criterion with that number; it is called once for each
+    different reply.
     """
     texts = replies.cat.categories.tolist()
     key, rows = np.unique(of_criterion * len(texts) + replies.array.codes, return_inverse=True)
@@ -126,11 +128,13 @@ def _problem(criteria: Sequence[Criterion], options: Mapping[str, Any]) -> str:
         if not criterion.scale.levels and criterion.scale.low is None:
             ends = {criterion.name: "0-100"}
             return (
-                f"the scale of {criterion.name} is not known; say it, e.g. `ranges={ends}` or"
+                f"the scale of {criterion.name} is not known; name it, e.g. `ranges={ends}` or"
                 " `levels`"
             )
     return (
-        "`shifts` moves scores, not what replies say; leave it out" if options.get("shifts") else ""
+        ("`shifts` moves scores, not the answers in replies; leave it out")
+        if options.get("shifts")
+        else ""
     )
 
 
@@ -144,4 +148,4 @@ def _counted(verdicts: pd.DataFrame) -> str:
     if len(reasons):
         line += f" ({first_few([f'{reason} {count:,}' for reason, count in reasons.items()])})"
     wavering = int(verdicts["wavering"].sum())
-    return line + (f"; {wavering:,} name another score too, or a range" if wavering else "")
+    return line + (f"; {wavering:,} also name another score, or a range" if wavering else "")

@@ -1,4 +1,6 @@
-"""Which column plays which role: as named, else by its name, unless its cells refute that."""
+"""Which column plays which role: as the user named it, else by its name, unless its cells refute
+that.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ _TRANSLATED = frozenset({"source", "src", "sourcetext", "lp", "langpair", "langu
 def roles_of(
     frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any], where: Path
 ) -> dict[str, str]:
-    """{role: column}: as named in the options, else by the names of the columns."""
+    """{role: column}, as named in the options, else from the names of the columns."""
     roles: dict[str, str] = dict(options.get("columns") or {})
     for role, column in roles.items():
         if role not in GUESSES:
@@ -69,7 +71,7 @@ def _guessed(
     wide: Sequence[str],
     refuted: Collection[tuple[str, str]],
 ) -> dict[str, str]:
-    """{role: column} by the names of columns, for roles that are not named. refuted: guesses that
+    """{role: column} from the names of columns, for roles that are not named. refuted: guesses that
     cells contradict.
     """
     by_name = _by_name(frame)
@@ -93,7 +95,7 @@ def _guessed(
 
 def _by_name(frame: pd.DataFrame) -> dict[str, str]:
     """Column by its plain name; one with a path (`metadata.language`, `output.text`) also by the
-    end of that.
+    end of the path.
     """
     columns: dict[str, str] = {}
     for column in frame.columns:
@@ -110,10 +112,10 @@ def _by_name(frame: pd.DataFrame) -> dict[str, str]:
 def without_pairs(
     frame: pd.DataFrame, roles: dict[str, str], options: Mapping[str, Any], *, chosen: bool
 ) -> dict[str, str]:
-    """The roles of pairs only where there is a winner and no score, or where they are named.
+    """The roles, without those of pairs unless there is a winner and no score, or they are named.
 
-    chosen: whether the winners stand in columns of their raters.
-    Of two texts, the scores may say which is better, and the first is where it is called `chosen`.
+    chosen: whether the winners are in columns of their raters. For two texts, the scores may say
+    which is better; if the first is called `chosen`, it is the better one.
     """
     named = options.get("columns") or {}
     texts = {"first_text", "second_text"} <= roles.keys()
@@ -148,7 +150,7 @@ def _without(roles: Mapping[str, str], *gone: str) -> dict[str, str]:
 def _no_objects(
     frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
 ) -> dict[str, str]:
-    """Objects play no role: what is inside may."""
+    """Objects play no role, but their members may."""
     objects = [
         role for role in roles if {*map(type, frame[roles[role]].dropna().head(1))} == {dict}
     ]
@@ -158,9 +160,7 @@ def _no_objects(
 def _inputs_of_mturk(
     frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
 ) -> dict[str, str]:
-    """Inputs of MTurk that are called as their ids would be are texts where ids stand
-    beside them.
-    """
+    """Inputs of MTurk with names of ids are texts if other columns hold the ids."""
     for role, text_role, id_column in (
         ("source", "source_text", "Input.source_id"),
         ("output", "text", "Input.system"),
@@ -177,7 +177,7 @@ def _inputs_of_mturk(
 def _no_names_of_prompts(
     frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
 ) -> dict[str, str]:
-    """Names of prompts (CoT, Vanilla), ids, or where inputs come from are no texts of sources."""
+    """Names of prompts (CoT, Vanilla), ids, and origins of inputs are not texts of sources."""
     if "source_text" not in guessed:
         return roles
     column = roles["source_text"]
@@ -191,7 +191,7 @@ def _no_names_of_prompts(
 def _no_numbers_of_rows(
     frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
 ) -> dict[str, str]:
-    """What every row has anew is no output where texts repeat."""
+    """A column with a new value in every row does not name outputs if texts repeat."""
     text = roles.get("text") or roles.get("first_text")
     if "output" not in guessed or not text or "rater" not in roles:
         return roles
@@ -203,8 +203,8 @@ def _no_numbers_of_rows(
 def _no_other_facts(
     frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
 ) -> dict[str, str]:
-    """Kinds are words for kinds, confidence is a probability, a reference is no label, and raters
-    are no scores.
+    """Kinds are words for kinds, confidence is a probability, a reference is not a label, and
+    raters are not scores.
     """
     if "kind" in guessed and not _are_kinds(frame, frame[roles["kind"]], roles.get("rater", "")):
         roles = _without(roles, "kind")
@@ -221,8 +221,8 @@ def _no_other_facts(
 def _no_texts_as_names(
     frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
 ) -> dict[str, str]:
-    """Long texts are no criterion, language or id, and what nearly every row has anew is no
-    criterion: they are what was rated, or its source.
+    """Long texts are not criteria, languages or ids, and a column with a new value in nearly every
+    row is not a criterion: they are the rated texts, or their sources.
     """
     text_roles = {"output": "text", "criterion": "source_text", "source": "source_text"}
     for role in ("criterion", "language", "output", "source", "generator"):
@@ -240,7 +240,7 @@ def _no_texts_as_names(
 def _no_texts_as_scores(
     frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
 ) -> dict[str, str]:
-    """Texts called like scores (`answer`) are what was rated."""
+    """Texts in a column named like scores (`answer`) are the rated texts."""
     if "score" not in guessed:
         return roles
     column = roles["score"]
@@ -273,7 +273,9 @@ def _are_long(column: pd.Series, role: str) -> bool:
 
 
 def _are_inputs(frame: pd.DataFrame, roles: Mapping[str, str], role: str) -> bool:
-    """Whether a column guessed for criteria has too many values, or is an input's text."""
+    """Whether a column that was guessed to hold criteria has too many values, or is an input's
+    text.
+    """
     if role != "criterion":
         return False
     column = roles[role]
@@ -291,8 +293,8 @@ def _are_inputs(frame: pd.DataFrame, roles: Mapping[str, str], role: str) -> boo
 
 
 def _is_text(frame: pd.DataFrame, column: str, long: bool) -> bool:
-    """Whether a column called like scores (`answer`) holds what was rated. long: whether its texts
-    are.
+    """Whether a column named like scores (`answer`) holds the rated texts. long: whether its texts
+    are long.
     """
     if is_numeric_dtype(frame[column]):
         return False
@@ -303,8 +305,8 @@ def _is_text(frame: pd.DataFrame, column: str, long: bool) -> bool:
 
 
 def _is_no_rater(frame: pd.DataFrame, roles: Mapping[str, str]) -> bool:
-    """Whether the column guessed for raters holds scores (`score`, `judge`), or those who
-    translated: each has a text of its own.
+    """Whether the column that was guessed to hold raters holds scores (`score`, `judge`), or
+    translators, each with texts of their own.
     """
     column = roles["rater"]
     if plain(column) == "translator":
@@ -323,7 +325,7 @@ def _is_no_rater(frame: pd.DataFrame, roles: Mapping[str, str]) -> bool:
 
 
 def _are_kinds(frame: pd.DataFrame, kind: pd.Series, rater: str) -> bool:
-    """Whether the column holds words for kinds of raters, the same in all rows of each."""
+    """Whether the column holds words for kinds of raters, the same in all rows of each rater."""
     several = (
         bool(rater) and frame[[rater]].assign(kind=kind).drop_duplicates()[rater].duplicated().any()
     )
@@ -346,11 +348,11 @@ def few_words(column: pd.Series) -> bool:
 
 
 def columns_of(frame: pd.DataFrame) -> str:
-    """For messages: the columns there are."""
+    """The existing columns, for messages."""
     unnamed = sum(
         re.match(r"(column|Unnamed:) \d+$", column) is not None for column in frame.columns
     )
     elsewhere = (
-        " (the header may stand in another row)" if len(frame.columns) < 2 or unnamed > 1 else ""
+        " (the header may be in another row)" if len(frame.columns) < 2 or unnamed > 1 else ""
     )
     return f"Columns found: {first_few([*map(shortened, frame.columns)], MOST_NAMED)}{elsewhere}"

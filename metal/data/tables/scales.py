@@ -1,5 +1,5 @@
-"""The criteria of a table: what its answers mean as scores, on which scale, and which end of it is
-better.
+"""The criteria of a table: what its answers mean as scores, on which scale, and which end of the
+scale is better.
 """
 
 from __future__ import annotations
@@ -52,16 +52,15 @@ def read_scores(
     """The criteria in order of name; `tidy` gets its scores as numbers and the reasons of missing
     answers.
 
-    options: of each criterion, by name or pattern, those of PER_CRITERION (`missing`: texts that
-    stand for no answer, those of all fitting patterns and MISSING); where those do not say
-    `described`, a function that gives a criterion by its name, and with replies `scales`,
-    {criterion: Scale}; of all, `decimal`, the mark of decimals. Raises DataError for words among
-    numbers, words of no known order and free text, UsageError and UnknownName for options that do
-    not fit.
+    options: for each criterion, by name or pattern, those of PER_CRITERION (`missing`: texts that
+    mean no answer, from all fitting patterns and MISSING); if these are silent, `described`, a
+    function that gives a criterion by its name and, with replies, `scales`, {criterion: Scale}; for
+    all criteria, `decimal`, the decimal mark. Raises DataError for words among numbers, words of no
+    known order and free text, UsageError and UnknownName for options that do not fit.
     """
     if options.get("decimal", ",") not in MARKS:
         raise UsageError(
-            f"`decimal={options['decimal']!r}`: the mark of decimals is a comma or a point"
+            f"`decimal={options['decimal']!r}`: the decimal mark is a comma or a point"
         )
     names = sorted(
         codes := {name: code for code, name in enumerate(tidy["criterion"].cat.categories)}
@@ -102,7 +101,7 @@ def read_scores(
 def _about_zeros(
     criteria: Sequence[Criterion], chosen: Mapping[str, Mapping[str, Any]]
 ) -> list[str]:
-    """What is said of criteria whose lowest answer, 0, may stand for none."""
+    """Notes on criteria whose lowest answer, 0, may mean no answer."""
     naming = {"levels", "ranges", "shifts"}
     zeros = {
         c.name: "0"
@@ -113,12 +112,12 @@ def _about_zeros(
         return []
     remedy = f"`missing={zeros if len(zeros) < len(criteria) else [0]}`"
     names = ", ".join(zeros)
-    return [f"{names}: 0 is read as the lowest answer; if it means not rated: {remedy}"]
+    return [f"{names}: 0 is read as the lowest answer; if it means that nobody rated: {remedy}"]
 
 
 def _counted(scores: np.ndarray[Any, Any], scale: Scale) -> str:
-    """How often each level was given, and which are rare; of continuous scores, how many from where
-    to where.
+    """How often each level was given, and which are rare; for continuous scores, how many there are
+    and their range.
     """
     given = scores[~np.isnan(scores)]
     if not scale.levels or not len(given):
@@ -155,8 +154,8 @@ def options_of(name: str, names: Sequence[str], options: Mapping[str, Any]) -> d
 
 
 def _by_pattern(name: str, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Of each of PER_CRITERION what the pattern says that fits the name and says most; of `missing`
-    what all say.
+    """For each of PER_CRITERION, the value of the most specific pattern that fits the name; for
+    `missing`, the values of all that fit.
     """
     chosen = {}
     for option in PER_CRITERION:
@@ -231,7 +230,7 @@ def _answers_in(
     missing: frozenset[str],
     say: Callable[[str], None],
 ) -> AnswerTexts:
-    """What the texts of a criterion mean; says which of them are missing answers."""
+    """What the texts of a criterion mean; and which of them are missing answers."""
     levels = levels_from(chosen["levels"]) if chosen.get("levels") else ()
     ends = ends_of(chosen["ranges"]) if chosen.get("ranges") else [level.value for level in levels]
     highest = max(map(abs, ends), default=None)
@@ -246,14 +245,14 @@ def _answers_in(
 
 
 def _check_missing(name: str, texts: Iterable[str], missing: Collection[str]) -> None:
-    """Raises UsageError if a text with a comma was named without quotes: it divided into
-    others.
-    """
+    """Raise UsageError if a text with a comma was named without quotes, because it was split."""
     for text in texts:
         parts = [part.strip() for part in text.split(",")]
         if len(parts) > 1 and text not in missing and set(parts) <= set(missing):
-            problem = f"`missing` divides at commas: {text!r} is read as {' and '.join(parts)}"
-            raise UsageError(f"{name}: {problem}; in quotes it is one: `missing={[in_list(text)]}`")
+            problem = f"`missing` splits at commas: {text!r} is read as {' and '.join(parts)}"
+            raise UsageError(
+                f"{name}: {problem}; in quotes it is a single text: `missing={[in_list(text)]}`"
+            )
 
 
 def _by_labels(
@@ -261,7 +260,7 @@ def _by_labels(
 ) -> np.ndarray[Any, Any]:
     """Numbers on levels such as 0=S1,1=S2: 2 is S2, not the level of value 2.
 
-    Raises UsageError if each may be both.
+    Raises UsageError if they can be read both ways.
     """
     levels = () if chosen.get("of_dataset") else levels_from(chosen.get("levels", ()))
     numbered = numbers_in(level.label for level in levels)
@@ -275,14 +274,14 @@ def _by_labels(
             f"{number:g}={level.label}" for number, level in by_label.items()
         )
         problem = f"{min(given):g} may be {by_label[min(given)].label} or the level of that value"
-        raise UsageError(f"{name}: {problem}; say which, e.g. `levels={ {name: numbered_levels} }`")
+        raise UsageError(f"{name}: {problem}; choose, e.g. `levels={ {name: numbered_levels} }`")
     return np.array(
         [by_label[score].value if score in by_label else np.nan for score in scores.tolist()]
     )
 
 
 def _scale(name: str, values: np.ndarray[Any, Any], chosen: Mapping[str, Any]) -> Scale:
-    """The scale of scores in numbers: as named in options, METAL's where they fit, else the levels
+    """The scale of scores in numbers: as named in options, METAL's if they fit, else the levels
     that occur.
     """
     measure = chosen.get("measures", "")
@@ -299,7 +298,7 @@ def _scale(name: str, values: np.ndarray[Any, Any], chosen: Mapping[str, Any]) -
 
 
 def are_levels(values: np.ndarray[Any, Any]) -> bool:
-    """Whether the different answers are so few whole numbers that they are levels."""
+    """Whether the different answers are whole numbers, and few enough to be levels."""
     return 2 <= len(values) <= MOST_LEVELS and all(map(float.is_integer, values.tolist()))
 
 
@@ -309,7 +308,7 @@ def whole_scale(
     """The scale with every whole number between its levels; None if it does not come from the
     levels that occur.
 
-    names: of all criteria of the table.
+    names: those of all criteria of the table.
     """
     levels, chosen = criterion.scale.levels, options_of(criterion.name, names, options)
     if (

@@ -1,5 +1,5 @@
-"""The shape of a table: which columns `wide` names, whose choices stand in columns, and how answers
-in columns become rows.
+"""The shape of a table: which columns `wide` names, which columns hold a rater's choices, and how
+answers in columns become rows.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _TEMPLATE = re.compile(r"\{(rater|criterion|output)\}")
 
 
 def not_guessed(frame: pd.DataFrame, harness: Harness, where: Path) -> DataError:
-    """The refusal to guess in another harness's results, with the options that read them where
-    there are any.
+    """The refusal to guess in another harness's results, with the options that read them, if there
+    are any.
     """
-    problem = f"looks like {harness.name}; METAL does not guess in it"
+    problem = f"looks like {harness.name}; METAL does not guess its columns"
     aside = ("_answer", "_explanation", "_metadata", "_comment")
     answers = [
         name
@@ -49,20 +49,18 @@ def not_guessed(frame: pd.DataFrame, harness: Harness, where: Path) -> DataError
         return DataError(where, problem, harness.remedy)
     listed = ", ".join(f'"{name}"' for name in answers)
     output = harness.output if harness.output in frame else "COLUMN"
-    remedy = "Say what holds answers and what tells outputs apart: "
+    remedy = "Say which columns hold answers and which column tells outputs apart: "
     remedy += f"`wide=[{listed}]` and `columns={ {'output': output} }`"
     judges = [name for name in answers if not is_person(name.split(".")[-1])]
     if judges:
-        remedy += f", and who is a judge: `kinds={dict.fromkeys(judges, 'llm')}`"
+        remedy += f"; say who is a judge: `kinds={dict.fromkeys(judges, 'llm')}`"
     return DataError(where, problem, f"{remedy}. {columns_of(frame)}")
 
 
 def without_answers(
     frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str]
 ) -> dict[str, str]:
-    """The roles without columns that are answers of people beside those of judges: a gold label,
-    and scores.
-    """
+    """The roles without columns of people's answers in rows of judges: a gold label, and scores."""
     guessed = roles.keys() - named.keys()
     if "reference" in guessed and holds_answers(frame[roles["reference"]]):
         roles = {role: column for role, column in roles.items() if role != "reference"}
@@ -76,7 +74,7 @@ def without_answers(
 def replies_alone(
     frame: pd.DataFrame, roles: Mapping[str, str], options: Mapping[str, Any]
 ) -> bool:
-    """Whether a column of replies, told or guessed, stands in the place of scores."""
+    """Whether there is a column of replies, named or guessed, instead of scores."""
     if "reply" not in roles or "reply" in (options.get("columns") or {}):
         return "reply" in roles
     return not any(holds_answers(frame[column]) for column in frame if column not in roles.values())
@@ -106,7 +104,7 @@ def shape(roles: Mapping[str, str], places: Sequence[AnswerColumn]) -> str:
 
 
 def places_named(frame: pd.DataFrame, patterns: Iterable[str], paths: Paths) -> list[AnswerColumn]:
-    """The columns that match, each as a rater's, or as its template says."""
+    """The columns that match, each read as one rater's, or as its template says."""
     places: dict[str, AnswerColumn] = {}
     for pattern in patterns:
         if pattern == surveys.EACH_ROW:
@@ -129,8 +127,8 @@ def places_named(frame: pd.DataFrame, patterns: Iterable[str], paths: Paths) -> 
 
 
 def _parts_of_path(pattern: str, path: Sequence[str]) -> dict[str, str] | None:
-    """What `scores.{rater}.{criterion}.value` says of a path, step by step; None if it has other
-    steps.
+    """The parts of a path according to a pattern such as `scores.{rater}.{criterion}.value`; None
+    if the steps do not match.
     """
     steps = pattern.split(".")
     if len(steps) != len(path):
@@ -151,12 +149,12 @@ def choices(
     named: bool,
     notes: list[str],
 ) -> list[AnswerColumn]:
-    """Of pairs without a column for the rater, the columns that each hold a rater's choices; none
-    of other tables.
+    """For pairs without a column for the rater, the columns that each hold a rater's choices; empty
+    for other tables.
 
-    named: whether `places` are all that is asked for. Else columns are looked for that are called
-    so (`gpt4_winner`) or like a rater; beside a column of winners, which is people's, only those of
-    judges.
+    named: whether only `places` are wanted. Otherwise the function looks for columns with names of
+    choices (`gpt4_winner`) or of raters; if there is a column of winners, which is people's, only
+    for those of judges.
     """
     if not _are_unrated_pairs(roles):
         return []
@@ -177,7 +175,7 @@ def choices(
 
 
 def _are_unrated_pairs(roles: Mapping[str, str]) -> bool:
-    """Whether rows are pairs, of which no column says who chose, or which was chosen."""
+    """Whether rows are pairs but no column says who chose, or which was chosen."""
     pairs = ({"first", "second"}, {"first_text", "second_text"})
     if "rater" in roles or not any(pair <= roles.keys() for pair in pairs):
         return False
@@ -188,8 +186,8 @@ def _are_unrated_pairs(roles: Mapping[str, str]) -> bool:
 def _called_like_choices(
     frame: pd.DataFrame, roles: Mapping[str, str], names: set[str]
 ) -> dict[str, str]:
-    """Column -> rater, of the column of winners and those whose names say that a rater's choices
-    stand in them. names: of what is compared.
+    """Column -> rater, for the column of winners and for columns whose names say that they hold a
+    rater's choices. names: those of the compared generators.
     """
     winners = [roles[role] for role in ("winner", "score") if role in roles]
     of_all = next((column for column in winners if are_winners(frame[column], names)), "")
@@ -202,7 +200,7 @@ def _called_like_choices(
 
 
 def _is_a_raters_choice(column: str, *, judges_only: bool) -> bool:
-    """Whether a column is called like a rater's choices (`gpt4_winner`), or like a rater."""
+    """Whether a column has a name of a rater's choices (`gpt4_winner`), or of a rater."""
     rater = CHOICE.sub("", column)
     judge = MODEL.search(rater) is not None
     if judges_only and not judge:
@@ -222,7 +220,7 @@ def stacked(
     frame: pd.DataFrame, named: Mapping[str, str], places: Sequence[AnswerColumn]
 ) -> pd.DataFrame:
     """The answers of all places below each other, with the columns that play a role. Empty cells
-    were not asked.
+    mean that the rater was not asked.
     """
     parts = {
         field.name: [getattr(place, field.name) for place in places]

@@ -24,9 +24,9 @@ def sheet_rows(
     """The rows of a sheet, as wide as its header, without empty ones at the end; None for an empty
     cell.
 
-    name: of the sheet; else it is the first whose header names two columns that METAL knows. notes:
-    get which it is, and which others there are. progress: in bytes. Raises UnknownName for a sheet
-    that is not there.
+    name: that of the sheet; by default the first sheet whose header names two columns known to
+    METAL. notes: get a line on which sheet was read and which others exist. progress: in bytes.
+    Raises UnknownName for a sheet that does not exist.
 
     pandas makes every row as wide as the widest: one cell at XFD1048576 takes 8 GB.
     """
@@ -67,7 +67,7 @@ def sheet_rows(
 def _sheet_to_read(
     headers: Mapping[str, Sequence[Sequence[Any]]], name: str, notes: list[str]
 ) -> str:
-    """The title of the sheet that is read. headers: of each the rows its header may stand in."""
+    """The title of the sheet to read. headers: for each sheet, the rows that may be its header."""
     if name and name not in headers:
         raise UnknownName("sheet", name, list(headers))
     tables = [
@@ -100,7 +100,7 @@ def _filled_up(path: Path, cells: Iterable[Sequence[Any]], width: int) -> list[l
         above = number - 1 - len(rows)
         blanks += width * above + (width - len(texts)) + texts.count(None)
         if blanks > max(MOST_BLANKS, 100 * (width * number - blanks)):
-            problem = f"{blanks:,} blank cells up to row {number:,}, among few that hold something"
+            problem = f"{blanks:,} blank cells up to row {number:,} and few filled ones"
             raise DataError(path, problem, "Save the table as CSV")
         rows += [[None] * width for _ in range(above)]
         rows.append(texts + [None] * (width - len(texts)))
@@ -108,7 +108,7 @@ def _filled_up(path: Path, cells: Iterable[Sequence[Any]], width: int) -> list[l
 
 
 def _read_since(text: SheetText) -> Iterator[int]:
-    """For each row the bytes that were read since the one before."""
+    """For each row, the bytes that were read since the previous one."""
     before = 0
     while True:
         yield text.done - before
@@ -116,7 +116,7 @@ def _read_since(text: SheetText) -> Iterator[int]:
 
 
 def _merged_down(ranges: Iterable[bytes]) -> list[tuple[int, int, int, int]]:
-    """Left, top, right and bottom of cells merged over several rows: what stands in the first holds
+    """Left, top, right and bottom of cells merged over several rows: the content of the first holds
     for all.
     """
     from openpyxl.utils import range_boundaries

@@ -1,5 +1,5 @@
-"""The sources of outputs by the texts of the inputs, where no column names them: answers to one
-question are alike.
+"""The sources of outputs by the texts of the inputs, if no column names them, because answers to
+one question are alike.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ LONGEST = 40  # characters of a text that may name its source
 
 
 def by_text(tidy: pd.DataFrame, unread: Sequence[str], notes: list[str], where: Path) -> None:
-    """Name sources and outputs by their texts where the table has no ids. Raises NoColumn where it
-    has no texts.
+    """Name sources and outputs by their texts if the table has no ids. Raises NoColumn if it has no
+    texts.
 
     unread: columns to choose from.
     """
@@ -44,33 +44,36 @@ def by_text(tidy: pd.DataFrame, unread: Sequence[str], notes: list[str], where: 
             key = key + "\0" + tidy["generator"].astype(str)
         tidy[role] = key.map({text: digest(text) for text in key.unique()})
     sources = "sources and " * ("source_text" in texts)
-    notes.append(f"no column for ids: {sources}outputs are told apart by {' and '.join(texts)}")
+    notes.append(f"no column of ids: {sources}outputs are told apart by {' and '.join(texts)}")
 
 
 def _write_alike(tidy: pd.DataFrame, role: str, notes: list[str]) -> None:
-    """Give texts that differ in blanks or Unicode form alone the spelling of the first."""
+    """Give texts that differ only in blanks or Unicode form the spelling of the first."""
     spelled = as_texts(tidy[role])
     keys = {text: _same(text) for text in spelled.cat.categories}
     first = {key: text for text, key in reversed(keys.items())}
     if len(first) < len(keys):
         tidy[role] = as_texts(spelled.map({text: first[key] for text, key in keys.items()}))
         differ = plural(len(keys) - len(first), "text")
-        notes.append(f"{role}: {differ} like another but for blanks or Unicode form, written alike")
+        notes.append(
+            f"{role}: {differ} from another only in blanks or Unicode form; both are read as the"
+            " same"
+        )
 
 
 def _same(text: str) -> str:
-    """Equal for texts that differ in blanks or Unicode form alone."""
+    """A key that is equal for texts that differ only in blanks or Unicode form."""
     return " ".join(unicodedata.normalize("NFC", text).strip(BLANKS).split())
 
 
 def by_inputs(tidy: pd.DataFrame, column: str, ids: str, notes: list[str]) -> bool:
-    """Give outputs with the same input one source; whether that is done. Each output has an id in
-    `output`.
+    """Give outputs with the same input one source; return whether this was done. Each output has an
+    id in `output`.
 
-    A source is named by the digest of its text, or by the text itself where that has no blank
-    (`q7`). An output without an input is a source of its own. Not where one input stands for all
-    outputs, which is an instruction, where each output has its own, and, which is said, where an
-    output has two. column, ids: where inputs and ids of outputs stand, for notes.
+    A source is named by the digest of its text, or by the text itself if it has no blank (`q7`). An
+    output without an input is a source of its own. Nothing is done if all outputs have one input,
+    which is then an instruction, if each output has its own, or (with a note) if an output has two.
+    column, ids: the columns of inputs and of ids of outputs, for notes.
     """
     texts = as_texts(tidy["source_text"])
     first = pd.DataFrame(
@@ -99,7 +102,7 @@ def by_inputs(tidy: pd.DataFrame, column: str, ids: str, notes: list[str]) -> bo
     )
     outputs = plural(len(first), "output")
     notes.append(
-        f"{distinct} different texts in {column!r} behind {outputs}: taken for the sources, as"
+        f"{distinct} different texts in {column!r} for {outputs}: read as the sources, because"
         " answers to one question are alike. If they are instructions and the inputs differ:"
         f" `columns={ {'source': ids} }`"
     )

@@ -1,4 +1,6 @@
-"""Tables on their side, as survey tools export them: a row a respondent, a column an output."""
+"""Tables on their side, as survey tools export them: one row per respondent, one column per
+output.
+"""
 
 from __future__ import annotations
 
@@ -71,11 +73,11 @@ _OF_A_PERSON = re.compile(
 def respondents_of(
     frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[str, str]
 ) -> dict[str, str] | None:
-    """The roles of a table whose rows are respondents, without what no column of it can be; None of
-    other tables.
+    """The roles of a table whose rows are respondents, without roles that none of its columns can
+    have; None for other tables.
 
-    It is one where nothing names outputs or their texts, and each rater has one row; or a survey
-    tool marked it.
+    A table is of this kind if nothing names outputs or their texts and each rater has one row, or
+    if a survey tool marked it.
     """
     for marks, respondent in _TOOLS:
         if marks <= {*frame.columns} and not named:
@@ -94,10 +96,12 @@ def respondents_of(
 def with_respondents(
     frame: pd.DataFrame, roles: dict[str, str], notes: list[str]
 ) -> tuple[pd.DataFrame, dict[str, str]]:
-    """The frame and roles with a column that numbers the respondents, where none names them."""
+    """The frame and roles with a column that numbers the respondents, if no column names them."""
     if "rater" in roles:
         return frame, roles
-    notes.append('each row is another person, known by its number (`columns={"rater": COLUMN}`)')
+    notes.append(
+        'each row is another person, named by its row number (`columns={"rater": COLUMN}`)'
+    )
     numbers = [f"{RESPONDENT} {number}" for number in range(1, len(frame) + 1)]
     return frame.assign(**{RESPONDENT: pd.Categorical(numbers, categories=numbers)}), {
         **roles,
@@ -106,10 +110,9 @@ def with_respondents(
 
 
 def outputs_asked_about(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[AnswerColumn]:
-    """The columns of answers, each about an output; none where they may be criteria, or are too
-    few.
+    """The columns of answers, each about an output; empty if they may be criteria, or are too few.
 
-    What a name holds besides the output, such as the question before a bracket, is the criterion.
+    The rest of a name besides the output, such as the question before a bracket, is the criterion.
     """
     taken = {*roles.values()}
     columns = [
@@ -129,7 +132,7 @@ def outputs_asked_about(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[A
 
 
 def every_column(frame: pd.DataFrame) -> list[AnswerColumn]:
-    """The columns that the template EACH_ROW means: all that hold answers and do not name the
+    """The columns that the template EACH_ROW selects: all that hold answers and do not name the
     rater.
     """
     columns = [str(name) for name in frame.columns if plain(str(name)) not in GUESSES["rater"]]
@@ -138,14 +141,14 @@ def every_column(frame: pd.DataFrame) -> list[AnswerColumn]:
 
 
 def are_texts(names: Sequence[str]) -> bool:
-    """Whether names of columns are texts that were rated, rather than names of these."""
+    """Whether names of columns are texts that were rated, rather than names of such texts."""
     long = [name for name in names if len(name) >= _TEXT_LENGTH or len(name.split()) >= _TEXT_WORDS]
     return 2 * len(long) > len(names)
 
 
 def _may_be_asked(column: pd.Series) -> bool:
-    """Whether a column holds answers and asks nothing of the respondents themselves. Its name may
-    be any text.
+    """Whether a column holds answers that are not about the respondents themselves. Its name may be
+    any text.
     """
     name = str(column.name)
     if _OF_A_PERSON.search(name.partition("[")[0]) or plain(name) in COMMENTS:
@@ -154,10 +157,10 @@ def _may_be_asked(column: pd.Series) -> bool:
 
 
 def _in_parts(columns: Sequence[str], pattern: re.Pattern[str]) -> list[AnswerColumn]:
-    """Criterion and output of the columns whose names have the two parts of a pattern; none where
-    most have not.
+    """Criterion and output of the columns whose names have the two parts of a pattern; empty if
+    most names do not have them.
 
-    Of several questions about several outputs, those are outputs that there are more of. With one
+    With several questions about several outputs, the more numerous parts are the outputs. With one
     question, it is the criterion unless it is a word such as `Q` or `item`.
     """
     matches = list(filter(None, map(pattern.fullmatch, columns)))
@@ -181,8 +184,8 @@ def _in_parts(columns: Sequence[str], pattern: re.Pattern[str]) -> list[AnswerCo
 
 
 def _alike(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
-    """The columns whose answers most others have too: not somebody's age among answers from
-    1 to 5.
+    """The columns with answers that most other columns share, which excludes somebody's age among
+    answers from 1 to 5.
     """
     answers = {name: set(as_texts(frame[name].dropna()).unique()) for name in columns}
     counts = Counter(answer for own in answers.values() for answer in own)
@@ -191,7 +194,9 @@ def _alike(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
 
 
 def template_of(place: AnswerColumn) -> str:
-    """The template of `wide` that reads a column so: `Q{output}`, `{criterion} [{output}]`."""
+    """The template of `wide` that reads a column in this way: `Q{output}`, `{criterion}
+    [{output}]`.
+    """
     template = place.column
     if place.criterion:
         template = template.replace(place.criterion, "{criterion}", 1)

@@ -1,4 +1,4 @@
-"""What a table was read from, as a draft keeps it."""
+"""The columns from which a table was read, as kept in a draft."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ ANSWERED_IN = "answered_in"  # of a wide table: the column in the file that a ra
 
 @dataclass(frozen=True)
 class TableColumns:
-    """What a table was read from: role -> column; the columns that hold answers, as `wide` names
-    them; and the rest.
+    """The columns from which a table was read: role -> column; the columns that hold answers, as
+    `wide` names them; and the unread rest.
 
-    sources_by: the column whose texts tell sources apart, where no column names them. doubtful: of
-    the rest, those that hold answers under names that do not say whose. by_place: raters who are
-    known by their place in a list.
+    sources_by: the column whose texts tell sources apart, if no column names them. doubtful: unread
+    columns that hold answers, but whose names do not say whose. by_place: raters who are known only
+    by their place in a list.
     """
 
     roles: Mapping[str, str]
@@ -26,7 +26,7 @@ class TableColumns:
     by_place: frozenset[str] = frozenset()
 
     def __deepcopy__(self, memo: object) -> TableColumns:
-        """Itself, as nothing in it changes: pandas copies what stands in `attrs` with every
-        step.
+        """Return the object itself, because it never changes, while pandas copies everything in
+        `attrs` at every step.
         """
         return self

@@ -27,9 +27,9 @@ def join_texts(dataset: Dataset, place: str) -> Dataset:
     """The dataset with the texts that its sources lack; its report says how many were found.
 
     place: `xlsum` (all its splits), a folder as `find_passages` reads it, or a table with columns
-    IDS and TEXTS. A source's id may carry its language (`sw/12`) where theirs does not. Titles and
-    references are filled in as well. Raises UsageError if `place` is none of these, DataError
-    for an id with two texts, and where no id meets.
+    IDS and TEXTS. A source's id may include its language (`sw/12`) even if the passage's id does
+    not. Titles and references are filled in as well. Raises UsageError if `place` is none of these,
+    DataError for an id with two texts, and if no id matches.
     """
     if place != "xlsum" and not Path(place).exists():
         raise no_such(place, remedy="; `texts` is one, or xlsum")
@@ -67,13 +67,16 @@ def _passages_of(dataset: Dataset, lacking: Mapping[str, str], place: str) -> di
         if place == "xlsum" and len(passages) == len(lacking):
             break
     if not met:
-        problem = f"no id is that of a source: {example!r} there, {next(iter(lacking))!r} here"
+        problem = (
+            f"no id belongs to a source: ids there are like {example!r}, those of sources like"
+            f" {next(iter(lacking))!r}"
+        )
         raise DataError(place, problem, "Rename the ids in one of the two")
     return passages
 
 
 def _named_there(dataset: Dataset) -> dict[str, str]:
-    """{id of a passage: source}: the source's own, and without its language where that leaves one
+    """{id of a passage: source}: the source's own, and without its language if that leaves one
     source.
     """
     bare = {

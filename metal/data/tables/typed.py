@@ -1,4 +1,4 @@
-"""Options of a table as they are typed, beside the columns that there are."""
+"""Options of a table as they are typed, read with the existing columns in view."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _NEXT_PAIR = re.compile(r",(?=[^,=]+=)")
 
 
 def several_pairs(text: str) -> list[str]:
-    """`NAME=VALUE,NAME=VALUE` as its pairs: a comma begins another where a name and = follow.
+    """`NAME=VALUE,NAME=VALUE` as its pairs: a comma begins another pair if a name and = follow.
 
     >>> several_pairs("rater=who,output=id"), several_pairs("text=answer, in full")
     (['rater=who', 'output=id'], ['text=answer, in full'])
@@ -18,8 +18,8 @@ def several_pairs(text: str) -> list[str]:
 
 
 def columns_apart(columns: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
-    """Role -> column, of roles that were typed together (`rater=who,output=id`), where no column
-    has that name.
+    """Role -> column, for roles that were typed together (`rater=who,output=id`), if no column has
+    that name.
 
     >>> columns_apart({"rater": "who,output=id"}, ["who", "id"])
     {'rater': 'who', 'output': 'id'}

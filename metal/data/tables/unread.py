@@ -1,5 +1,5 @@
-"""Columns that were not read: which may tell ratings or sources apart, so that leaving them out may
-mislead.
+"""Columns that were not read: which of them may tell ratings or sources apart, so leaving them out
+may mislead.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ LONGEST = 60  # characters of a value, on average, beyond which a column holds r
 
 
 def differing(frame: pd.DataFrame, unread: Sequence[str], tidy: pd.DataFrame) -> list[str]:
-    """The unread columns whose values differ between ratings of one output, and that may so be a
-    rater, a criterion, a round or another output. tidy: one rating a row, with the index of the
-    frame's rows.
+    """The unread columns whose values differ between ratings of one output, and that may therefore
+    be a rater, a criterion, a round or another output. tidy: one rating per row, with the index of
+    the frame's rows.
 
-    Not those that count or measure something, hold remarks, say something of a rater, or number the
-    rows.
+    Columns that count or measure something, hold remarks, describe a rater, or number the rows are
+    left out.
     """
     outputs, raters = tidy["output"].cat.codes.to_numpy(), tidy["rater"].cat.codes.to_numpy()
     names = []
@@ -49,9 +49,7 @@ def differing(frame: pd.DataFrame, unread: Sequence[str], tidy: pd.DataFrame) ->
 
 
 def telling_apart(frame: pd.DataFrame, unread: Sequence[str], tidy: pd.DataFrame) -> str:
-    """The first unread column that tells ratings apart which are given twice; "" where none
-    does.
-    """
+    """The first unread column that distinguishes ratings that are given twice; "" if none does."""
     for name in unread:
         if name in frame:
             values = as_texts(frame[name]).reindex(tidy.index)

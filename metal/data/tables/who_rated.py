@@ -1,6 +1,4 @@
-"""Columns called like raters that hold scores, and judges' scores beside a column of people's
-names.
-"""
+"""Columns with names of raters that hold scores, and judges' scores in rows with people's names."""
 
 from __future__ import annotations
 
@@ -29,8 +27,8 @@ _OF_IDS = ("id", "name", "email", "emailaddress", "pid", "by", "model")
 
 
 def are_scores(frame: pd.DataFrame, column: str, roles: Mapping[str, str]) -> bool:
-    """Whether a column called like raters holds scores: decimals, words of a known order, or, under
-    `judge`, what the column of scores holds, one for each output.
+    """Whether a column with a name of raters holds scores: decimals, words of a known order or, in
+    a column `judge`, the same values as the column of scores, one for each output.
     """
     if plain(column).endswith(_OF_IDS):
         return False
@@ -48,8 +46,8 @@ def are_scores(frame: pd.DataFrame, column: str, roles: Mapping[str, str]) -> bo
 
 
 def may_be_scores(frame: pd.DataFrame, column: str, roles: Mapping[str, str]) -> bool:
-    """Whether names of raters may be scores: each output has one, and they are most of what others
-    scored.
+    """Whether names of raters may be scores: each output has one, and most of them also occur as
+    scores.
     """
     if not is_person(column) or plain(column).endswith(_OF_IDS):
         return False
@@ -65,7 +63,7 @@ def may_be_scores(frame: pd.DataFrame, column: str, roles: Mapping[str, str]) ->
 
 
 def _scored(frame: pd.DataFrame, roles: Mapping[str, str], column: str) -> set[str]:
-    """What stands in the columns of scores, or in their lists."""
+    """The values in the columns of scores, or in their lists."""
     scores = [roles["score"]] if roles.get("score") in frame else []
     if not scores:
         taken = {column, *roles.values()}
@@ -99,7 +97,7 @@ def _key(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:
 
 
 def _key_of_outputs(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:
-    """The same, where an id or a text is among them; else none."""
+    """The columns that tell outputs apart, if an id or a text is among them; else empty."""
     if roles.keys().isdisjoint(_OF_OUTPUTS):
         return []
     return _key(frame, {**roles, "source": roles.get("source") or roles.get("source_text", "")})
@@ -108,8 +106,8 @@ def _key_of_outputs(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:
 def check_raters(
     frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[str, str], where: Path
 ) -> None:
-    """Raises DataError if nobody can tell whether a column guessed for raters holds their names
-    or their scores.
+    """Raise DataError if it is unclear whether a column that was guessed to hold raters holds their
+    names or their scores.
     """
     column = roles["rater"]
     if "rater" in named or column not in frame or not may_be_scores(frame, column, roles):
@@ -128,9 +126,9 @@ def check_raters(
 def with_judging_model(
     frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str], notes: list[str]
 ) -> dict[str, str]:
-    """The roles with `model` as the rater, not the generator, where models judged: beside a judge's
-    scores (`llm_score`) outputs occur with several models, each with one score of a person and with
-    one text.
+    """The roles with `model` as the rater, not the generator, if models judged: with a judge's
+    scores (`llm_score`), outputs occur with several models, but each has one person's score and one
+    text.
     """
     model = roles.get("generator", "")
     if plain(model) not in _CALLED_MODEL or {"generator", "rater"} & named.keys():
@@ -144,7 +142,7 @@ def with_judging_model(
     if _one_to_each_output(frame, model, outputs):
         as_judges = json.dumps({"rater": model}, ensure_ascii=False)
         notes.append(
-            f"{model!r} is taken for what wrote the outputs; if it judged them:"
+            f"{model!r} is read as the system that wrote the outputs; if it judged them:"
             f" `columns={as_judges}`"
         )
         return roles
@@ -157,7 +155,7 @@ def with_judging_model(
 def people_beside(
     frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str], where: Path
 ) -> tuple[dict[str, str], list[str]]:
-    """Where a row is a judge's (`judge_model`, `judge_score`): the roles with its score, and the
+    """If a row is a judge's (`judge_model`, `judge_score`): the roles with its score, and the
     columns of people (`human_score`), each of whom rated the row's output once.
 
     Raises DataError if a person's scores of an output differ, or several columns may be the
@@ -182,8 +180,8 @@ def people_beside(
     if len(answers) == 1 and each_once:
         return {**roles, "score": answers[0]}, people
     problem = (
-        f"each row is a judge's ({roles['rater']!r}), and {people[0]!r} is called like a person's"
-        " answers"
+        f"each row is a judge's ({roles['rater']!r}), but the name {people[0]!r} is that of a"
+        " person's answers"
     )
     remedy = f"Give people rows of their own, with their name in {roles['rater']!r}"
     if not key:
@@ -200,8 +198,8 @@ def with_people(
     people: Sequence[str],
     notes: list[str],
 ) -> pd.DataFrame:
-    """The judges' ratings, and below them those of people whose scores stand in columns beside
-    these.
+    """The judges' ratings, and below them those of people whose scores are in other columns of the
+    same rows.
     """
     if not people:
         return tidy
@@ -216,7 +214,7 @@ def with_people(
             rated.assign(rater=without_end(column), kind="human", score=frame[column][rated.index])
         )
     notes.append(
-        f"each row is a judge's ({roles['rater']!r}), with people's scores beside it:"
+        f"each row is a judge's ({roles['rater']!r}), with people's scores in the same row:"
         f" {first_few(people)}"
     )
     texts = {
@@ -229,12 +227,14 @@ def with_people(
 def with_rows_as_outputs(
     frame: pd.DataFrame, roles: dict[str, str], notes: list[str]
 ) -> tuple[pd.DataFrame, dict[str, str]]:
-    """The frame and roles with a column that numbers the rows, where nothing tells outputs apart
-    and each row holds the scores of several raters.
+    """The frame and roles with a column that numbers the rows, if nothing tells outputs apart and
+    each row holds the scores of several raters.
     """
     if not roles.keys().isdisjoint(_OF_OUTPUTS) or "first_text" in roles:
         return frame, roles
-    notes.append('each row is another output, known by its number (`columns={"output": COLUMN}`)')
+    notes.append(
+        'each row is another output, named by its row number (`columns={"output": COLUMN}`)'
+    )
     numbers = [f"{ROW} {number}" for number in range(1, len(frame) + 1)]
     return frame.assign(**{ROW: pd.Categorical(numbers, categories=numbers)}), {
         **roles,
@@ -243,7 +243,7 @@ def with_rows_as_outputs(
 
 
 def _people_in(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
-    """Those of the columns that are called like people and hold answers."""
+    """The columns that have names of people and hold answers."""
     called = [name for name in columns if is_person(without_end(name)) and not is_machine(name)]
     return [name for name in called if holds_answers(frame[name])]
 
@@ -251,8 +251,8 @@ def _people_in(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
 def check_no_judge_beside(
     frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[str, str], where: Path
 ) -> None:
-    """Raises DataError if rows are people's, named in a column, and another column holds a
-    judge's scores.
+    """Raise DataError if rows are people's, as a column says, and another column holds a judge's
+    scores.
     """
     if "score" in named or roles["rater"] not in frame:
         return
@@ -268,8 +268,8 @@ def check_no_judge_beside(
     if not people:
         return
     problem = (
-        f"each row is a person's ({roles['rater']!r}), and {judges[0]!r} is called like a judge's"
-        " scores"
+        f"each row is a person's ({roles['rater']!r}), but the name {judges[0]!r} is that of a"
+        " judge's scores"
     )
     each_once = len(people) == 1 and all(
         _one_to_each_output(frame, name, roles) for name in (*people, *judges)
@@ -287,7 +287,7 @@ def check_no_judge_beside(
 
 
 def judges_columns(frame: pd.DataFrame, taken: Collection[str]) -> list[str]:
-    """The columns that are called like a judge and hold answers."""
+    """The columns that have names of judges and hold answers."""
     judges = []
     for column in frame.columns:
         name = without_end(column)
@@ -298,7 +298,7 @@ def judges_columns(frame: pd.DataFrame, taken: Collection[str]) -> list[str]:
 
 
 def note_on_scores(columns: Sequence[str], notes: list[str]) -> None:
-    """Says which columns are called like raters' names and are read as scores."""
+    """Note which columns have names of raters but are read as scores."""
     for column in columns:
         if plain(column) in GUESSES["rater"]:
             as_names = json.dumps({"rater": column}, ensure_ascii=False)

@@ -1,7 +1,7 @@
-"""Which columns of a wide table hold answers, and whose: a column a criterion, a rater, or both.
+"""Which columns of a wide table hold answers, and whose: a column is a criterion, a rater, or both.
 
 A column is a rater's only if its name says so (`annotator_1`, `human_score`, `gpt_4o`), or the user
-does. Where names leave open whose answers stand in a table, METAL asks.
+does. If names leave open whose answers a table holds, METAL asks.
 """
 
 from __future__ import annotations
@@ -55,12 +55,11 @@ _SUMMED_UP = frozenset({"avg", "average", "mean", "median", "majority", "consens
 
 @dataclass(frozen=True)
 class WideTable:
-    """A table on its way to ratings: its cells, the columns that play a role, and where columns
-    stood in objects.
+    """A table on its way to ratings: its cells, the columns that play a role, and the paths of
+    columns in objects.
 
-    people: further raters who are people: a column called like scores beside a judge's, places in a
-    list. of_raters: if not empty, the columns among which those of criteria are; the others say
-    something of outputs.
+    people: further raters who are people: a column named like scores next to a judge's, places in a
+    list. of_raters: if not empty, only these columns can be criteria; the others describe outputs.
     """
 
     frame: pd.DataFrame
@@ -78,19 +77,19 @@ class WideTable:
 
     @property
     def of_outputs(self) -> list[str]:
-        """Those of them that are known to say something of outputs, and are no criteria."""
+        """The free columns that are known to describe outputs and are not criteria."""
         return [name for name in self.free if self.of_raters and name not in self.of_raters]
 
 
 def answer_columns(
     table: WideTable, kinds: Mapping[str, str], notes: list[str], described: Callable[[str], object]
 ) -> tuple[list[AnswerColumn], list[str]]:
-    """The columns that hold answers, where no column does for all; none where they may stand in
-    lists. And those left out, as their names do not say whose they are.
+    """The columns that hold answers, if no single column holds all; empty if answers may be in
+    lists. Also the columns left out because their names do not say whose they are.
 
-    kinds: of raters, as the user names them. described: a criterion by its name; its scale is the
-    order of its words. Raises NoColumn, with the columns to choose from, where names do not say
-    whose the answers are.
+    kinds: those of raters, as the user names them. described: gives a criterion by its name; its
+    scale is the order of its words. Raises NoColumn, with the columns to choose from, if names do
+    not say whose the answers are.
     """
     doubtful: list[str] = []
     if "rater" in table.roles:
@@ -115,25 +114,26 @@ def _nothing_found(table: WideTable, notes: Sequence[str]) -> NoColumn:
     )
     sheets = [note for note in notes if note.startswith("only the sheet")]
     if missing == "score":
-        remedy += '; judges\' replies: `columns={"reply": COLUMN}`'
+        remedy += '; if it holds judges\' replies: `columns={"reply": COLUMN}`'
     elif sheets:
         remedy += (
-            f"; {sheets[0]}: with a sheet a rater, put them into one, with a column for the rater"
+            f"; {sheets[0]}: if each rater has a sheet, put them into one sheet, with a column for"
+            " the rater"
         )
     answers = _may_be_asked_about(table)
     if missing == "rater" and len(answers) > 1:
         remedy = remedy.replace("`wide=RATERS`", _as_option(answers, list(table.frame.columns)))
         remedy += f"; {ON_ITS_SIDE}" if len(answers) >= FEWEST else ""
         if answers[0] == table.roles.get("score"):
-            remedy += f"; if a judge's: `kinds={ {answers[1]: 'llm'} }`"
+            remedy += f"; if it is a judge: `kinds={ {answers[1]: 'llm'} }`"
     return NoColumn(
         table.where, missing, table.free, f"no column for the {missing}", remedy, answers
     )
 
 
 def _may_be_asked_about(table: WideTable) -> list[str]:
-    """The columns that may hold answers, whatever they are called: beside one, a judge's, also what
-    sums people up, and the scores beside a person's.
+    """The columns that may hold answers, whatever their names. If there is one column, a judge's,
+    this includes columns that sum people up, and scores next to a person's.
     """
     answers = [
         name for name in table.free if not is_nobodys(name) and _may_hold_answers(table.frame[name])
@@ -146,7 +146,7 @@ def _may_be_asked_about(table: WideTable) -> list[str]:
 
 
 def _may_hold_answers(column: pd.Series) -> bool:
-    """Whether the cells are numbers or a few words over and over, whatever the column is called."""
+    """Whether the cells are numbers or a few words over and over, whatever the column's name."""
     filled = column.dropna()
     if filled.empty or isinstance(filled.iloc[0], list | dict):
         return False
@@ -159,7 +159,7 @@ def _may_hold_answers(column: pd.Series) -> bool:
 def _criteria(
     table: WideTable, notes: list[str], described: Callable[[str], object]
 ) -> list[AnswerColumn]:
-    """Beside a column of raters: the columns of answers, each on a criterion."""
+    """In a table with a column of raters: the columns of answers, each on a criterion."""
     frame = table.frame
     columns = [
         name for name in table.free if holds_answers(frame[name]) or described(without_end(name))
@@ -182,7 +182,7 @@ def _criteria(
 
 
 def _check_one_output(frame: pd.DataFrame, columns: Sequence[str], where: Path) -> None:
-    """Raises DataError if answers are about several outputs of a row: gpt_output, gpt_score,
+    """Raise DataError if answers are about several outputs of a row: gpt_output, gpt_score,
     llama_output, ...
     """
     words = (*GUESSES["text"], "output")
@@ -196,20 +196,18 @@ def _check_one_output(frame: pd.DataFrame, columns: Sequence[str], where: Path) 
             texts.append(name)
     if len(texts) > 1:
         remedy = "Write a row for each, with columns generator, text and score"
-        raise DataError(where, f"several outputs in a row: {first_few(texts)}", remedy)
+        raise DataError(where, f"several outputs per row: {first_few(texts)}", remedy)
 
 
 def _check_no_ranks(frame: pd.DataFrame, columns: Sequence[str], where: Path) -> None:
-    """Raises DataError if each whole row puts several columns in an order: 1, 2, ... once
-    each.
-    """
+    """Raise DataError if every complete row ranks several columns: 1, 2, ... once each."""
     ranks = [name for name in columns if {"rank", "ranking"} & {*words_of(name)}]
     if len(ranks) < 2:
         return
     rows = np.sort(frame[ranks].apply(as_numbers).dropna().to_numpy(), axis=1)
     if len(rows) and (rows == np.arange(1, len(ranks) + 1)).all():
         remedy = "Write a row for each, with columns generator and score, the best with the highest"
-        raise DataError(where, f"ranks of several outputs in a row: {first_few(ranks)}", remedy)
+        raise DataError(where, f"ranks of several outputs per row: {first_few(ranks)}", remedy)
 
 
 # ---------------------------------------------------------------- a column a rater
@@ -218,11 +216,10 @@ def _check_no_ranks(frame: pd.DataFrame, columns: Sequence[str], where: Path) ->
 def _raters(
     table: WideTable, kinds: Mapping[str, str], notes: list[str]
 ) -> tuple[list[AnswerColumn], list[str]]:
-    """Where no column names the rater: the columns of answers that are raters' by their names, and
-    those that are not.
+    """If no column names the rater: the columns of answers whose names are raters', and the others.
 
-    Answers under other names are left unread where people and judges are there without them. Raises
-    NoColumn where they are not, and where models may be judges or what was judged.
+    Answers under other names are not read if there are people and judges without them. Raises
+    NoColumn if there are not, and if models may be either the judges or what was judged.
     """
     free = [name for name in table.free if {*COMMENTS}.isdisjoint(words_of(name)[-1:])]
     columns = asides.raters_by_name(_called_like_raters(table, free), notes)
@@ -237,8 +234,8 @@ def _raters(
     if doubtful:
         names = first_few(doubtful)
         notes.append(
-            f"not read, as their names do not say whose answers they hold: {names} (`wide` reads"
-            " them)"
+            f"not read, because their names do not say whose answers they hold: {names} (`wide`"
+            " reads them)"
         )
     named = [(place.rater, place.column) for place in raters_named]
     kept = asides.without_summaries(named, table.frame, notes)
@@ -249,8 +246,8 @@ def _raters(
 def _of_raters_named(
     table: WideTable, places: Sequence[AnswerColumn], kinds: Mapping[str, str]
 ) -> tuple[list[AnswerColumn], list[AnswerColumn]]:
-    """Those of the columns whose names say whose they are, and on what if any of them does; and the
-    others.
+    """The columns whose names say whose they are (and on which criterion, if any name does); and
+    the others.
     """
     by_criterion = any(place.criterion for place in places)
     alike = [place for place in places if bool(place.criterion) == by_criterion]
@@ -266,7 +263,7 @@ TOLD_OF_ITEMS = frozenset(("difficulty", "disagreement", "effort", "familiarity"
 
 
 def _called_like_raters(table: WideTable, free: Sequence[str]) -> list[str]:
-    """The columns of answers, and of words of raters; beside scores, only those called like
+    """The columns of answers, and of raters' words; if there are scores, only those with names of
     raters.
     """
     answering = columns_with_answers(table.frame, free)
@@ -284,8 +281,8 @@ def _check_whose(
     raters_named: Sequence[AnswerColumn],
     rest: Sequence[AnswerColumn],
 ) -> None:
-    """Raises NoColumn where models may be judges or what was judged, and where some columns are
-    nobody's and people and judges are not both there without them.
+    """Raise NoColumn if models may be either the judges or what was judged, and if some columns are
+    nobody's while people or judges are missing without them.
     """
     machines = sum(is_machine(place.rater) for place in raters_named)
     people = len(raters_named) - machines
@@ -298,7 +295,7 @@ def _check_whose(
 
 
 def _may_be_a_raters(table: WideTable, column: str) -> bool:
-    """Whether a column that is not read is called like a rater, and holds something short."""
+    """Whether an unread column has a name of a rater and holds short texts."""
     name = without_end(column)
     if not (is_person(name) or is_machine(name)) or is_nobodys(column):
         return False
@@ -326,7 +323,7 @@ def _is_rater(
 ) -> bool:
     """Whether the name, or the user by naming its kind, says that it is a rater's.
 
-    numbered: `human` of `human_1` and `human_2`, beside which `human_difficulty` is no person.
+    numbered: such as `human` from `human_1` and `human_2`; `human_difficulty` is then not a person.
     """
     first, _, word = name.lower().replace("-", "_").replace(" ", "_").rpartition("_")
     if first in numbered and word in TOLD_OF_ITEMS:
@@ -339,8 +336,11 @@ def _whose(
     table: WideTable, raters_named: Sequence[AnswerColumn], rest: Sequence[AnswerColumn]
 ) -> NoColumn:
     names = first_few([shortened(place.column) for place in rest], 8)
-    problem = f"no column for the rater, and the names do not say whose answers these are: {names}"
-    called = "a rater's on a criterion" if _in_parts([*raters_named, *rest]) else "a rater"
+    problem = (
+        "no column for the rater, and the names of columns do not say whose answers they hold:"
+        f" {names}"
+    )
+    called = "one rater on one criterion" if _in_parts([*raters_named, *rest]) else "a rater"
     remedy = (
         f"If each column is {called}: {_as_raters(table, [*raters_named, *rest])}; leave out those"
         " that are not"
@@ -360,7 +360,7 @@ def _judges_or_judged(table: WideTable, places: Sequence[AnswerColumn]) -> NoCol
         " scored?"
     )
     remedy = (
-        f"If judges: {_as_raters(table, places)}; if not, write a row a score, with columns"
+        f"If judges: {_as_raters(table, places)}; if not, write one row per score, with columns"
         " generator and rater"
     )
     return _asked(table, places, problem, remedy)
@@ -378,8 +378,8 @@ def _asked(
 
 
 def _in_parts(places: Sequence[AnswerColumn]) -> list[str]:
-    """The one template that reads rater and criterion from the names of all columns; none where
-    there is none.
+    """The one template that reads rater and criterion from the names of all columns; empty if there
+    is none.
     """
     templates = set(map(as_wide, places))
     in_two_parts = all(place.rater and place.criterion for place in places)
@@ -387,7 +387,7 @@ def _in_parts(places: Sequence[AnswerColumn]) -> list[str]:
 
 
 def as_wide(place: AnswerColumn) -> str:
-    """The pattern of `wide` that reads the column so."""
+    """The pattern of `wide` that reads the column in this way."""
     if place.output:
         return template_of(place)
     if place.language or place.column in (place.rater, place.criterion):
@@ -399,7 +399,7 @@ def as_wide(place: AnswerColumn) -> str:
 
 
 def _as_raters(table: WideTable, places: Sequence[AnswerColumn]) -> str:
-    """The option that reads each of the columns as a rater's."""
+    """The option that reads each of the columns as one rater's."""
     if all(place.column in table.paths for place in places):
         templates = list(
             dict.fromkeys(_template_of(place, table.paths[place.column]) for place in places)
@@ -412,8 +412,8 @@ def _as_raters(table: WideTable, places: Sequence[AnswerColumn]) -> str:
 
 
 def _as_option(columns: Sequence[str], every: Sequence[str]) -> str:
-    """The option that reads just these columns of every one: their names, or of many what they
-    begin with.
+    """The option that reads just these columns among all: their names or, if there are many, how
+    they begin.
     """
     start = os.path.commonprefix(list(columns))  # noqa: RUF071  of names, letter by letter
     pattern = f"{escape(start)}*"
@@ -440,8 +440,8 @@ def _template_of(place: AnswerColumn, path: tuple[str, ...]) -> str:
 
 
 def beside_a_judge(frame: pd.DataFrame, roles: Mapping[str, str]) -> bool:
-    """Whether scores, or a reference, stand beside the only other column of answers, which is
-    called like a judge.
+    """Whether there are scores, or a reference, and only one other column of answers, which has a
+    name of a judge.
     """
     answers = [
         name for name in frame.columns if name not in roles.values() and holds_answers(frame[name])

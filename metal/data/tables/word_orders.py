@@ -6,10 +6,10 @@ A file holds tables like this one, from the worst or least to the best or most:
     kind = "quality"
     words = ["cold", ["tepid", "lukewarm"], "warm"]
 
-A list holds spellings of one place. Case, blanks, dashes, commas and accents do not count. A scale
-may lack places and uses one spelling of each. kind: truth (whether something is so), quality (the
+A list holds spellings of one answer. Case, blanks, dashes, commas and accents do not count. A scale
+may lack answers and uses one spelling of each. kind: truth (whether something is so), quality (the
 last is better whatever is asked), degree, or agreement. `stars = ["star", "stars"]` above the
-tables names what follows the number in "4 stars".
+tables gives the words that follow the number in "4 stars".
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ _NOT_READ = re.compile("[\u0640\u064b-\u0652\u200b-\u200f\u093c\u09bc,،、]|[.!
 
 @dataclass(frozen=True)
 class Order:
-    """A known order of words. places: spelling, as `spelled` writes it -> its place, the worst or
-    least being 0.
+    """A known order of words. places: spelling (as returned by `spelled`) -> its place, with 0 for
+    the worst or least.
 
     kind: one of ORDER_KINDS. of: the language, or the user's file.
     """
@@ -59,7 +59,7 @@ class Order:
 
 @dataclass(frozen=True)
 class OrderFile:
-    """What one file says. stars: words after a number of stars."""
+    """The contents of one file. stars: words after a number of stars."""
 
     orders: tuple[Order, ...]
     stars: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ _OWN: ContextVar[OrderFile] = ContextVar("own orders", default=NO_ORDERS)
 
 
 def spelled(word: str) -> str:
-    """A word as orders compare it.
+    """A word in the form in which orders compare words.
 
     >>> spelled("Très  élevé"), spelled("İYİ"), spelled("जाँच")
     ('tres eleve', 'iyi', 'जांच')
@@ -86,8 +86,8 @@ def spelled(word: str) -> str:
 
 
 def read_orders(path: Path) -> OrderFile:
-    """The orders of a TOML file. Raises DataError, with the number of the table, for one that is no
-    order.
+    """The orders of a TOML file. Raises DataError, with the number of the table, for one that is
+    not an order.
     """
     if not path.is_file():
         raise UsageError(f"`word_orders`: {path}: no such file")
@@ -96,7 +96,9 @@ def read_orders(path: Path) -> OrderFile:
     tables = content.get("order")
     if unknown or not isinstance(tables, list) or not tables:
         problem = (
-            f"{unknown[0]!r} is no part of a file of orders" if unknown else "no [[order]] in it"
+            (f"{unknown[0]!r} does not belong in a file of orders")
+            if unknown
+            else "no [[order]] in it"
         )
         raise DataError(path, problem, FORMAT)
     stars = content.get("stars", [])
@@ -119,7 +121,7 @@ def _order(table: Any, path: Path, where: str) -> Order:
     if table["kind"] not in ORDER_KINDS:
         raise DataError(where, f"kind {table['kind']!r} is none of {', '.join(ORDER_KINDS)}")
     if not isinstance(table["words"], list) or len(table["words"]) < 2:
-        raise DataError(where, "words is not a list of two or more places", FORMAT)
+        raise DataError(where, "words is not a list of two or more answers", FORMAT)
     places: dict[str, int] = {}
     for rank, spellings in enumerate(table["words"]):
         spellings = [spellings] if isinstance(spellings, str) else spellings
@@ -129,14 +131,14 @@ def _order(table: Any, path: Path, where: str) -> Order:
             )
         for word in map(spelled, spellings):
             if places.setdefault(word, rank) != rank:
-                raise DataError(where, f"{word!r} stands in two places", "Keep one of them")
+                raise DataError(where, f"{word!r} occurs in two places", "Keep one of them")
     return Order(table["kind"], places, path.stem if path.parent == FOLDER else str(path))
 
 
 @lru_cache(maxsize=1)
 def _metal_orders() -> tuple[OrderFile, ...]:
-    """METAL's files, English first: where two orders agree on the ranks, the first says which kind
-    they are.
+    """METAL's files, English first: if two orders agree on the ranks, the first decides their
+    kind.
     """
     paths = sorted(FOLDER.glob("*.toml"), key=lambda path: (path.stem != "en", path.stem))
     return tuple(map(read_orders, paths))
@@ -155,8 +157,8 @@ def _by_word() -> dict[str, list[Order]]:
 
 @contextmanager
 def own_orders(path: str | Path | None) -> Iterator[None]:
-    """Within it, the orders of the file come before METAL's. path: None for no file. Raises what
-    `read_orders` does.
+    """During the block, the orders of the file come before METAL's. path: None for no file. Raises
+    what `read_orders` raises.
     """
     file = read_orders(Path(path)) if path else NO_ORDERS
     token = _OWN.set(file)
@@ -167,14 +169,14 @@ def own_orders(path: str | Path | None) -> Iterator[None]:
 
 
 def star_words() -> list[str]:
-    """What follows the number in "4 stars", in all languages, the longest first."""
+    """The words that follow the number in "4 stars", in all languages, the longest first."""
     words = {word.casefold() for file in (_OWN.get(), *_metal_orders()) for word in file.stars}
     return sorted(words, key=lambda word: (-len(word), word))
 
 
 def fitting_orders(words: Collection[str]) -> list[tuple[Order, dict[str, int]]]:
-    """The orders that hold all words, each at a place of its own, and word -> rank by each; the
-    user's alone where one of them does.
+    """The orders that contain all words, each at a place of its own, and word -> rank in each; only
+    the user's orders if one of them does.
 
     Places without a word close up: `poor` and `good` are 0 and 1.
     """
@@ -199,8 +201,8 @@ def fitting_orders(words: Collection[str]) -> list[tuple[Order, dict[str, int]]]
 
 
 def order_of(words: Collection[str]) -> tuple[str, dict[str, int]] | None:
-    """The kind of the first known order that holds all words, and word -> rank; None if there is
-    none, and where two that do contradict each other.
+    """The kind of the first known order that contains all words, and word -> rank; None if there is
+    none, or if two such orders contradict each other.
 
     >>> order_of(["Good", "bad", "Medium"])
     ('quality', {'bad': 0, 'Medium': 1, 'Good': 2})
@@ -212,8 +214,8 @@ def order_of(words: Collection[str]) -> tuple[str, dict[str, int]] | None:
 
 
 def in_upper_half(word: str) -> bool:
-    """Whether a word stands nearer the end than the beginning of the first known order that holds
-    it.
+    """Whether a word is nearer to the end than to the beginning of the first known order that
+    contains it.
     """
     order = fitting_orders([word])[0][0]
     return 2 * order.places[spelled(word)] > max(order.places.values())

@@ -42,9 +42,9 @@ def scale_of_words(
 ) -> tuple[Scale, np.ndarray[Any, Any]]:
     """Scale and scores of a criterion's answers, of which some or all are words.
 
-    place_of: the file and row of a word. say: takes a line on what was decided. Raises DataError
-    for dates, free text, words among numbers and answers that are none of the levels, UnknownOrder
-    for words whose order is not known.
+    place_of: the file and row of a word. say: gets a line on what was decided. Raises DataError for
+    dates, free text, words among numbers and answers that are not levels, UnknownOrder for words
+    whose order is not known.
     """
     words = answers.in_words
     numbers = [number for number in answers.numbers if not np.isnan(number)]
@@ -78,8 +78,8 @@ def scale_of_words(
 def _scores_on(
     levels: Sequence[Level], name: str, answers: AnswerTexts, place_of: Callable[[str], str]
 ) -> np.ndarray[Any, Any]:
-    """Scores of answers on levels that are known. A number among labels such as S1 and S2 is that
-    of a label.
+    """Scores of answers on known levels. A number among labels such as S1 and S2 is read as that of
+    a label.
     """
     by_word = {fold(level.label): level.value for level in levels}
     numbered = numbers_in(level.label for level in levels)
@@ -98,7 +98,7 @@ def _scores_on(
 
 
 def _check_dates(name: str, words: Mapping[str, int], place_of: Callable[[str], str]) -> None:
-    """Raises DataError for a date: spreadsheets make dates of ranges."""
+    """Raise DataError for a date, because spreadsheets turn ranges into dates."""
     date = next(filter(_DATE.fullmatch, words), None)
     if date is None:
         return
@@ -114,7 +114,7 @@ def _check_dates(name: str, words: Mapping[str, int], place_of: Callable[[str], 
 
 
 def _check_free_text(name: str, answers: AnswerTexts, place_of: Callable[[str], str]) -> None:
-    """Raises DataError if nearly every answer is another text."""
+    """Raise DataError if nearly every answer is a different text."""
     words = answers.in_words
     answered = sum(words.values())
     for count, number in zip(answers.counts, answers.numbers, strict=True):
@@ -129,10 +129,13 @@ def _check_free_text(name: str, answers: AnswerTexts, place_of: Callable[[str], 
 
 
 def _word_among_numbers(name: str, word: str, place_of: Callable[[str], str]) -> DataError:
-    """The error for a word beside numbers that no order or label of theirs explains."""
-    remedy = 'Labels: name all with `levels`; replies: `columns={"reply": COLUMN}`; '
+    """The error for a word among numbers that no order or label explains."""
+    remedy = (
+        'If these are labels: name all with `levels`; if they are replies: `columns={"reply":'
+        " COLUMN}`; "
+    )
     if len(fold(word)) != 1 and not any(map(str.isdigit, word)):
-        remedy += f"if nobody answered: `missing={[in_list(word)]}`"
+        remedy += f"if it means that nobody answered: `missing={[in_list(word)]}`"
     else:  # `Score: 3`, `B`: left out, an answer would be lost
         remedy += "a slip: write the number in the file"
     return DataError(place_of(word), f"score {_shown(word)} among numbers ({name})", remedy)
@@ -141,7 +144,7 @@ def _word_among_numbers(name: str, word: str, place_of: Callable[[str], str]) ->
 def _unknown_order(
     name: str, words: Mapping[str, int], place_of: Callable[[str], str]
 ) -> UnknownOrder:
-    """The error for words that no order holds, or that several hold and rank differently."""
+    """The error for words that no order contains, or that several orders rank differently."""
     listed = first_few(list(map(_shown, words)), 5)
     problem = f"answers in words whose order METAL does not know ({listed})"
     rankings: dict[str, str] = {}
@@ -149,18 +152,16 @@ def _unknown_order(
         rankings.setdefault(" < ".join(ranks), order.of)
     if len(rankings) > 1:
         both = " or ".join(f"{ranking} ({of})" for ranking, of in list(rankings.items())[:2])
-        problem = f"answers in words that two known orders rank differently: {both}"
+        problem = f"answers in words that two orders known to METAL rank differently: {both}"
     without = [word for word in words if fold(word) not in NO_NUMBER]
     if len(rankings) < 2 and len(without) < len(words) and order_of(without):
         gone = [word for word in words if word not in without]
         no_answer = f"`missing={ {name: ','.join(map(in_list, gone))} }`"
-        remedy = (
-            f"If they stand for no answer: {no_answer}; else `levels={ {name: 'WORST<...<BEST'} }`"
-        )
+        remedy = f"If they mean no answer: {no_answer}; else `levels={ {name: 'WORST<...<BEST'} }`"
         return UnknownOrder(f"{place_of(next(iter(words)))}, {name}", name, words, problem, remedy)
     remedy = (
-        f"Say it: `levels={ {name: 'WORST<...<BEST'} }` or, for many, `word_orders=FILE`; "
-        f"`measures={ {name: 'nominal'} }` where they have none"
+        f"Name their order: `levels={ {name: 'WORST<...<BEST'} }` or, for many,"
+        f" `word_orders=FILE`; `measures={ {name: 'nominal'} }` where they have none"
     )
     return UnknownOrder(f"{place_of(next(iter(words)))}, {name}", name, words, problem, remedy)
 
@@ -197,8 +198,8 @@ def _coded(
 def _numbered(
     words: Mapping[str, int], numbers: Sequence[float]
 ) -> dict[str, tuple[float, str]] | None:
-    """Word -> (score, label) by the numbers in all words; None if there are none, or numbers
-    beside the words lie outside them.
+    """Word -> (score, label) by the numbers in all words; None if there are none, or if plain
+    numbers among the answers lie outside them.
     """
     numbered, pattern = numbered_words(words), "{:g}"
     if numbered is None:
@@ -211,7 +212,7 @@ def _numbered(
 
 
 def _two_or_more(coded: Mapping[str, tuple[float, str]]) -> tuple[Level, ...]:
-    """The levels in order; a scale has at least two answers, also where all raters always gave the
+    """The levels in order; a scale has at least two answers, even if all raters always gave the
     same one.
     """
     levels = tuple(Level(value, label) for value, label in sorted(set(coded.values())))

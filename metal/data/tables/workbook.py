@@ -1,4 +1,4 @@
-"""An XLSX file as its parts: read as a stream, without the blanks that make a small file a large
+"""An XLSX file as its parts, read as a stream without the blanks that can make a small file a large
 one.
 """
 
@@ -35,8 +35,8 @@ class Workbook(zipfile.ZipFile):
     """The file; its sheets are opened as `SheetText`. Raises DataError for a part that is packed
     too tightly.
 
-    rows_wanted: until it is set a sheet opens as an empty one. openpyxl looks for the size of each
-    while it lists them, to the very end of those that state none: as long as its reading takes.
+    rows_wanted: until it is set, a sheet opens as an empty one. Otherwise openpyxl, when it lists
+    sheets, would read those without a stated size to the end, which takes as long as reading them.
     """
 
     rows_wanted = False
@@ -59,8 +59,8 @@ class Workbook(zipfile.ZipFile):
                 self._check_rows(part, path)
 
     def _check_elements(self, part: zipfile.ZipInfo, path: Path) -> None:
-        """Raises DataError if a part has very many elements, each packed into less than a byte:
-        blanks.
+        """Raise DataError if a part has very many elements, each packed into less than a byte,
+        which means blanks.
         """
         elements = 0
         with super().open(part) as opened:
@@ -74,7 +74,7 @@ class Workbook(zipfile.ZipFile):
             raise DataError(path, problem, "Save the table as CSV")
 
     def _check_rows(self, part: zipfile.ZipInfo, path: Path) -> None:
-        """Raises DataError if a sheet has more rows than Excel knows; parsing them would take a
+        """Raise DataError if a sheet has more rows than Excel allows; parsing them would take a
         minute.
         """
         rows, rest = 0, b""
@@ -89,7 +89,7 @@ class Workbook(zipfile.ZipFile):
                     )
 
     def open(self, name: Any, *arguments: Any, **options: Any) -> Any:
-        """A part of the file, as `zipfile.ZipFile.open` gives it; of a sheet its text."""
+        """A part of the file, as returned by `zipfile.ZipFile.open`; for a sheet, its text."""
         opened = super().open(name, *arguments, **options)
         if not _is_sheet(opened.name):
             return opened
@@ -108,8 +108,8 @@ class SheetText:
     """The XML of a sheet as a stream, without blank cells, blank rows and long blanks between
     elements.
 
-    done: bytes that were read. cells: those that hold something. merged: the ranges of merged cells
-    so far.
+    done: bytes that were read. cells: the number of filled cells. merged: the ranges of merged
+    cells so far.
     """
 
     def __init__(self, opened: IO[bytes], path: Path) -> None:
@@ -128,7 +128,7 @@ class SheetText:
         self._opened.close()
 
     def read(self, size: int = -1) -> bytes:
-        """The next elements, as many as there are in a piece of the file; of a size of its own."""
+        """The next elements, as many as a piece of the file contains; `size` is ignored."""
         while size:
             piece = self._opened.read(CHUNK)
             self.done += len(piece)
@@ -144,8 +144,8 @@ class SheetText:
         return b""
 
     def _checked(self, rest: bytes) -> bytes:
-        """What is left of an element that is not complete. Raises DataError if that has
-        no end.
+        """The beginning of an element that is not complete yet. Raises DataError if it never
+        ends.
         """
         if len(rest) > LONGEST_TEXT:
             raise DataError(
@@ -154,8 +154,8 @@ class SheetText:
         return _FEW_BLANKS if len(rest) > len(_FEW_BLANKS) and rest.isspace() else rest
 
     def _full(self, text: bytes) -> bytes:
-        """The text without what is blank. Raises DataError if hardly anything is left of very
-        much.
+        """The text without what is blank. Raises DataError if hardly anything is left of a very
+        long text.
         """
         text = _BLANKS.sub(b"><", text)
         if b"/>" in text or b"></c>" in text:
@@ -166,12 +166,14 @@ class SheetText:
         ended = text.rfind(b"row>") + 1  # </row>
         self._of_row = text.count(b"<", ended) + (0 if ended else self._of_row)
         if self._of_row > MOST_ELEMENTS:
-            problem = f"a row of more than {MOST_ELEMENTS:,} cells, or as much beside the rows"
+            problem = (
+                f"a row of more than {MOST_ELEMENTS:,} cells, or as many elements outside the rows"
+            )
             raise DataError(self._path, problem, "Save the table as CSV")
         if self.done > LARGE and self.done > BYTES_OF_A_CELL * self.cells:
             problem = (
-                f"a sheet of more than {self.done:,} bytes, in which {self.cells:,} cells hold"
-                " something"
+                f"a sheet of more than {self.done:,} bytes, in which only {self.cells:,} cells are"
+                " filled"
             )
             raise DataError(self._path, problem, "Save the table as CSV")
         return text

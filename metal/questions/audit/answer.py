@@ -1,4 +1,4 @@
-"""The first screen of an audit: may this judge be trusted, in which language, for what."""
+"""The first screen of an audit: may this judge be trusted, in which language, and for what."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def scope(run: AuditRun) -> str:
 
 
 def cards(run: AuditRun) -> Iterator[Remark]:
-    """What other runs say against a good verdict, beware, what order does, where people disagree,
-    what to do next.
+    """Cards: what other runs say against a good verdict, what to beware of, the effect of order,
+    where people disagree, and what to do next.
     """
     cells = run.judged
     if against := _against(run, cells):
@@ -100,8 +100,8 @@ def _against(run: AuditRun, cells: Cells) -> Remark | None:
 
 
 def _beware(run: AuditRun, cells: Cells) -> Remark | None:
-    """A case where F1 looks good and the most frequent answer's is as good, or where the judge is
-    often silent.
+    """A case where F1 looks good but the most frequent answer's is as good, or where the judge
+    often gives no answer.
     """
     flattered = [
         cell
@@ -130,13 +130,13 @@ def _beware(run: AuditRun, cells: Cells) -> Remark | None:
 
 
 def _of_fewer(cell: dict[str, Any]) -> str:
-    """Of how many outputs F1 is, where the verdict is of others."""
+    """A remark on the outputs that F1 is based on, if they are not those of the verdict."""
     counted = f" on {plural(int(cell['answered']), 'output')} with a full panel"
     return counted if cell["answered"] != cell["items"] else ""
 
 
 def _own(run: AuditRun) -> Remark | None:
-    """Where a judge gives most to its own family's outputs, beyond equally good ones of others."""
+    """Where a judge most prefers its own family's outputs to equally good ones of others."""
     rows = run.records("own_outputs") if "own_outputs" in run.tables else []
     preferring = [row for row in rows if row["says"] == PREFERS]
     if not preferring:
@@ -145,14 +145,14 @@ def _own(run: AuditRun) -> Remark | None:
     words = (
         f"{within(most['judge'])} gives outputs of its own family ({printable(most['own'])})"
         f" {estimate(most, 'preference', signed)} more than equally good ones of others,"
-        f" {place(run, most)} ({plural(len(preferring), 'such case')} of {len(rows)})."
+        f" {place(run, most)}. Cases like this: {len(preferring)} of {len(rows)}."
     )
     return Remark("Self-preference", words)
 
 
 def _first_place(run: AuditRun) -> Remark | None:
-    """How much a judge of pairs prefers whichever is shown first, where that is furthest from not
-    at all.
+    """How much a judge of pairs prefers the output shown first, in the case where this is
+    strongest.
     """
     rows = run.records("pairs") if "pairs" in run.tables else []
     rows = [row for row in rows if row["judge"] in run.judge_names and known(row["first_place"])]
@@ -166,7 +166,7 @@ def _first_place(run: AuditRun) -> Remark | None:
         f" [{low}, {high}] of its choices {place(run, most)}"
     )
     if not shown:
-        return Remark("The first place", f"{words}; nowhere is it shown to matter.")
+        return Remark("The first place", f"{words}; it is nowhere shown to matter.")
     same = f", and gives {percent(most['swap_consistency'])} of swapped pairs the same answer"
     more = (
         f"{same if known(most['swap_consistency']) else ''} ({plural(len(shown), 'such case')} of"
@@ -192,7 +192,7 @@ def _people(run: AuditRun, cells: Cells) -> Remark | None:
         [f"{place(run, rows[key])} (alpha {estimate(rows[key], 'alpha')})" for key in named]
     )
     if not split:
-        least = f"{capital(where)}. This limits how well any judge can be measured there."
+        least = f"{capital(where)}. That limits how well any judge can be measured there."
         return Remark("People agree least", least) if rows[named[0]]["alpha"] < GOOD_ALPHA else None
     more = f", and {len(split) - len(named)} more" if len(split) > len(named) else ""
     return Remark(
@@ -202,22 +202,24 @@ def _people(run: AuditRun, cells: Cells) -> Remark | None:
 
 
 def _second_person(run: AuditRun) -> Remark:
-    """One person an item: the commands that hand a few outputs to a second one."""
+    """With one person per item: the commands that hand a few outputs to a second person."""
     first, folder = in_a_folder(run)
     draw = f"metal sample {folder} --labels {SECOND_PERSON}"
     hand_out = f"metal annotate export {folder} --to html --raters 1 --drawn"
     words = f"Have a second person rate {SECOND_PERSON} items of each language:"
     if bare := [run.criterion(name) for name in run.criteria if not run.criteria[name].question]:
         asks = (
-            f"nothing says what {listed(bare)} asks; for a question of your own use `metal"
-            " criterion new`"
+            f"nothing says what question {listed(bare)} stands for; for a question of your own use"
+            " `metal criterion new`"
         )
         words = f"{words.removesuffix(':')} ({asks}):"
     return Remark("What to do next", words, f"{first}{draw} && {hand_out}")
 
 
 def _next(run: AuditRun, cells: Cells) -> Remark:
-    """The case where the fewest further items would decide, and the command that plans them."""
+    """The case in which the fewest further items would decide the verdict, and the command that
+    plans them.
+    """
     title = "What to do next"
     if not cells:
         return Remark(
@@ -251,8 +253,8 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
 
 
 def _hardly_confirmed(run: AuditRun, cells: Cells) -> Remark | None:
-    """Where people hardly confirm each other's labels, so that agreement with them cannot show who
-    is right.
+    """Where people hardly confirm each other's labels, so agreement with them cannot show who is
+    right.
     """
     doubts: dict[tuple[str, str], tuple[dict[str, Any], str]] = {}
     for cell in cells:

@@ -49,8 +49,8 @@ Columns = Sequence[tuple[str, Cells]]  # of a language each
 
 
 def brief(run: AuditRun) -> Iterator[TableView]:
-    """A matrix for each judge; of many, a line each and the best judge's matrix. Without judges,
-    how people agree.
+    """A matrix for each judge; if there are many, one line for each and the best judge's matrix.
+    Without judges, how people agree.
     """
     judges = sorted(by_judge(run), key=standing)
     judges = [of for of in judges if of.kind != "baseline"] or judges
@@ -79,8 +79,8 @@ def _tally(run: AuditRun, judges: list[JudgeVerdicts]) -> TableView:
 
 
 def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
-    """The verdicts on a judge in words, with the share it keeps; of many languages, those with the
-    same in one.
+    """The verdicts on a judge in words, with the share it keeps; with many languages, those with
+    the same verdicts in one column.
     """
     criteria = judged_criteria(run)
     by_language = zip(*of.cells[:MOST_CRITERIA], strict=True)
@@ -119,7 +119,9 @@ def _are_many(columns: Columns, criteria: int) -> bool:
 
 
 def _alike(columns: Columns, criteria: int) -> list[Columns]:
-    """The columns, of many those with the same verdicts together, the most first."""
+    """The columns; if there are many, those with the same verdicts together, the largest group
+    first.
+    """
     alike: dict[Any, list[tuple[str, Cells]]] = {}
     many = _are_many(columns, criteria)
     for language, cells in columns:
@@ -142,7 +144,7 @@ def _where_good(run: AuditRun, columns: Columns, shown: Sequence[Columns]) -> st
 
 
 def _what_signs_say(columns: Columns) -> str:
-    """Each sign with its words, in the order of verdicts."""
+    """The meaning of each sign, in the order of verdicts."""
     cells = [cell for _, of in columns for cell in filter(None, of)]
     shapes = {(list(WORDS).index(cell.style), *_sign(cell)) for cell in cells}
     return f"{'; '.join(f'{sign} {words}' for _, sign, words in sorted(shapes))}."
@@ -151,7 +153,7 @@ def _what_signs_say(columns: Columns) -> str:
 def _what_shares_say(
     run: AuditRun, criteria: Sequence[Criterion], cells: Sequence[Cell], *, narrow: bool
 ) -> str:
-    """What percentages and brackets mean; empty if there are none."""
+    """The meaning of percentages and brackets; empty if there are none."""
     meant = []
     shares = any("%" in cell.below for cell in cells)
     if shares:
@@ -173,8 +175,8 @@ def _what_is_left_out(languages: int, criteria: int) -> str:
 
 
 def _sign(cell: VerdictCell) -> tuple[str, str]:
-    """The sign of a verdict and its words; what holds once recalibrated has the sign of what it was
-    before, too.
+    """The sign of a verdict and its words; a verdict that holds once recalibrated also has the sign
+    of the verdict before.
     """
     words = cell.words.lower()
     if cell.style == "once":
@@ -194,8 +196,8 @@ def _called(languages: list[str]) -> str:
 
 
 def _shared(cells: Cells, signs: bool, narrow: bool) -> Cell | str:
-    """Equal verdicts in words, with what the judge keeps. signs: in place of words; narrow: only
-    the interval of the share.
+    """Equal verdicts in words, with the share that the judge keeps. signs: write signs instead of
+    words; narrow: write only the interval of the share.
     """
     first = cells[0]
     if not first:
@@ -214,7 +216,7 @@ def _shared(cells: Cells, signs: bool, narrow: bool) -> Cell | str:
 
 
 def _limits(rows: Sequence[Row]) -> str:
-    """`55–90%`, the limits of the share kept; of several, the lowest and the highest."""
+    """`55–90%`, the limits of the share kept; for several rows, the lowest and the highest."""
     rows = [row for row in rows if known(row["share_kept"])]
     lows, highs = ([row[f"share_kept_{end}"] for row in rows] for end in ("low", "high"))
     if not rows or not (all(map(known, lows)) or all(map(known, highs))):
@@ -228,7 +230,7 @@ def _limits(rows: Sequence[Row]) -> str:
 
 
 def _least_to_most(rows: Sequence[Row], column: str) -> str:
-    """`37–72% [20%, 95%]`, the lowest and highest limits beside; as it is where all are equal."""
+    """`37–72% [20%, 95%]`, with the lowest and highest limits; a single figure if all are equal."""
     rows = [row for row in rows if known(row.get(column))]
     shares = [row[column] for row in rows]
     ends = {"low": min, "high": max}

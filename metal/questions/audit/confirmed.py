@@ -1,4 +1,4 @@
-"""How far people confirm each other's labels, where that is too little to show who is right."""
+"""How far people confirm each other's labels, if that is too little to show who is right."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from metal.runs.columns import Row
 from metal.stats.intervals import wilson
 
 LEAST_CONFIRMED, LEAST_CONFIRMED_BAD = 0.7, 0.5
-OPEN = "whether such labels can show who is right is open"
+OPEN = "it is open whether such labels can show who is right"
 Z = 1.645  # of one-sided 5% limits
 
 
 def beside_words(run: AuditRun, row: Row) -> list[str]:
-    """Sentences on the people of a cell that belong beside its verdict: careless ones, labels they
-    hardly confirm.
+    """Sentences on the people of a cell that go with its verdict: careless people, and labels that
+    people hardly confirm.
     """
     if "p_like" not in row:  # of a run before version 0.2
         return []
@@ -29,7 +29,7 @@ def beside_words(run: AuditRun, row: Row) -> list[str]:
 
 
 def bad_label(run: AuditRun, criterion: str) -> str:
-    """The label at the bad end as reasons have it; empty if a criterion has none."""
+    """The label at the bad end, as written in reasons; empty if a criterion has none."""
     asked = run.criteria[criterion]
     worst = worst_level(asked, run.settings.get("bad", ""))
     if worst is None:
@@ -38,8 +38,8 @@ def bad_label(run: AuditRun, criterion: str) -> str:
 
 
 def doubt_of(row: Row, bad: str) -> str:
-    """A sentence on labels that people hardly confirm, or are not shown to confirm beside a judge
-    that is like them, from a row of verdicts; empty elsewhere.
+    """A sentence on labels that people hardly confirm, or, if the judge is like them, are not shown
+    to confirm; from a row of verdicts, empty if there is nothing to say.
     """
     of_bad = (row["confirmed_bad"], row.get("bad_items", math.nan), repr(bad), LEAST_CONFIRMED_BAD)
     of_all = (row["confirmed"], row["items"], "ratings", LEAST_CONFIRMED)

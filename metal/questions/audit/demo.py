@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 def demo(*, progress: Progress | None = None) -> dict[str, Audit]:
     """Audit the two datasets that come with METAL.
 
-    `mlqe`: what three people a language pair and Mixtral think of the same 1,052 translations. The
-    people and the judge are real; the dataset holds their scores, and says where the texts are.
+    `mlqe`: what three people per language pair and Mixtral think of the same 1,052 translations.
+    The people and the judge are real; the dataset holds their scores, and says where the texts are.
     `demo`: summaries in four languages, people and four judges, all constructed so that every
     verdict occurs.
 
     Args:
-        progress: Called with the cells done and the cells in all, of one audit after the other.
+        progress: Called with the cells done and the cells in all, for one audit after the other.
 
     Returns:
         The audits by the dataset's name. Nothing is written before `save`.

@@ -1,5 +1,5 @@
-"""What a page's script shows of a verdict that was chosen: its figures, classes and confusions, as
-many as fit.
+"""What a page shows when a verdict is chosen: its figures, classes and confusions, for as many
+verdicts as fit.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ Rows = Mapping[Key, list[Row]]
 
 
 def details(run: AuditRun, room: float, seed: int) -> dict[str, Any]:
-    """{place of a verdict: what to show of it}, as many as fit into `room` characters of a blob,
-    drawn evenly.
+    """{place of a verdict: what to show about it}, for as many verdicts as fit into `room`
+    characters, drawn evenly.
     """
     cells = [cell for of in by_judge(run) for cell in of.verdicts]
     tables = {table: _by_cell(run, table) for table in (*FIGURES, "by_class", "confusion")}
@@ -82,7 +82,7 @@ def details(run: AuditRun, room: float, seed: int) -> dict[str, Any]:
 
 
 def _by_cell(run: AuditRun, table: str) -> Rows:
-    """The rows of each judge, criterion and language; those of people without a judge."""
+    """The rows of each judge, criterion and language; people's rows have no judge."""
     return grouped(
         run.records(table) if table in run.tables else (),
         lambda row: (row.get("judge", ""), row["criterion"], row["language"]),
@@ -133,7 +133,7 @@ def _detail(
 
 
 def _called(table: str, column: Column, row: Row, cell: VerdictCell) -> str:
-    """What a figure is of; with the number of its items where the verdict has another."""
+    """What a figure is about, with the number of its items if the verdict's differs."""
     title = f"people's {column.title}" if table == "people" else column.title
     items = row.get(OF.get(column.name, ""), math.nan)
     return (
@@ -144,7 +144,7 @@ def _called(table: str, column: Column, row: Row, cell: VerdictCell) -> str:
 
 
 def _classes(run: AuditRun, rows: Sequence[Row]) -> list[Any]:
-    """Recall and precision of each class, the judge's beside a person's."""
+    """Recall and precision of each class, the judge's and a person's."""
     shown = ("level", "items", "recall", "person_recall", "precision", "person_precision")
     columns = [column for column in run.columns("by_class") if column.name in shown] if rows else []
     body = [[[printable(column.text(row)), column.ends(row)] for column in columns] for row in rows]
@@ -152,7 +152,9 @@ def _classes(run: AuditRun, rows: Sequence[Row]) -> list[Any]:
 
 
 def _confusion(rows: Sequence[Row]) -> list[Any]:
-    """What the judge says where people say something else, the share of people who do so below."""
+    """What the judge says where people say something else, with the share of people who do so
+    below.
+    """
     says = list(dict.fromkeys(str(row["people_say"]) for row in rows))
     if not 0 < len(says) <= MOST_LEVELS:
         return []

@@ -1,4 +1,4 @@
-"""The disagreements a page can hold: its texts, each once, and a seeded sample where there are too
+"""The disagreements a page can hold: its texts, each once, and a seeded sample if there are too
 many.
 """
 
@@ -28,12 +28,13 @@ PROBABLE_RATIO = 12
 
 
 def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
-    """As many disagreements as fit into `room` characters, beside the CSV files of the tables.
+    """As many disagreements as fit into `room` characters, together with the CSV files of the
+    tables.
 
-    Where not all fit: a sample, seeded with the run's seed, that takes from each language and
-    criterion in turn. Details of verdicts that would take more than DETAILS of the room are left
-    out, evenly drawn, as are files that would take more than half of what then is left, the largest
-    first.
+    If not all fit, the page gets a sample, seeded with the run's seed, that takes from each
+    language and criterion in turn. If details of verdicts would take more than DETAILS of the room,
+    some are left out, drawn evenly; if files would take more than half of the rest, the largest are
+    left out.
     """
     seed = int(run.manifest.get("settings", {}).get("seed", 0))
     cells = details(run, room * DETAILS, seed)
@@ -55,7 +56,7 @@ def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
 
 
 def _in_turn(table: pa.Table, seed: int) -> Any:
-    """Row numbers: one of each language and criterion after the other, shuffled within."""
+    """Row numbers: from each language and criterion in turn, in random order within each."""
     rng = np.random.default_rng(seed)
     keys = [
         table[name].combine_chunks().dictionary_encode().indices.to_numpy()
@@ -86,7 +87,7 @@ def _at_most(table: pa.Table, order: Any, room: int) -> int:
 
 
 def _numbered(text: str, places: dict[str, int]) -> int:
-    """The number of a text among those that are there once, in order; a new one is added."""
+    """The number of a text among the distinct ones so far; a new text is added."""
     return places.setdefault(text, len(places))
 
 

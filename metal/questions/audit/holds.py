@@ -19,14 +19,14 @@ Cells = Sequence[dict[str, Any]]
 def stands_together(
     run: AuditRun, cells: Cells
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The cells *like a person* that hold when all are looked at together, and those by their own
-    verdict only.
+    """The cells *like a person* that hold when all are looked at together, and those that hold only
+    by their own verdict.
 
-    Of one judge each criterion has a list of its own, over languages; over several judges, or many
+    For one judge, each criterion has a list of its own, over languages; for several judges, or many
     criteria, all cells are one list.
 
-    Of runs before version 0.2, which have no p-values, and of a single cell: all by their own
-    verdict.
+    In runs before version 0.2, which have no p-values, and for a single cell, all hold only by
+    their own verdict.
     """
     good = [cell for cell in cells if cell["verdict"] == LIKE_A_PERSON]
     if len(cells) < 2 or "together" not in run.tables:
@@ -53,8 +53,8 @@ def of_judge(judge: str, cells: Cells) -> list[dict[str, Any]]:
 
 
 def by_language(cells: Cells) -> bool:
-    """Whether the cells are one judge's in several languages: then each criterion has a list of its
-    own.
+    """Whether the cells are one judge's in several languages: if so, each criterion has a list of
+    its own.
     """
     return (
         len({cell["judge"] for cell in cells}) == 1
@@ -63,12 +63,16 @@ def by_language(cells: Cells) -> bool:
 
 
 def alone(cell: Mapping[str, Any]) -> bool:
-    """Whether there is no person beside the judge, as too few items have two people."""
+    """Whether there is no person to compare the judge with, because too few items have two
+    people.
+    """
     return any(reason in str(cell.get("unshown", "")) for reason in (ONE_PERSON, UNKNOWN_PERSON))
 
 
 def surest(run: AuditRun) -> Mapping[str, Any] | None:
-    """The row of the judge and cell that surely keeps most; None if nothing is sure."""
+    """The row of the judge and cell with the highest lower limit of the share kept; None if nothing
+    is sure.
+    """
     rows = run.records("together") if "together" in run.tables else []
     sure = [row for row in rows if known(row["kept_at_least"]) and row["kept_at_least"] > 0]
     return max(sure, key=lambda row: row["kept_at_least"], default=None)

@@ -59,8 +59,8 @@ def f1_table(run: AuditRun) -> TableView:
 
 
 def floors(run: AuditRun, criterion: Criterion) -> dict[str, Row | None]:
-    """language -> the row with the floor: of the judge with the most items, where judges had
-    different ones.
+    """language -> the row with the floor; if judges had different items, that of the judge with the
+    most.
     """
     floors: dict[str, Row | None] = dict.fromkeys(run.languages)
     for row in run.records("judges", criterion=criterion.name):
@@ -81,11 +81,11 @@ def _f1_row(
 
 
 def self_agreement_table(run: AuditRun) -> TableView:
-    """How often each judge says the same again; no rows where none was asked twice."""
+    """How often each judge gives the same answer again; no rows if none was asked twice."""
     rows = run.records("self_agreement")
     explained = (
-        "Self-agreement: share of equal pairs among a judge's answers to the same question, at the"
-        " same settings."
+        "Self-agreement: how often a judge gives the same answer when asked the same question"
+        " again with the same settings."
     )
     return TableView.of_figures(
         run,
@@ -122,10 +122,10 @@ FURTHER = {
     "justifications": (
         "What justifications are worth",
         (
-            "Of each judge in each language, all criteria together; of more than 200 every so"
-            " many-th is read. Quotations: of 12 characters or more. Words predict: correlation of"
-            " the score, or of differing from people, with what the words say of it after learning"
-            " from other sources."
+            "For each judge in each language, all criteria together; of more than 200"
+            " justifications every so many-th is read. Quotations: of 12 characters or more."
+            " Words predict: the correlation of the score, or of differing from people, with a"
+            " prediction from the words, learnt on other sources."
         ),
     ),
     "scores": (
@@ -138,54 +138,57 @@ FURTHER = {
     "pairs": (
         "Pairs: does it matter which output is shown first?",
         (
-            "Same answer when swapped: of the pairs answered in both orders. The first place: of"
-            " the answers that are no tie; log-odds of 0 where the order does not matter."
+            "Same answer when swapped: the share among pairs answered in both orders. The first"
+            " place: the share among answers that are not ties; its log-odds are 0 if the order"
+            " does not matter."
         ),
     ),
     "strengths": (
         "Who wins the pairs",
         (
-            "Points: the share expected in comparisons with each of the others, a tie being half a"
-            " point. Strength: log odds against the mean, by Davidson's model. First, last rank:"
-            " those left open, sure in 95% for all at once."
+            "Points: the expected share of comparisons won against each of the others; a tie is"
+            " half a point. Strength: log odds against the mean, by Davidson's model. First, last"
+            " rank: the ranks that the data allow, at 95% for all at once."
         ),
     ),
     "own_outputs": (
         "Does a judge prefer what its own family wrote?",
-        "How much more it gives its own family than others, for equal quality by people.",
+        "How much more it gives its own family than others when people find the quality equal.",
     ),
     "by_class": (
         "What a judge gets wrong, class by class",
         (
-            "People: the most frequent label of the people but one, whom judge and person face"
-            " alike. Recall: of the outputs with a label of theirs, the share that gets it."
-            " Precision: of those that get it, the share with it."
+            "People: the most frequent label of all people but one; judge and that person are"
+            " both compared with it. Recall: of the outputs with this label, the share to which"
+            " the judge gives it. Precision: of the outputs to which the judge gives it, the"
+            " share that have it."
         ),
     ),
     "confusion": (
         "What a judge says where people say something else",
-        "Shares of the people's label, as above.",
+        "Shares of the outputs with the people's label, as above.",
     ),
     "by_certainty": ("Where people are certain, and where they are not", ""),
     "picked": (
-        "The judge that looks best, and how much being picked flatters it",
+        "The judge that looks best, and how much the choice flatters it",
         (
-            "The choice is repeated in every resample of sources. Among equally good judges"
-            " this removes about two thirds of the flattery."
+            "The best judge is chosen again in every resample of sources. Among equally good"
+            " judges this removes about two thirds of the flattery."
         ),
     ),
     "together": (
         "Many verdicts looked at together",
         (
-            "A verdict is about its own cell, and wrong in at most 5% of cases; of many, some are."
-            " p: of *like a person*, corrected for the languages of the judge on the criterion"
-            " (Benjamini and Hochberg), and for all cells (Benjamini and Yekutieli): of those at"
-            " most 0.05, at most 5% are expected to be wrong. Keeps at least: of a person's exact"
-            " answers, all cells at once with an error of 5%."
+            "A verdict is about its own cell and wrong in at most 5% of cases, so among many"
+            " verdicts some are wrong. p is for *like a person*, corrected for the languages of"
+            " the judge on the criterion (Benjamini and Hochberg) and for all cells (Benjamini"
+            " and Yekutieli): of those with p up to 0.05, at most 5% are expected to be wrong."
+            " Keeps at least: the share kept of a person's exact answers; holds for all cells at"
+            " once, with an error of 5%."
         ),
     ),
     "remarks": (
-        "What other runs say of the judges",
+        "What other runs say about the judges",
         (
             "Findings of other runs that were passed with the data. They change no verdict;"
             " the CSV has their signatures."
@@ -212,7 +215,9 @@ def further_tables(run: AuditRun) -> list[TableView]:
 
 
 def _chunks(judges: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """As many judges as one drawing can hold apart, and `1 of 2` where there are more."""
+    """Groups of as many judges as one drawing can distinguish, each with `1 of 2` if there are
+    several groups.
+    """
     pieces = math.ceil(len(judges) / svg.SERIES)
     size = math.ceil(len(judges) / pieces) if pieces else 0
     for piece in range(pieces):
@@ -223,8 +228,8 @@ def _chunks(judges: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def agreement_charts(run: AuditRun, criterion: Criterion) -> tuple[list[Chart], list[Chart]]:
-    """Of one criterion dots and F1 against kappa, and the figures of the dots again as radars,
-    METAL's own layout; several of each where there are many judges.
+    """The charts of a criterion: dots, F1 against kappa, and the dots' figures as radars, the METAL
+    paper's layout; several of each if there are many judges.
     """
     key, label = run.slug(criterion), criterion.title
     people = {row["language"]: row for row in run.records("people", criterion=criterion.name)}
@@ -259,7 +264,7 @@ def is_prompt_pair(run: AuditRun, row: Row) -> bool:
 
 
 def difference_tables(run: AuditRun) -> list[TableView]:
-    """A table of prompt pairs and one of judge pairs; those that have rows."""
+    """A table of prompt pairs and one of judge pairs; only those that have rows."""
     records = run.records("differences")
     prompts = [row for row in records if is_prompt_pair(run, row)]
     judges = [row for row in records if not is_prompt_pair(run, row)]

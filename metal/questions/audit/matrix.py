@@ -46,10 +46,10 @@ def legend(run: AuditRun) -> list[tuple[str, str, str]]:
 
 
 def verdicts_matrix(run: AuditRun) -> Chart:
-    """The verdicts as cells, each with a shape, and with a word where there is room; without
-    judges, a note alone.
+    """The verdicts as cells, each with a shape, and with a word if there is room; without judges,
+    only a note.
 
-    Languages that do not fit beside each other continue below, with all judges again.
+    Languages that do not fit next to each other continue below, with all judges again.
     """
     judges, languages = by_judge(run), run.languages
     criteria = [
@@ -87,7 +87,8 @@ def _rows(
 ) -> tuple[list[str], float]:
     """The judges' rows of each criterion below y, and where they end.
 
-    As many languages beside each other as fit with their names in lines, evenly over the parts.
+    As many languages are next to each other as fit with their names broken into lines, evenly
+    spread over the parts.
     """
     longest = max(len(word) for words in names for word in words.split())
     narrowest = max(23.0, min(LETTER * longest + 4, WIDEST))
@@ -119,7 +120,7 @@ def _rows(
 
 
 def _drawn(cell: VerdictCell | None, x: float, y: float, width: float) -> str:
-    """A cell of the matrix around (x, y), a dash where there is no verdict."""
+    """A cell of the matrix around (x, y), a dash if there is no verdict."""
     if cell is None:
         return svg.text(x, y + 4, UNDEFINED, class_="soft", anchor="middle")
     if width < WITH_WORD:
@@ -131,7 +132,9 @@ def _drawn(cell: VerdictCell | None, x: float, y: float, width: float) -> str:
 
 
 def _box(x: float, y: float, width: float, height: float, style: str, shift: float = 0.0) -> str:
-    """A box in the look of a verdict, with its shape `shift` to the right of the middle."""
+    """A box in the look of a verdict, with its shape shifted to the right of the middle by
+    `shift`.
+    """
     fill, border, dashes = LOOKS[style]
     look = {
         "fill": fill,

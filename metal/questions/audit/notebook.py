@@ -1,6 +1,6 @@
 """An audit in a notebook: the page's matrix of verdicts, each with its reason folded.
 
-Styles stand at each element, because notebooks and sites that show them drop style sheets and
+Styles are written at each element, because notebooks and sites that show them drop style sheets and
 scripts.
 """
 

@@ -37,8 +37,8 @@ OF_PEOPLE = ("fleiss_kappa", "fleiss_items", "pairwise_f1", "leave_one_out_f1", 
 
 
 def sections(run: AuditRun) -> list[Section]:
-    """The dataset, its people, the judges, what was left out; verdicts and disagreements have the
-    template's own form.
+    """The dataset, its people, the judges, what was left out; verdicts and disagreements have their
+    own template.
     """
     return [
         *_dataset(run),
@@ -51,7 +51,7 @@ def sections(run: AuditRun) -> list[Section]:
 
 
 def _dataset(run: AuditRun) -> Iterator[Section]:
-    """How long texts are, and how people see the outputs of each quality."""
+    """The length of texts, and how people rate the outputs of each quality."""
     words = (
         "What was rated: the length of passages and outputs, and people's ratings of the"
         " outputs of each quality.",
@@ -111,7 +111,7 @@ def _judges(run: AuditRun) -> Iterator[Section]:
 
 
 def _by_criterion(run: AuditRun) -> Iterator[Section]:
-    """The charts of each criterion; radars show the same figures again, so they are closed."""
+    """The charts of each criterion; radars repeat the same figures, so they are folded."""
     for criterion in run.audited:
         charts, radars = judges.agreement_charts(run, criterion)
         again = Section("", "The same as radars", charts=tuple(radars), folded=True)
@@ -133,9 +133,9 @@ def _justifications(run: AuditRun) -> Iterator[Section]:
 
 
 def _classes(run: AuditRun) -> Iterator[Section]:
-    """What people and judges answer where people agree, and where they do not."""
+    """What people and judges answer when people agree, and when they do not."""
     words = (
-        "The classes that people and judges give where all people agree, where some do, and where"
+        "The classes that people and judges give when all people agree, when some do, and when"
         " none do, summed over languages.",
     )
     charts = tuple(people.case_charts(run))
@@ -146,12 +146,12 @@ def _classes(run: AuditRun) -> Iterator[Section]:
 
 
 def room(run: AuditRun) -> Room:
-    """With many verdicts, their details get room before charts and closed tables do."""
+    """If there are many verdicts, their details get room before charts and folded tables do."""
     return Room(40_000, FOLDED_CELLS) if len(run.tables["verdicts"]) > MANY else Room()
 
 
 def content(run: AuditRun) -> dict[str, Any]:
-    """The verdicts, as the template shows them."""
+    """The verdicts in the form for the template."""
     cells = len(run.tables["verdicts"])
     ranked = sorted(verdicts.by_judge(run), key=verdicts.standing)
     with_matrix = max(MATRIX_CELLS * len(ranked) // max(cells, 1), 1)
@@ -172,7 +172,7 @@ def content(run: AuditRun) -> dict[str, Any]:
 
 
 def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
-    """Disagreements and CSV files, for which there is always some room."""
+    """Disagreements and CSV files; some room is always kept for them."""
     return disagreements.pack(run, csv, max(room, LEAST_ROOM))
 
 
@@ -214,7 +214,7 @@ def left_out_table(run: AuditRun) -> TableView:
 
 
 def screen(run: AuditRun, by: Sequence[str] = ()) -> Screen:
-    """One table per criterion, the verdicts with their reasons, how judges agree with
+    """One table per criterion, the verdicts with their reasons, and how judges agree with
     themselves.
     """
     persons = len(people_in(run.raters))
@@ -281,7 +281,7 @@ def criterion_table(run: AuditRun, criterion: Criterion) -> TableView:
 
 
 def _scale(criterion: Criterion) -> str:
-    """The levels and which end is better, where that has a meaning."""
+    """The levels and which end is better, if one is."""
     levels = criterion.scale.levels
     text = criterion.scale.describe() if len(levels) <= MOST_LEVELS else f"{len(levels)} labels"
     if criterion.scale.measure == "nominal" and criterion.direction == "higher":
@@ -319,9 +319,7 @@ def verdict_table(run: AuditRun) -> TableView:
 def _verdict_reasons(run: AuditRun) -> Iterator[Paragraph]:
     records = run.records("verdicts")
     if len(records) > WITH_REASONS:
-        yield Paragraph(
-            f"The reasons for all {len(records)} verdicts stand in tables/verdicts.csv."
-        )
+        yield Paragraph(f"The reasons for all {len(records)} verdicts are in tables/verdicts.csv.")
         return
     for row in records:
         where = f"{within(row['judge'])}, {run.where(row['criterion'], row['language'])}"

@@ -32,8 +32,8 @@ Levels = dict[str, Row]  # level -> its row of class_distribution_overall
 
 
 def dataset_tables(run: AuditRun) -> list[TableView]:
-    """The section's tables; none where neither lengths nor qualities are known, which others would
-    say again.
+    """The section's tables; none if neither lengths nor qualities are known, because they would
+    then repeat other tables.
     """
     lengths, classes = run.tables["lengths"], run.tables["classes_by_quality"]
     if lengths.empty or not (counted(lengths) or qualities(lengths)):
@@ -43,7 +43,7 @@ def dataset_tables(run: AuditRun) -> list[TableView]:
 
 
 def dataset_charts(run: AuditRun) -> list[Chart]:
-    """The section's charts; none where no quality is known."""
+    """The section's charts; none if no quality is known."""
     classes = run.tables["classes_by_quality"]
     return quality_charts(classes, run.criteria) if _has_qualities(classes) else []
 
@@ -202,13 +202,12 @@ def prediction_table(run: AuditRun) -> TableView:
                 )
     columns = ("", "case", "judge", "items", *(f"class {place}" for place in range(1, widest + 1)))
     explained = (
-        "Share of the class among the judge's answers minus its share among the people's"
-        " aggregates, over the items that have both, in all languages together; below it the two"
-        " counts, judge and people."
+        "The class's share of the judge's answers minus its share of the people's aggregate"
+        " answers, over the items that have both, in all languages together. Below it are the two"
+        " counts, the judge's and the people's."
     )
     nothing = (
-        f"{UNDEFINED}: no item that the judge answered and that has a class of the people"
-        f" ({missing} rows)."
+        f"{UNDEFINED}: the judge answered no item to which people gave a class ({missing} rows)."
     )
     return TableView.of(
         run,

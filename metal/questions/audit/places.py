@@ -1,4 +1,4 @@
-"""Where something holds, in words: by name where languages and criteria are few."""
+"""Where something holds, in words: by name if there are few languages and criteria."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def place(run: AuditRun, cell: Mapping[str, Any]) -> str:
 
 
 def each_place(run: AuditRun, cells: Cells) -> str:
-    """`in Hindi and Tamil (task quality)`, however many these are; criteria of the same languages
+    """`in Hindi and Tamil (task quality)`, however many there are; criteria with the same languages
     together.
     """
     criteria_of: dict[tuple[str, ...], list[str]] = {}
@@ -48,7 +48,7 @@ def by_criterion_of(run: AuditRun, cells: Cells) -> dict[str, list[str]]:
 
 
 def in_words(run: AuditRun, cells: Cells, every: Cells) -> str:
-    """`in Hindi and Tamil (task quality)`; where these are many: `in 11 of 40 languages (task
+    """`in Hindi and Tamil (task quality)`; if there are many: `in 11 of 40 languages (task
     quality)`.
     """
     if len(cells) <= MOST_NAMED:
@@ -67,7 +67,7 @@ def in_words(run: AuditRun, cells: Cells, every: Cells) -> str:
 
 
 def _alike(by_criterion: Mapping[str, Sequence[str]]) -> float:
-    """The number of languages, where these are the same for all of several criteria; else
+    """The number of languages, if there are several criteria with the same languages; else
     infinite.
     """
     languages = set(map(tuple, by_criterion.values()))
@@ -97,7 +97,7 @@ def for_words(run: AuditRun, cells: Cells) -> str:
 
 
 def each_criterion(run: AuditRun, cells: Cells) -> list[str]:
-    """`hallucinations in Malayalam`, a criterion each."""
+    """`hallucinations in Malayalam`, one for each criterion."""
     by_criterion = by_criterion_of(run, cells)
     return [f"{criterion} in {listed(names)}" for criterion, names in by_criterion.items()]
 

@@ -1,5 +1,5 @@
-"""Lines of other runs in the verdicts of an audit that they bear on: of the runs that were given,
-and of no others.
+"""Findings of other runs in the verdicts of an audit to which they apply; only of runs that were
+passed.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ Kind = TypeVar("Kind", bound=AuditRun)
 
 
 def with_remarks(audit: Kind, runs: Sequence[Run]) -> Kind:
-    """The audit with a table `remarks`: a row for each verdict and each line of a run that bears on
-    it.
+    """The audit with a table `remarks`: a row for each verdict and each line of a run that applies
+    to it.
 
-    A line bears on the verdicts of its judge, in its language and on its criterion. Left out, with
-    a warning: lines of a judge that was asked otherwise in that run, and lines about what was not
-    audited. A run of other data is named in a warning and keeps its lines. Lines that the audit has
-    already stay. run.toml lists the runs under `beside`, with the languages in which each asked
-    about a judge, whether it has a line of it or not.
+    A line applies to the verdicts of its judge, in its language and on its criterion. Lines about a
+    judge that was asked differently in that run, and about cases that were not audited, are left
+    out with a warning. A run of other data is named in a warning and keeps its lines. Existing
+    lines of the audit stay. run.toml lists the runs under `beside`, with the languages in which
+    each examined a judge, even if it has no line about it.
     """
     if not runs:
         return audit
@@ -55,7 +55,7 @@ def with_remarks(audit: Kind, runs: Sequence[Run]) -> Kind:
         if run.data["digest"] != audit.data["digest"]:
             warnings.append(
                 f"{called} is of other data ({run.data['identity']}, here"
-                f" {audit.data['identity']}): its lines are about those"
+                f" {audit.data['identity']}): its lines are about that data"
             )
         others = _asked_otherwise(audit, run)
         for judge, changed in others.items():
@@ -90,7 +90,7 @@ def with_remarks(audit: Kind, runs: Sequence[Run]) -> Kind:
 
 
 def _asked_otherwise(audit: AuditRun, run: Run) -> dict[str, str]:
-    """The audit's judges that the run asked otherwise, and what is not the same."""
+    """The audit's judges that were asked differently in the run, and what differs."""
     common = [judge for judge in run.raters if judge in audit.raters]
     changed = {
         judge: differing(run.raters[judge].about, audit.raters[judge].about) for judge in common
@@ -101,7 +101,9 @@ def _asked_otherwise(audit: AuditRun, run: Run) -> dict[str, str]:
 def _borne(
     line: VerdictLine, verdicts: Sequence[tuple[str, str, str]]
 ) -> list[tuple[str, str, str]]:
-    """The verdicts that a line bears on: of its judge, in its language and on its criterion."""
+    """The verdicts to which a line applies: those of its judge, in its language and on its
+    criterion.
+    """
     return [
         (judge, language, criterion)
         for judge, language, criterion in verdicts
@@ -121,10 +123,10 @@ def _asked(run: Run) -> dict[str, list[str]]:
 
 
 def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
-    """The first fact of IDENTITY that two records of a judge both have and that is not the same;
-    empty if none.
+    """The first fact of IDENTITY in which two records of a judge differ, if both have it; empty if
+    there is none.
 
-    Of `prompt_hash`, hashes by criterion, those of the criteria that both have.
+    In `prompt_hash`, which has hashes by criterion, only criteria that both have are compared.
     """
     for key in IDENTITY:
         before, after = first.get(key), second.get(key)

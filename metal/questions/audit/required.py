@@ -1,7 +1,7 @@
 """Verdicts that a build requires: `audit.assert_at_least`, `metal audit --require`.
 
-Better than *informative* is *like a person* only. *Undecided* and *people disagree* say that nobody
-knows, so they satisfy no more than *undecided* does: that the judge is not shown to be
+Only *like a person* is better than *informative*. *Undecided* and *people disagree* mean that
+nobody knows, so both satisfy only the requirement *undecided*: that the judge is not shown to be
 *uninformative*.
 """
 
@@ -31,11 +31,11 @@ SATISFIED_BY = {
 
 @dataclass(frozen=True)
 class Requirement:
-    """The least verdict of some judges, languages and criteria, in each of which `*` stands for any
-    text.
+    """The least verdict that some judges must have, in some languages on some criteria; in each
+    name `*` means any text.
 
-    language: by code or name. A judge with `*` is no baseline where there are other judges. Raises
-    UsageError for a verdict that cannot be required.
+    language: by code or name. A judge with `*` does not include baselines if there are other
+    judges. Raises UsageError for a verdict that cannot be required.
     """
 
     judge: str
@@ -59,12 +59,12 @@ class Requirement:
         cells, _, verdict = text.rpartition(">=")
         parts = [part.strip() for part in cells.rsplit(":", 2)]
         if len(parts) < 3 or not all(parts):
-            raise UsageError(f"{text!r} is no {FORM}; write one like '*:hi:*>=informative'")
+            raise UsageError(f"{text!r} is not {FORM}; write one like '*:hi:*>=informative'")
         judge, language, criterion = parts
         return cls(judge, language, criterion, verdict.strip())
 
     def rows(self, run: AuditRun) -> list[Row]:
-        """The verdicts that it is about. Raises UnknownName where there are none."""
+        """The verdicts to which it applies. Raises UnknownName if there are none."""
         language = find_language(self.language) or self.language
         wanted = {"judge": self.judge, "language": language, "criterion": self.criterion}
         rows: list[Row] = [*(run.judged if ANY in self.judge else run.records("verdicts"))]
@@ -73,13 +73,11 @@ class Requirement:
             form = ".*".join(map(re.escape, pattern.split(ANY)))
             rows = [row for row in rows if re.fullmatch(form, str(row[column]))]
             if not rows:
-                raise UnknownName(
-                    column, pattern, names, f"Nothing is audited that {self} is about"
-                )
+                raise UnknownName(column, pattern, names, f"Nothing that {self} covers was audited")
         return rows
 
     def unmet(self, run: AuditRun) -> list[str]:
-        """A line for each verdict that does not satisfy it. Raises UnknownName as `rows`."""
+        """A line for each verdict that does not satisfy it. Raises UnknownName like `rows`."""
         enough = SATISFIED_BY[self.verdict]
         return [
             f"{name(row['judge'])} on {case_of(run, row)}: {today(row['verdict'])}, not at least"

@@ -1,4 +1,4 @@
-"""An audit as Python has it: figures by judge, language and criterion, disagreements, charts."""
+"""An audit in Python: figures by judge, language and criterion, disagreements, charts."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class AuditPlots(Plots):
     _run: AuditRun
 
     def verdicts(self) -> Chart:
-        """The verdicts, judges and criteria by language."""
+        """The chart of verdicts: judges and criteria by language."""
         from metal.questions.audit.matrix import verdicts_matrix
 
         return verdicts_matrix(self._run)
 
 
 class JudgeCell:
-    """What an audit says of one judge on one criterion in one language.
+    """What an audit says about one judge on one criterion in one language.
 
     Every figure of `audit.judges` is an attribute, an Estimate: `cell.kappa`, `cell.weighted_f1`,
     ...
@@ -81,7 +81,7 @@ class JudgeCell:
 
 
 def _check(column: str, name: str, rows: pd.DataFrame) -> None:
-    """Raises UnknownName for a name that the column of a table does not have."""
+    """Raise UnknownName for a name that does not occur in the column of a table."""
     names = list(dict.fromkeys(map(str, rows[column]))) if len(rows) else []
     if column == "language":
         check_languages([name], names)
@@ -129,7 +129,7 @@ class Audit(Result, AuditRun):
         return self.tables["people"].copy()
 
     def __getitem__(self, place: tuple[str, str, str]) -> JudgeCell:
-        """The figures of (judge, language, criterion). Raises UnknownName for one that was not
+        """The figures of (judge, language, criterion). Raises UnknownName for a case that was not
         audited.
         """
         judge, language, criterion = place
@@ -176,21 +176,20 @@ class Audit(Result, AuditRun):
     def assert_at_least(
         self, verdict: str, *, judge: str = "*", language: str = "*", criterion: str = "*"
     ) -> None:
-        """Raise AssertionError, with a line for each, where verdicts are worse: for tests and CI.
+        """Raise AssertionError, with a line for each verdict that is worse: for tests and CI.
 
-        Better than informative is like a person only; undecided and people disagree are no better
-        than undecided.
+        Only like a person is better than informative; undecided and people disagree both count as
+        undecided.
 
         Args:
             verdict: The least that is enough: like a person, informative or undecided.
-            judge: By name; `*` stands for any text, and passes over baselines where there are
-                other judges.
+            judge: By name; `*` means any text, and skips baselines if there are other judges.
             language: By code or name, or with `*`.
             criterion: By name, or with `*`.
 
         Raises:
-            AssertionError: Where a verdict is worse.
-            UnknownName: Where nothing was audited that this is about.
+            AssertionError: If a verdict is worse.
+            UnknownName: If nothing was audited that this applies to.
             UsageError: For a verdict that cannot be required.
 
         Example:

@@ -252,7 +252,7 @@ FURTHER: Tables = {
         Share("in_output_language", "in the output's language"),
         Share("in_english", "in English"),
         Share("names_level", "name a level"),
-        Share("contradicts", "of these another than the score", direction="lower"),
+        Share("contradicts", "of these, with a level other than the score", direction="lower"),
         Share("quotes_found", "quotations that stand in the texts", direction="higher"),
         Column(
             "opening_share", "begin alike", percent, below=lambda row: f"{name(row['opening'])} ..."
@@ -368,16 +368,16 @@ class AuditRun(Run):
 
     @cached_property
     def best_verdict(self) -> str:
-        """The best verdict by its name in this run: runs before version 0.2, by other rules, have
-        another.
+        """The name of the best verdict in this run; runs before version 0.2, which used other
+        rules, have another name.
         """
         return LIKE_A_PERSON if "p_like" in self.tables["verdicts"] else AS_GOOD
 
     @cached_property
     def judged(self) -> Sequence[dict[str, Any]]:
-        """Verdicts by their present names, with the figures they rest on and the judge's kind.
+        """Verdicts by their present names, with the figures they are based on and the judge's kind.
 
-        Without baselines if there are other judges.
+        Baselines are left out if there are other judges.
         """
         if not self.judge_names:
             return ()
@@ -398,11 +398,11 @@ class AuditRun(Run):
         return slugs(self.criteria)
 
     def slug(self, criterion: Criterion) -> str:
-        """The criterion's name for files and anchors, its own."""
+        """The criterion's unique name for files and anchors."""
         return self._slugs[criterion.name]
 
     def model_and_prompt(self, judge: str) -> tuple[str, str]:
-        """What a judge is made of; its own name stands for a model that was not recorded."""
+        """A judge's model and prompt; if the model was not recorded, the judge's own name."""
         return self._made_of[judge]
 
     @cached_property

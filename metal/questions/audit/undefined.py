@@ -14,8 +14,8 @@ from metal.show.parts import case_of, parts, places
 def undefined(
     run: AuditRun, table: str, rows: Iterable[Row], only: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """One line for each figure and reason, naming where. only: these figures; else all that the
-    table shows.
+    """One line for each figure and reason, with its places. only: the figures to include; by
+    default all that the table shows.
 
     rows: with language, perhaps criterion and judge, and `undefined` as the audit writes it
     (`kappa: one class; ...`).

@@ -1,4 +1,4 @@
-"""`metal.audit`: judges against people."""
+"""`metal.audit`: judges compared with people."""
 
 from __future__ import annotations
 

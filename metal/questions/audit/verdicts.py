@@ -1,4 +1,6 @@
-"""Every verdict of an audit as it is shown: word, sign, what the judge keeps, the reason."""
+"""Every verdict of an audit as it is shown: word, sign, the share the judge keeps, and the
+reason.
+"""
 
 from __future__ import annotations
 
@@ -76,10 +78,10 @@ LINE = 6.0, 76.0
 class VerdictCell:
     """A verdict on a judge in a language on a criterion.
 
-    style: its look, a key of WORDS. kept: what stands below; short: the same where there is little
-    room, and nothing that the verdict says already; figure: with the number of items. bar: the
-    interval and the mark on a cell's line, as paths; None if the share kept is not known.
-    reason: the whole sentence; place: its anchor on the page. lines: what other runs say of it.
+    style: its look, a key of WORDS. kept: the text below the word; short: that text for narrow
+    places, without what the verdict already says; figure: the text with the number of items. bar:
+    the interval and the mark on a cell's line, as paths; None if the share kept is unknown. reason:
+    the whole sentence; place: its anchor on the page. lines: what other runs say about it.
     """
 
     row: Row
@@ -94,24 +96,24 @@ class VerdictCell:
 
     @property
     def sign(self) -> str:
-        """Tells the verdict without its colour."""
+        """A sign that shows the verdict without its colour."""
         return SIGNS[self.row["verdict"]][0]
 
     @property
     def words(self) -> str:
-        """The verdict as it is said where there is room, in the words of its run."""
+        """The verdict in full, in the words of its run."""
         old = self.row["verdict"] == AS_GOOD or AS_GOOD_ONCE in self.row["reason"]
         return OLD_WORDS[self.style] if old and self.style in OLD_WORDS else WORDS[self.style]
 
     @property
     def share_kept(self) -> str:
-        """The share that judges are sorted by (`merit`); empty if that is not known."""
+        """The share by which judges are sorted (`merit`); empty if it is unknown."""
         unknown, share = merit(self.row)
         return "" if unknown else f"{-share:.2f}"
 
     @property
     def word(self) -> str:
-        """The verdict in a word."""
+        """The verdict in one word."""
         return SIGNS[self.row["verdict"]][1]
 
 
@@ -145,7 +147,7 @@ def judged_criteria(run: AuditRun) -> list[Criterion]:
 
 
 def by_judge(run: AuditRun) -> list[JudgeVerdicts]:
-    """The verdicts on each judge, in the order of the audit; none without judges."""
+    """The verdicts on each judge, in the order of the audit; empty without judges."""
     rows = {PLACE(row): row for row in run.records("verdicts")}
     lines: dict[tuple[str, str, str], list[str]] = {}
     for remark in run.lines:
@@ -176,9 +178,7 @@ def by_judge(run: AuditRun) -> list[JudgeVerdicts]:
 
 
 def standing(of: JudgeVerdicts) -> tuple[float, ...]:
-    """Sorts judges: baselines last, then by how many good verdicts they got, then by how much they
-    know (`merit`).
-    """
+    """Sorts judges: baselines last, then by how many good verdicts they got, then by `merit`."""
     counts = Counter(cell.style for cell in of.verdicts)
     merits = [merit(cell.row) for cell in of.verdicts]
     unknown = min((each for each, _ in merits), default=True)
@@ -193,11 +193,11 @@ def once(row: Row) -> bool:
 
 
 def merit(row: Row, end: str = "") -> tuple[bool, float]:
-    """Low for a judge that keeps much of a person's kappa; where that is unknown, for one far above
-    a constant.
+    """Sorts judges: low for a judge that keeps much of a person's kappa or, if that is unknown, is
+    far above a constant.
 
-    end: `_low` or `_high`, to go by that end of the interval. Of runs before version 0.2: the share
-    of exact answers.
+    end: `_low` or `_high`, to use that end of the interval. In runs before version 0.2 the share of
+    exact answers is used.
     """
     share, above = row.get(f"kappa_kept{end}", row[f"share_kept{end}"]), row[f"above_constant{end}"]
     if known(share):
@@ -206,9 +206,10 @@ def merit(row: Row, end: str = "") -> tuple[bool, float]:
 
 
 def kept_of_person(row: Row, form: Callable[[Row, str], str]) -> str:
-    """The shares kept, each said in words: of exact answers and, on ordered scales, of the order.
+    """The shares kept, each in words: that of exact answers and, on ordered scales, that of the
+    order.
 
-    form: of a column of the row. Empty where neither is known.
+    form: formats a column of the row. Empty if neither is known.
     """
     exact = form(row, "share_kept") if known(row["share_kept"]) else ""
     if not known(row.get("order_kept")):
@@ -218,8 +219,8 @@ def kept_of_person(row: Row, form: Callable[[Row, str], str]) -> str:
 
 
 def shortly_kept(row: Row, form: Callable[[str], str]) -> str:
-    """`72% [55%, 90%]`, and in a second line the order, `order 91% [79%, 105%]`: of a column, in
-    the form given.
+    """`72% [55%, 90%]`, and in a second line the order, `order 91% [79%, 105%]`: in the given
+    format.
     """
     exact = form("share_kept") if known(row["share_kept"]) else ""
     order = f"order {form('order_kept')}" if known(row.get("order_kept")) else ""
@@ -227,14 +228,16 @@ def shortly_kept(row: Row, form: Callable[[str], str]) -> str:
 
 
 def with_limits(row: Row, column: str) -> str:
-    """`72% [55%, 90%]`; an arrow where the interval has no end on a side."""
+    """`72% [55%, 90%]`; with an arrow if the interval has no end on a side."""
     return estimate(row, column, percent)
 
 
 def _cell(
     run: AuditRun, row: Row, place: str, lines: Iterable[str], first: float | None
 ) -> VerdictCell:
-    """first: of a judge of pairs, how often it chose what was shown first."""
+    """The cell of a verdict. first: for a judge of pairs, how often it chose the output shown
+    first.
+    """
     of_case = [within(row["judge"]), run.criteria[row["criterion"]].title]
     where = ", ".join(
         [*of_case, *(language_name(code) for code in [row["language"]] if code != UNNAMED)]
@@ -267,8 +270,8 @@ def _cell(
 
 
 def _kept(row: Row) -> tuple[str, str]:
-    """What the judge keeps, or where it stands to a constant, or else what is missing; the same in
-    short.
+    """The share the judge keeps, or its distance from a constant, or else what is missing; and a
+    short form of the same.
     """
     if row["verdict"] == UNDECIDED:
         missing = _missing(row)
@@ -284,7 +287,7 @@ def _kept(row: Row) -> tuple[str, str]:
 
 
 def _beside_constant(row: Row) -> tuple[str, str]:
-    """Where a judge of which no share is said stands to a constant; the same in short."""
+    """How a judge without a share kept compares with a constant; and a short form of the same."""
     if not known(row["share_kept"]) and row["above_constant"] > 0:
         above = signed(row["above_constant"])
         better = f"{above} better than a constant"
@@ -294,12 +297,12 @@ def _beside_constant(row: Row) -> tuple[str, str]:
         return ("no better than a constant", "") if above == "0.00" else (better, short)
     if known(row["above_constant_high"]) and not row["above_constant_high"] < 0:
         return "no better than a constant", ""
-    given = "as given worse than a constant"
+    given = "given as worse than a constant"
     return (given, given) if once(row) else ("worse than a constant", "")
 
 
 def _missing(row: Row) -> str:
-    """What an undecided verdict lacks, in a few words; its reason has all of them."""
+    """What an undecided verdict lacks, in a few words; its reason has the details."""
     lacks = {
         f"about {rounded(row['items_needed'])} needed": known(row["items_needed"]),
         NOTHING: NOTHING in row["reason"],
@@ -313,8 +316,8 @@ def _missing(row: Row) -> str:
 
 
 def _bar(row: Row) -> tuple[str, str] | None:
-    """The interval of the share kept, to the line's end where it has none, and its mark: an arrow
-    beyond the line.
+    """The interval of the share kept, drawn to the line's end if it is open, and its mark; beyond
+    the line the mark is an arrow.
     """
     if not known(row["share_kept"]):
         return None
@@ -331,5 +334,5 @@ def _bar(row: Row) -> tuple[str, str] | None:
 
 
 def sentence(words: str) -> str:
-    """With a capital, a full stop, and minus signs before numbers as everywhere on the page."""
+    """The words as a sentence, with a capital, a full stop, and minus signs before numbers."""
     return with_minus(capital(words)) + "." if words else UNDEFINED

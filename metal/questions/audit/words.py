@@ -30,8 +30,9 @@ from metal.show.parts import criterion_in_words
 MOST_NAMED = 4
 FEW_SOURCES = 30
 _FITTED = (
-    "fitted once to a language and criterion, from people alone; two answers equally probable are a"
-    " tie and left out. Resamples keep the label, so intervals do not hold the model's own doubt"
+    "fitted once to a language and criterion, from people alone; two equally probable answers are"
+    " a tie and left out. Resamples keep the label, so intervals do not include the model's own"
+    " uncertainty"
 )
 SOURCES = {
     "Weighted F1": "METAL 4.4.1",
@@ -43,8 +44,8 @@ SOURCES = {
 
 
 def facts(run: AuditRun) -> dict[str, str]:
-    """What an audit says beyond its first screen, each line true by the run's tables alone; by what
-    it is about.
+    """What an audit says beyond its first screen, by topic; each line follows from the run's tables
+    alone.
     """
     cells = run.judged
     decided = [cell for cell in cells if cell["verdict"] not in (UNDECIDED, DISAGREE)]
@@ -125,7 +126,7 @@ def _prompts(run: AuditRun) -> str:
     compared = f"{len(rows)} differences between prompts of one model"
     proven = list(filter(significant, rows))
     if not proven:
-        return f"None of {compared} is significant, which proves no equality."
+        return f"None of {compared} is significant; that does not prove them equal."
     ahead = [row["first" if row["difference"] > 0 else "second"] for row in proven]
     better = Counter(run.model_and_prompt(judge)[1] for judge in ahead)
     parts = [
@@ -165,7 +166,8 @@ def _limits(run: AuditRun, cells: Sequence[dict[str, Any]]) -> str:
         )
         if len(run.languages) > 1:
             parts.append(
-                "that two languages differ, for other people rated them and they were not tested"
+                "that two languages differ, because other people rated each and the difference"
+                " was not tested"
             )
         if any(cell["verdict"] == UNDECIDED for cell in cells):
             parts.append("that “undecided” means bad")
@@ -196,14 +198,14 @@ def definitions(run: AuditRun) -> dict[str, str]:
         ),
         "dawid-skene": (
             "the most probable answer under Dawid and Skene's model, which weighs each person's"
-            f" answers by how often they are right and what they mistake for what; {_FITTED}"
+            f" answers by how often they are right and which labels they confuse; {_FITTED}"
         ),
         "mace": (
             "the most probable answer under MACE, which tells for each person how often they know"
             f" the answer and what they say when they do not; {_FITTED}"
         ),
     }[rule]
-    compat = "; as asked, Fleiss' kappa of one class is printed as 0 like in METAL's Table 6"
+    compat = "; as asked, Fleiss' kappa of one class is printed as 0, as in METAL's Table 6"
     compat = compat if settings.get("paper_compat") else ""
     words = {
         "People's aggregate": f"{aggregate}. Only items that enough people rated count.",
@@ -213,8 +215,8 @@ def definitions(run: AuditRun) -> dict[str, str]:
             " answer, so never read it alone."
         ),
         "Most frequent class": (
-            "F1 of always giving the people's most frequent answer of that very language and "
-            "criterion: the floor. The lead is a judge's F1 minus this floor, on the same items."
+            "F1 of always giving the people's most frequent answer in that language and"
+            " criterion: the floor. The lead is a judge's F1 minus this floor, on the same items."
         ),
         "Kappa, alpha, AC1": (
             "Agreement beyond chance; they differ in how they model chance (Cohen: each"
@@ -223,8 +225,8 @@ def definitions(run: AuditRun) -> dict[str, str]:
             " chance, 1 is perfect."
         ),
         "Fleiss' kappa": (
-            "The same for a panel of people, on all items with two or more ratings; in METAL's"
-            " Table 6 on those with the usual number of ratings."
+            "Agreement beyond chance within a panel of people, on all items with two or more"
+            " ratings; in METAL's Table 6 on those with the usual number of ratings."
         ),
         "Three human ceilings": (
             "Pairwise: person with person (METAL's human row). Against the others: each person"
@@ -243,7 +245,7 @@ def definitions(run: AuditRun) -> dict[str, str]:
         each.title: each.definition for name, each in added if name in run.tables["judges"]
     }
     further = {
-        "The same by other libraries": (
+        "The same figures from other libraries": (
             "`metal verify RUN` recomputes F1, kappas, alphas, Fleiss' kappa, correlations and the"
             " alternative annotator test from the ratings by scikit-learn, krippendorff,"
             " statsmodels and scipy, and says how many are equal, to what digit."
@@ -256,9 +258,9 @@ def definitions(run: AuditRun) -> dict[str, str]:
             " resamples; of more than 2,048 sources, random blocks."
         ),
         "Without one person": (
-            "The lowest and highest value of a figure when each person is left out in turn."
-            " The outputs that count then differ, so the figure itself may lie outside this"
-            " range. People are a sample too: each figure holds for these people."
+            "The lowest and highest value of a figure when each person is left out in turn. Other"
+            " outputs may then count, so the figure itself may lie outside this range. People are"
+            " a sample too: each figure holds for these people."
         ),
         "Families of tests": (
             "Differences between judges are corrected so that one false alarm among the languages"
@@ -267,16 +269,16 @@ def definitions(run: AuditRun) -> dict[str, str]:
         "Verdicts": (
             "A judge is put in each person's place, facing the other people. Both are compared"
             " with the others' most frequent answer, class by class, so that a rare class counts"
-            " as much as a common one. What the judge knows more than a constant answer, as a"
-            " share of what the person knows more, is what it keeps: 0 is a constant, 1 a person."
-            f" “{LIKE_A_PERSON}”: surely less than {settings.get('margin', 0.1):g} below a person,"
-            f" keeps surely more than {settings.get('keep', 0.7):.0%}, finds the bad end and every"
-            f" common class, and answers at least {MIN_COVERAGE:.0%}. “{INFORMATIVE}”: surely more"
-            f" than a constant; the reason says what is open. “{UNINFORMATIVE}”: one answer only,"
-            f" or surely less than {SMALL} more than a constant. “{DISAGREE}”: people agree too"
-            f" little to judge anybody by. “{UNDECIDED}”: fewer than {MIN_ITEMS} items or"
-            f" {MIN_SOURCES} sources, or too uncertain. A verdict is about its own cell and for"
-            " these people, at 5%; it does not depend on what else was audited."
+            " as much as a common one. The judge's lead over a constant answer, as a share of the"
+            f" person's lead, is what it keeps: 0 is a constant, 1 a person. “{LIKE_A_PERSON}”:"
+            f" surely less than {settings.get('margin', 0.1):g} below a person, keeps surely more"
+            f" than {settings.get('keep', 0.7):.0%}, finds the bad end and every common class, and"
+            f" answers at least {MIN_COVERAGE:.0%}. “{INFORMATIVE}”: surely more than a constant;"
+            f" the reason says what is open. “{UNINFORMATIVE}”: one answer only, or surely less"
+            f" than {SMALL} more than a constant. “{DISAGREE}”: people agree too little to judge"
+            f" anybody by. “{UNDECIDED}”: fewer than {MIN_ITEMS} items or {MIN_SOURCES} sources,"
+            " or too uncertain. A verdict is about its own cell and for these people, at 5%; it"
+            " does not depend on what else was audited."
         ),
         "Undefined": (
             "A figure that has no value (for instance kappa where one class only was used) is a"

@@ -54,8 +54,8 @@ def headline(run: LanguageBias) -> str:
 
 
 def _leaning(run: LanguageBias, leans: Sequence[Row]) -> str:
-    """Who leans farthest, in which languages, and where else there is a lean. leans: the farthest
-    first.
+    """Which judge leans most, in which languages, and where else there is a lean. leans: the
+    largest first.
     """
     judge, criterion, by = leans[0]["judge"], leans[0]["criterion"], leans[0]["by"]
     own = [row for row in leans if (row["judge"], row["criterion"]) == (judge, criterion)]
@@ -83,8 +83,8 @@ def _leaning(run: LanguageBias, leans: Sequence[Row]) -> str:
 
 
 def _sides(judge: str, by: str) -> tuple[str, str, str, Callable[[Row], str]]:
-    """Whom a headline is about, its words before the languages scored highest and lowest, and what
-    is said of each.
+    """The subject of a headline, its words for the languages scored highest and lowest, and the
+    text about each.
     """
     if by == BY_PAIRS:
         who = f"By {'people' if judge == PEOPLE else within(judge)}, comparisons are won"
@@ -99,7 +99,7 @@ def _lean(row: Row) -> str:
 
 
 def cards(run: LanguageBias) -> Iterator[Remark]:
-    """What naive figures would say, where the judge is blind, what to do next."""
+    """Cards: what naive figures would say, where the judge is blind, and what to do next."""
     rows = run.records("language_bias")
     if naive := _naive(run, rows):
         yield Remark("Beware of simple differences", naive)
@@ -110,7 +110,7 @@ def cards(run: LanguageBias) -> Iterator[Remark]:
     if noticed := _noticed(run):
         yield Remark("Wrong language or script", noticed)
     if severe := _severe(run):
-        yield Remark("People apart from the others", severe)
+        yield Remark("People who differ from the others", severe)
     if any(row["by"] == BESIDE for row in rows):
         verb = (
             "design anchors" if any(row["there"] for row in run.records("anchors")) else "bias plan"
@@ -129,7 +129,7 @@ def anchors_said(run: LanguageBias) -> str:
     counted = [row for row in rows if known(row["contents"])]
     if not counted:
         return (
-            "have every panel rate some contents that exist in each language, or have the judge"
+            "have every panel rate some contents that exist in every language, or have the judge"
             " rate them."
         )
     most = max(counted, key=lambda row: row["contents"])
@@ -140,15 +140,13 @@ def anchors_said(run: LanguageBias) -> str:
         else "there are none, so they have to be translated"
     )
     return (
-        f"have every panel rate {plural(int(most['contents']), 'content')} that exist in each"
+        f"have every panel rate {plural(int(most['contents']), 'content')} that exist in every"
         f" language ({where} needs most; {shared}), or have the judge rate them."
     )
 
 
 def _naive(run: LanguageBias, rows: Sequence[Row]) -> str:
-    """Where the naive figures mislead most; empty if they hardly differ, or nothing can be
-    said.
-    """
+    """Where the naive figures mislead most; empty if they hardly differ, or if that is unknown."""
     off = [
         (abs(row["naive_difference"] - row["gap"]) / run.span(row["criterion"]), row)
         for row in rows
@@ -158,8 +156,8 @@ def _naive(run: LanguageBias, rows: Sequence[Row]) -> str:
     if far < MARGIN / 2 or worst["gap_low"] <= worst["naive_difference"] <= worst["gap_high"]:
         return ""
     return (
-        f"Subtracting people's scores misleads most in {_where(run, worst)}: it gives"
-        f" {signed(worst['naive_difference'])}, but among equally good outputs the gap is"
+        f"Simply subtracting people's scores misleads most in {_where(run, worst)}: the difference"
+        f" is {signed(worst['naive_difference'])}, but among equally good outputs the gap is"
         f" {estimate(worst, 'gap', signed)}."
     )
 
@@ -188,8 +186,8 @@ def _moved(run: LanguageBias) -> str:
 
 
 def _noticed(run: LanguageBias) -> str:
-    """Where a wrong language or script is noticed least, and where it changes most what it should
-    not.
+    """Where a wrong language or script is noticed least, and where it most changes scores that
+    should stay.
     """
     rows = run.records("conditions")
     least = min(
@@ -202,7 +200,7 @@ def _noticed(run: LanguageBias) -> str:
     )
     words = [
         f"{verb} {percent(row[key])} {interval(row[f'{key}_low'], row[f'{key}_high'], percent)} of"
-        f" outputs in {_where(run, row)}, {within(row['what'])}"
+        f" outputs in {_where(run, row)} ({within(row['what'])})"
         for verb, key, row in (
             ("Noticed least, in", "noticed", least),
             ("Other scores change most, in", "collateral", most),
@@ -213,7 +211,9 @@ def _noticed(run: LanguageBias) -> str:
 
 
 def _severe(run: LanguageBias) -> str:
-    """Who scores much lower or higher than the others on the same outputs, the farthest first."""
+    """Who scores much lower or higher than the others on the same outputs, the largest difference
+    first.
+    """
     rows = [row for row in run.records("severity") if row["says"]]
     rows.sort(key=lambda row: -abs(row["lower_by"]) / run.span(row["criterion"]))
     return _first(

@@ -1,4 +1,6 @@
-"""A judge's scores on one criterion compared between languages, by each method the data allow."""
+"""A judge's scores on one criterion, compared between languages by each method that the data
+allow.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,8 @@ SHIFTS = ("parallel", "parallel_beside_people", "anchored", *FIGURES)
 class LanguageComparison:
     """A judge's scores compared between languages.
 
-    answers: (outputs,) its scores; judged: (outputs,) the originals that it scored. shifts: by name
-    of the figure, those that there are. lean: the figure that the verdict rests on, and by: what
+    answers: (outputs,) its scores; judged: (outputs,) the originals that it scored. shifts: the
+    existing ones, by name of the figure. lean: the figure on which the verdict is based; by: what
     makes it comparable. no_parallel, no_gap: why a figure is missing, the latter by language.
     """
 
@@ -138,7 +140,7 @@ def language_rows(
 
 
 def _largest(scored: ScoredOutputs) -> str:
-    """English where it was judged, else the language with the most outputs."""
+    """English if it was judged, else the language with the most outputs."""
     if "en" in scored.languages:
         return "en"
     outputs = np.bincount(scored.language, minlength=len(scored.languages))
@@ -155,9 +157,9 @@ def _with_ends(name: str, shifts: Shifts | None, index: int) -> dict[str, float]
 def _beside_people(
     scored: ScoredOutputs, answers: Numbers, panel: Numbers, rated: Any
 ) -> tuple[dict[str, Shifts], dict[int, str]]:
-    """What `shifts_beside_people` says, and for each language why it has no gap."""
+    """The results of `shifts_beside_people`, and for each language why it has no gap."""
     if not rated.any():
-        reason = "no output was rated by people as well"
+        reason = "none of the outputs was rated by people as well"
         return {}, dict.fromkeys(range(len(scored.languages)), reason)
     items = RatedItems(
         answers[rated],
@@ -175,7 +177,7 @@ def _beside_people(
         elif reliability < LEAST_RELIABILITY:
             why[index] = f"people's reliability is {reliability:.2f}, {LEAST_RELIABILITY:g} needed"
         elif math.isnan(reliability):
-            why[index] = "one person an output, so that their noise is unknown"
+            why[index] = "one person per output, so their noise is unknown"
         else:
             why[index] = "no other language has a gap"
     return figures, why
@@ -193,4 +195,4 @@ def _parallel(scored: ScoredOutputs, values: Numbers, use: Any) -> tuple[Shifts 
         )
     except Undefined as error:
         return None, str(error)
-    return shifts, "too few contents that another language has as well"
+    return shifts, "too few contents that exist in another language as well"

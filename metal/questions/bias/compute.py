@@ -1,5 +1,5 @@
 """Does a judge score some languages higher than others for equal quality? A row for each judge,
-criterion, language.
+criterion and language.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ def language_bias(
     falls: Sequence[str] = (),
     progress: Progress,
 ) -> Analysed:
-    """How each judge treats each language. pivot: the language that flips are counted against;
-    where empty, English if there is English, else the language with the most outputs. falls:
-    criteria that a wrong language must fail.
+    """How each judge treats each language. pivot: the language with which answers are compared to
+    count flips; by default English, else the language with the most outputs. falls: criteria on
+    which an output in a wrong language must fail.
 
-    Returns the tables `language_bias`, `conditions` and `severity`. Raises UsageError if fewer
-    than two languages were judged, or where nothing makes them comparable.
+    Returns the tables `language_bias`, `conditions` and `severity`. Raises UsageError if fewer than
+    two languages were judged, or if nothing makes them comparable.
     """
     across = SEVERAL in dataset.languages and any(
         output.is_pair for output in dataset.outputs.values()
@@ -108,7 +108,9 @@ def language_bias(
 def _present(
     scored: ScoredOutputs, people: Sequence[str], judges: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """The people and the judges that scored on this criterion; people's mean is a judge, too."""
+    """The people and the judges that scored on this criterion; people's mean also counts as a
+    judge.
+    """
     panel = [name for name in people if name in scored.matrix.raters]
     present = [judge for judge in judges if judge in scored.matrix.raters]
     if PEOPLE in judges and panel:
@@ -117,7 +119,7 @@ def _present(
 
 
 def _name_conditions(rows: Sequence[dict[str, Any]], dataset: Dataset) -> None:
-    """Fill in what each condition is: in words where it is a probe, else its name."""
+    """Fill in what each condition is: in words if it is a probe, else its name."""
     probed = dataset.extra.get("probes", {}).get("conditions", ())
     titles = {condition["condition"]: condition["what"] for condition in probed}
     for row in rows:
@@ -125,7 +127,7 @@ def _name_conditions(rows: Sequence[dict[str, Any]], dataset: Dataset) -> None:
 
 
 def _reference_people(dataset: Dataset, settings: AuditSettings) -> tuple[str, ...]:
-    """The people whose scores stand for quality; none in data without people."""
+    """The people whose scores measure quality; empty in data without people."""
     if not settings.reference and not people_in(dataset.raters):
         return ()
     return people_named(dataset, settings.reference)
@@ -134,7 +136,7 @@ def _reference_people(dataset: Dataset, settings: AuditSettings) -> tuple[str, .
 def _of_language_pairs(
     dataset: Dataset, settings: AuditSettings, judges: Sequence[str], people: Sequence[str]
 ) -> Analysed:
-    """The tables where both texts of a pair are in different languages."""
+    """The tables for pairs whose two texts are in different languages."""
     rows: list[dict[str, Any]] = []
     for judge in judges:
         raters = people if judge == PEOPLE else [judge]
@@ -204,13 +206,13 @@ def _left_out(unordered: Sequence[str], unpaired: Mapping[str, set[str]]) -> Ite
     for judge, outputs in unpaired.items():
         if outputs:
             yield (
-                f"{judge}: {plural(len(outputs), 'output')} made from one that it did not judge"
-                f" left out of the conditions: {first_few(sorted(outputs))}"
+                f"{judge}: {plural(len(outputs), 'output')} left out of the conditions because it"
+                f" did not judge the output they were made from: {first_few(sorted(outputs))}"
             )
 
 
 def _unreliable(rows: Sequence[dict[str, Any]], dataset: Dataset) -> Iterator[str]:
-    """A line for each criterion: where people agree too little to stand for quality, and what to
+    """A line for each criterion: where people agree too little to measure quality, and what to
     do.
     """
     low: dict[str, dict[str, str]] = {}

@@ -1,6 +1,4 @@
-"""Which conditions of a language-bias audit are there, and the commands that make those that are
-missing.
-"""
+"""Which conditions of a language-bias audit exist, and the commands that make the missing ones."""
 
 from __future__ import annotations
 

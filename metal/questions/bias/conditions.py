@@ -1,5 +1,5 @@
-"""How a judge's answers change: from the pivot language, when asked again, told otherwise, in other
-conditions.
+"""How a judge's answers change: compared with the pivot language, when asked again, with other
+instructions, and in other conditions.
 
 A condition is how an output was made from another (`of`), or the language of the judge's
 instructions.
@@ -61,10 +61,10 @@ Z = 1.959964
 
 
 def pivot_of(dataset: Dataset, languages: Sequence[str], pivot: str = "") -> str:
-    """The language that others are compared with or made from: as asked, else English, else that of
-    most outputs.
+    """The language that others are compared with or made from: the one asked for, else English,
+    else the one with the most outputs.
 
-    Raises UsageError for one that is not one of the languages.
+    Raises UsageError if it is not one of the languages.
     """
     if pivot and pivot not in languages:
         raise UsageError(f"pivot {pivot!r} is not one of the languages: {', '.join(languages)}")
@@ -77,7 +77,7 @@ def pivot_of(dataset: Dataset, languages: Sequence[str], pivot: str = "") -> str
 def flips(
     scored: ScoredOutputs, answers: Numbers, repeated: Numbers, judged: Any, pivot: str
 ) -> dict[str, tuple[Shifts | None, Shifts | None, str]]:
-    """{language: share of contents with another answer than in the pivot, that share less the one
+    """{language: share of contents with another answer than in the pivot, that share minus the one
     of repeats in the pivot, why it is undefined}
 
     repeated: (items, repeats) the judge's answers when it was asked again; outputs can be repeats
@@ -128,8 +128,8 @@ def _floor(scored: ScoredOutputs, answers: Numbers, repeated: Numbers, use: Any)
 def unpaired_outputs(
     scored: ScoredOutputs, judge: str, outputs: Mapping[str, Output]
 ) -> Iterator[str]:
-    """The outputs that the judge scored and that are in no condition, as it did not score what they
-    were made from.
+    """The outputs that the judge scored but that belong to no condition, because it did not score
+    the outputs they were made from.
     """
     answers = scored.scores([judge])[:, 0]
     for row in np.flatnonzero(~np.isnan(answers)):
@@ -152,8 +152,7 @@ def condition_rows(
     """A row for each language and condition: how the score changes from the original's, or with
     other instructions.
 
-    falls: criteria on which a wrong language or script must be marked down; METAL's where it is
-    empty.
+    falls: criteria on which a wrong language or script must be marked down; METAL's if it is empty.
     """
     answers, panel = scored.scores([judge])[:, 0], scored.scores(people)
     groups: dict[tuple[int, str], list[tuple[int, float]]] = {}
@@ -208,8 +207,8 @@ def _answers_beside(
 
 
 def _changes(shift: Shifts, change: Numbers) -> dict[str, float]:
-    """The mean change with its interval; how many answers changed, and McNemar's exact p for up
-    against down.
+    """The mean change with its interval; how many answers changed, and McNemar's exact p for rises
+    against falls.
     """
     low, high = shift.interval(0)
     down, up = int((change < 0).sum()), int((change > 0).sum())

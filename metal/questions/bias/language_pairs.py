@@ -27,9 +27,9 @@ def language_pair_rows(
     """A row of the table `language_bias` for each language in which contents were compared with
     other languages.
 
-    lean: the share of points expected in comparisons with each of the other languages, a tie being
-    half, less 1/2 (Davidson's model, the order of showing held equal where it varied; sandwich over
-    contents). mean: that share. raters: whose answers are the judge's.
+    lean: the share of points expected in comparisons with each of the other languages (half a point
+    for a tie), minus 1/2 (Davidson's model, with the order of showing held equal if it varied;
+    sandwich variance over contents). mean: that share. raters: whose answers are the judge's.
     """
     table = comparisons(dataset, settings)
     for criterion, rows in table[table["rater"].isin(list(raters))].groupby(

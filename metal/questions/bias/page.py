@@ -28,12 +28,12 @@ EXPLAINED = (
     "Above 0: more lenient than in the mean of all languages, for equal quality. Intervals are 95%."
 )
 OF_PAIRS = (
-    "The share of comparisons that a language wins against the same contents in another"
-    " language (a tie counts half), minus 1/2. Intervals are 95%."
+    "The share of comparisons that the outputs of a language win against those of the same"
+    " contents in another language (a tie counts half), minus 1/2. Intervals are 95%."
 )
 OF_PEOPLE = (
-    "Of people, above 0: higher than in the mean of all languages on the same contents,"
-    " because the outputs are better there or the people more lenient."
+    "Above 0: people give higher scores than in the mean of all languages on the same contents,"
+    " because the outputs are better there or the people are more lenient."
 )
 
 
@@ -74,7 +74,7 @@ def lean_charts(run: LanguageBias) -> list[Chart]:
 
 
 def answer(run: LanguageBias) -> TableView:
-    """Criteria and judges in rows, languages in columns, what is said and the lean with its
+    """Criteria and judges in rows, languages in columns, the conclusion and the lean with its
     interval in cells.
     """
     rows = run.records("language_bias")
@@ -89,7 +89,8 @@ def answer(run: LanguageBias) -> TableView:
     if any(row["says"] == EVEN for row in rows):
         explained.append(
             f"Even: the 90% interval lies within {MARGIN:.0%} of the scale on either side of 0"
-            " (without ends: of the scores that occur), also where 0 is outside the 95% interval."
+            " (for a scale without ends: of the range of scores that occur), even if 0 is outside"
+            " the 95% interval."
         )
     notes = (*explained, *reasons(run, "language_bias", rows, "language", ("lean",)))
     title = "In which languages judges lean"
@@ -104,8 +105,8 @@ def answer(run: LanguageBias) -> TableView:
 
 
 def heat_map(run: LanguageBias) -> TableView:
-    """Languages in rows, with judge and criterion; lean, slope, excess flips and what a prompt in
-    the text's language changes in columns, darker where it is farther from what an even judge has.
+    """Languages in rows, with judge and criterion; lean, slope, excess flips and the effect of a
+    prompt in the text's language in columns, darker the farther from an even judge's figure.
     """
     changes = {
         (row["judge"], row["criterion"], row["language"]): row["change"]
@@ -147,7 +148,7 @@ def heat_map(run: LanguageBias) -> TableView:
 
 
 def _shaded(value: float, form: Callable[[Any], str], off: float) -> Cell:
-    """A figure, darker the farther off; blank where it is undefined."""
+    """A figure, darker the farther off; blank if it is undefined."""
     return (
         Cell(form(value), mark=f"q{min(1 + int(abs(off) * 10), 9)}")
         if known(value)
@@ -163,7 +164,7 @@ def _cell(rows: list[Row]) -> Cell:
 
 
 def sections(run: LanguageBias) -> list[Section]:
-    """Leans drawn, and every figure in tables."""
+    """Charts of leans, and every figure in tables."""
     rows = run.records("language_bias")
     shown = [
         heat_map(run),
@@ -185,13 +186,13 @@ def sections(run: LanguageBias) -> list[Section]:
         )
     if len(run.tables["conditions"]):
         conditions = run.records("conditions")
-        title = "How scores change between an output and the one made from it"
+        title = "How scores change between an output and one made from it"
         shown.append(
             TableView.of_figures(run, "conditions", title, conditions, heads=3, most=MOST_ROWS)
         )
     return [
         Section("leans-drawn", "Leans with their intervals", charts=tuple(lean_charts(run))),
-        Section("figures", "All figures, with the naive ones beside", tables=tuple(shown)),
+        Section("figures", "All figures, including the naive ones", tables=tuple(shown)),
     ]
 
 

@@ -72,12 +72,12 @@ DESCRIBED: Tables = {
             Column("lower", "worse", percent),
             Column("higher", "better", percent),
             Column("flip_p", "p of worse against better, not corrected", p_value),
-            Column("nearer", "nearer to people by", signed, interval=True),
+            Column("nearer", "closer to people by", signed, interval=True),
             Column("expected", "must"),
             Column("noticed", "noticed", percent, interval=True, direction="higher"),
             Column(
                 "collateral",
-                "changed though it must not",
+                "changed although it must not",
                 percent,
                 interval=True,
                 direction="lower",
@@ -112,8 +112,8 @@ DESCRIBED: Tables = {
 
 
 def blind(row: Row) -> bool:
-    """Whether a judge is not shown to tell better from worse in a language: there, no shift is
-    leniency.
+    """Whether a judge is not shown to tell better from worse in a language: if so, a shift there is
+    not leniency.
     """
     return known(row["slope_low"]) and bool(row["slope_low"] <= 0)
 
@@ -131,8 +131,8 @@ class LanguageBias(Result):
             self._check_names(folder, table, "criterion", self.criteria, "run.toml")
 
     def remarks(self) -> Iterator[VerdictLine]:
-        """Whether the judge leans in a language, where it is not shown to tell better from worse,
-        and which conditions that should not matter change its scores.
+        """Whether the judge leans in a language, whether it is not shown to tell better from worse
+        there, and which conditions that should not matter change its scores.
         """
         for row in self.records("conditions"):
             if row["says"] == CHANGES and not row["expected"]:
@@ -157,7 +157,7 @@ class LanguageBias(Result):
                 even = (
                     "even between languages"
                     if row["says"] == EVEN
-                    else "whether it leans cannot be said"
+                    else "it is unknown whether it leans"
                 )
                 yield VerdictLine(*where, even, NOTED)
             if blind(row):

@@ -31,8 +31,8 @@ def severity_rows(
     """A row for each language and person. people: who rated; scales without levels have no rows.
 
     Only people who are linked by shared outputs are compared: the severities of each such group are
-    apart from its own mean, and those of other groups or languages are not on the same footing.
-    lower_by: on the scale, below what somebody of the group's mean severity gives.
+    relative to its own mean and not comparable with those of other groups or languages. lower_by:
+    how much lower, on the scale, than somebody with the group's mean severity.
     """
     if not scored.criterion.scale.levels:
         return
@@ -57,7 +57,7 @@ def severity_rows(
 
 
 def _linked(shared: Any, who: Sequence[int]) -> list[list[int]]:
-    """People who share outputs, directly or through others; somebody alone is no group."""
+    """People who share outputs, directly or through others; a single person is not a group."""
     from scipy.sparse.csgraph import connected_components
 
     of = shared[:, who].astype(np.int64)
@@ -86,7 +86,9 @@ def _of_group(
     ]
     try:
         if len(group) > MOST_PEOPLE:
-            raise Undefined(f"{len(group)} people share outputs, {MOST_PEOPLE} at most")
+            raise Undefined(
+                f"{len(group)} people share outputs; {MOST_PEOPLE} are possible at most"
+            )
         fitted = severities(level, output, person, cluster)
     except Undefined as error:
         yield from (row | {"undefined": f"severity: {error}"} for row in blank)

@@ -47,7 +47,7 @@ def bias_language(
     *ratings: Ratings,
     judges: Names = (),
     criteria: Annotated[
-        Names, Option("Criteria; default all with ordered levels or scores.", "-c")
+        Names, Option("Criteria. [default: all with ordered levels or scores]", "-c")
     ] = (),
     languages: Names = (),
     pivot: Annotated[
@@ -106,8 +106,8 @@ def bias_language(
 
     Returns:
         The tables `language_bias`, `conditions`, `severity` and `anchors`, plots and the page.
-        Where the gap could be people's, `anchors` says how many contents that all panels rate would
-        tell. Nothing is written before `save`.
+        Where the gap could be people's, `anchors` says how many contents all panels would have to
+        rate to find out. Nothing is written before `save`.
 
     Raises:
         UsageError: If there are fewer than two languages.
@@ -149,7 +149,7 @@ def bias_language(
 @dataclass(frozen=True, repr=False)
 class BiasPlan:
     """What `metal.bias_plan` found missing. table: a row for each condition and language; written:
-    what is in `out`; notes: why a condition cannot be made as it is.
+    the contents of `out`; notes: why a condition cannot be made yet.
     """
 
     table: pd.DataFrame
@@ -223,8 +223,8 @@ def bias_plan(
         The table of conditions; nothing is asked.
 
     Raises:
-        UsageError: Options that do not fit each other or the data.
-        DataError: The first fault in the data.
+        UsageError: For options that do not fit each other or the data.
+        DataError: For the first fault in the data.
 
     Example:
         plan = metal.bias_plan("datasets/news", "runs/news-judges", pivot="en")
@@ -281,7 +281,7 @@ def bias_plan(
 
 
 def _asked_with(dataset: Dataset, judges: Sequence[str]) -> str:
-    """The English prompt that one of the judges was asked with before, else `detailed`."""
+    """The English prompt used before by one of the judges, else `detailed`."""
     for rater in dataset.raters.values():
         prompt = rater.about.get("prompt")
         wanted = rater.rater in [f"{model}/{prompt}" for model in judges]
@@ -330,7 +330,7 @@ def _command(
 
 
 def _translated(path: Path) -> dict[str, str]:
-    """The translations in a dataset folder that was generated, or in a table."""
+    """The translations in a generated dataset folder, or in a table."""
     from metal.data.tables.files import read_frame
 
     if (path / "dataset.toml").is_file():
@@ -339,15 +339,15 @@ def _translated(path: Path) -> dict[str, str]:
     if not {"id", "text"} <= set(frame):
         raise DataError(
             path,
-            "no columns id and text",
-            "Name them so, and use the ids of the texts to translate",
+            "no columns called id and text",
+            "Call them id and text, and use the ids of the texts to translate",
         )
     filled = frame[frame["text"].notna()]
     return dict(zip(filled["id"].astype(str), filled["text"].astype(str), strict=True))
 
 
 def _cost(data: Path, judges: Sequence[str], how: Mapping[str, Any]) -> dict[str, float]:
-    """Calls and dollars of judging, by a dry run; NaN dollars where a price is not known."""
+    """Calls and dollars of judging, by a dry run; NaN dollars if a price is unknown."""
     from metal.api.judging import judge
     from metal.running.asking import Callbacks
 

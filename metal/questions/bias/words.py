@@ -16,18 +16,17 @@ SOURCES = {
 
 
 def facts(run: LanguageBias) -> dict[str, str]:
-    """What is left open."""
+    """What the audit leaves open."""
     judges = {row["judge"] for row in run.records("language_bias")}
     parts = ["that a judge that is even here is even on other texts"] if judges != {PEOPLE} else []
     if PEOPLE in judges:
         parts.append(
-            "that people are lenient or severe in a language: the outputs may be better or worse"
-            " there"
+            "that people are lenient or severe in a language: its outputs may be better or worse"
         )
     if any(row["by"] == BESIDE for row in run.records("language_bias")):
         parts.insert(
             0,
-            "that the judge is biased: the people of one language may be severer than those of"
+            "that the judge is biased: people of one language may be more severe than those of"
             " another",
         )
     return {"Do not conclude": f"{'; '.join(parts)}.".replace("that", "That", 1)}
@@ -37,11 +36,10 @@ def definitions(run: LanguageBias) -> dict[str, str]:
     """The definitions behind the page."""
     return {
         "Lean": (
-            "How much more lenient the judge is in a language than in the mean of all"
-            " languages, for equal quality, on the criterion's scale (reversed if lower is"
-            " better). If languages share contents, on these contents; else with people's"
-            " quality held equal. Intervals are 95%, by the jackknife over contents or"
-            " sources."
+            "How much more lenient the judge is in a language than in the mean of all languages,"
+            " for equal quality, on the criterion's scale (reversed if lower is better). If"
+            " languages share contents, it is measured on these; else with quality, as people see"
+            " it, held equal. Intervals are 95%, by the jackknife over contents or sources."
         ),
         "Even, leans": (
             f"Even: the 90% interval lies within {MARGIN:.0%} of the scale's range on either side"
@@ -61,39 +59,40 @@ def definitions(run: LanguageBias) -> dict[str, str]:
             " language are removed. Undefined if the reliability is below 0.3."
         ),
         "With anchors": (
-            "Quality held equal, and people's own shift added: how far their scores differ on"
-            " contents that the panels of several languages rated. What is left is the judge's."
+            "Quality held equal, plus people's own shift: how far their scores differ on contents"
+            " that panels of several languages rated. What is left is due to the judge."
         ),
         "Naive": (
             "The usual figures: regression on people's raw mean, and judge minus people, each"
-            " less its mean over languages. Both find gaps between languages of unequal"
-            " quality even if there are none."
+            " less its mean over languages. When quality differs between languages, both find"
+            " gaps that are not there."
         ),
         "Slope on quality": (
             "How closely the judge's score follows quality: 1 means as people's scores do, 0"
             " not at all."
         ),
         "Other answer than in the pivot": (
-            "Share of contents whose answer differs from the pivot language. More than when"
-            " asked again: minus the share that changes when the judge is asked again in the"
-            " pivot."
+            "Share of contents whose answer differs from that in the pivot language. More than"
+            " when asked again: this share minus the share that changes when the judge is asked"
+            " again in the pivot language."
         ),
         "Severity": (
-            "Of a person beside those who share outputs with them, in a language: quality less"
-            " severity less step, in logits (many-facet Rasch model, qualities integrated out),"
-            " apart from the group's mean. Intervals by source. Severe, lenient: more than"
-            f" {MARGIN:.0%} of the scale, and not 0 at 5% after Holm's correction. People without"
-            " shared outputs, as those of two languages, are never compared."
+            "How severe a person is compared with those who share outputs with them, in a"
+            " language: a score follows from quality minus severity minus step, in logits"
+            " (many-facet Rasch model, qualities integrated out); severity is given relative to"
+            " the group's mean. Intervals are by source. Severe, lenient: by more than"
+            f" {MARGIN:.0%} of the scale, and not 0 at 5% after Holm's correction. People who"
+            " share no outputs, such as those of two languages, are never compared."
         ),
         "Conditions": (
-            "The same output with other instructions, or an output made from another, beside the"
-            " original: mean change, McNemar's exact test of worse against better, and how much"
-            " nearer to people's scores it comes, as a share of the scale. Even and changes as even"
-            " and leans."
+            "An output judged with other instructions, or a changed output, compared with the"
+            " original: the mean change, McNemar's exact test of worse against better, and how"
+            " much closer to people's scores it comes, as a share of the scale. Even and changes"
+            " are defined as even and leans are."
         ),
         "Noticed": (
-            "Of outputs in a wrong language or script that could fall on a criterion of language,"
-            " the share that did; of other criteria, the share whose score changed. Intervals are"
-            " Wilson's."
+            "On criteria of language: the share of outputs in a wrong language or script whose"
+            " score fell, among those that could fall. On other criteria: the share whose score"
+            " changed. Intervals are Wilson's."
         ),
     }

@@ -51,17 +51,17 @@ def headline(run: Billboard) -> str:
 
 
 def _beside_a_person(run: Billboard) -> str:
-    """How one of the people agrees with the others: fewer people than a judge is compared with, so
-    that nothing is said of who is ahead.
+    """How one person agrees with the others. A judge is compared with more people, so nothing is
+    said about who is ahead.
     """
     for row in run.records("people", criterion=run.main, language=run.language):
         if known(row["one_against_others"]):
             return f"; one person against the others: {estimate(row, 'one_against_others')}"
-    return "; how well a person would agree is unknown"
+    return "; it is unknown how well a person would agree"
 
 
 def lead(run: Billboard) -> str:
-    """Whether the first is shown to be ahead."""
+    """Whether the first rater is shown to be ahead."""
     rows = _ranked(run)
     return f"{ahead(run, rows)}{best_single(run, rows)}" if rows else ""
 
@@ -78,13 +78,13 @@ def scope(run: Billboard) -> str:
 
 
 def cards(run: Billboard) -> Iterator[Remark]:
-    """Beware, who leads among generators, what to do next."""
+    """Cards: what to beware of, which generator leads, and what to do next."""
     if beware := _beware(run):
         yield beware
     if both := _both_ways(run):
-        yield Remark("One by one, or in pairs", both)
+        yield Remark("Output by output, or in pairs", both)
     if first := best_generators(run):
-        yield Remark("Who leads among the generators", first)
+        yield Remark("Which generator leads", first)
     if len(run.people_names) == 1:
         words = (
             "Have a second person rate the same outputs, to see how well people agree with each"
@@ -105,7 +105,9 @@ def cards(run: Billboard) -> Iterator[Remark]:
 
 
 def _both_ways(run: Billboard) -> str:
-    """Judges that rated outputs and compared them, side by side; empty without one."""
+    """Judges that both rated single outputs and compared pairs, with both results; empty if there
+    are none.
+    """
     by_name = {row["rater"]: row for row in _ranked(run)}
     pairs = [
         (row, by_name[name])
@@ -113,14 +115,19 @@ def _both_ways(run: Billboard) -> str:
         if (name := f"{row['rater']}{IN_PAIRS}") in by_name
     ]
     words = [
-        f"{within(alone['rater'])} has {pearson(alone)} one by one and {pearson(paired)} in pairs"
+        (
+            f"{within(alone['rater'])} has {pearson(alone)} output by output and {pearson(paired)}"
+            " in pairs"
+        )
         for alone, paired in pairs[:MOST_NAMED]
     ]
     return f"{listed(words)}." if words else ""
 
 
 def _beware(run: Billboard) -> Remark | None:
-    """Raters that prefer machines; outputs that some did not score; languages taken together."""
+    """A warning about raters that prefer machines, outputs that some did not score, or languages
+    taken together.
+    """
     here: dict[str, Any] = {"criterion": run.main, "language": run.language}
     over = [
         row for row in run.records("overrating", **here) if known(row["value"]) and row["low"] > 0

@@ -1,5 +1,5 @@
-"""Generators by people, by the best rater and by the ensemble; the ensemble and what its members
-are worth.
+"""Generators by people, by the best rater and by the ensemble; the ensemble and the worth of its
+members.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ Ranked = dict[str, Any]  # a row of the table `generators`
 def generator_table(
     run: Billboard, criterion: str, language: str, key: str = "generators"
 ) -> TableView:
-    """One row per generator: rank, mean score with interval, and open ranks by each that ranks
-    them.
+    """One row per generator: rank, mean score with interval, and possible ranks, by each rater that
+    ranks them.
     """
     rankings = _rankings(run, criterion, language)
     generators = list(dict.fromkeys(chain.from_iterable(rankings.values())))
@@ -55,10 +55,10 @@ def generator_table(
     columns = ("generator", *(head for by in rankings for head in (f"by {name(by)}", "ranks")))
     blank = any(len(ranked) < len(generators) for ranked in rankings.values())
     explained = (
-        "Rank; below it the mean score with its 95% interval by source, on the scale of whoever"
-        " ranks."
+        "Each cell has the rank and below it the mean score with its 95% interval by source, on"
+        " the scale of the one who ranks."
     )
-    notes = [f"{explained} Ranks: those that these data leave open at 95%."]
+    notes = [f"{explained} Ranks: those that these data allow at 95%."]
     notes += ["A dash: not scored, or not rated."] if blank else []
     fitted_to = [
         by
@@ -89,7 +89,7 @@ def _placed(row: Ranked | None) -> tuple[Cell | str, str]:
 
 
 def generator_charts(run: Billboard) -> list[Chart]:
-    """Where the rankings go apart, and what people give with intervals."""
+    """Charts of where the rankings differ, and of people's scores with intervals."""
     rankings = _rankings(run, run.main, run.language)
     lines = _lines(
         run,
@@ -107,7 +107,7 @@ def generator_charts(run: Billboard) -> list[Chart]:
 
 
 def _lines(run: Billboard, rankings: dict[str, dict[str, Ranked]]) -> Chart | None:
-    """Ranks among the generators that everybody ranked; None where these are too few."""
+    """Ranks among the generators that everybody ranked; None if these are too few."""
     generators = list(dict.fromkeys(chain.from_iterable(rankings.values())))
     ranked_by_all = set(generators).intersection(*rankings.values())
     if min(len(rankings), len(ranked_by_all)) < 2:
@@ -127,8 +127,8 @@ def _lines(run: Billboard, rankings: dict[str, dict[str, Ranked]]) -> Chart | No
     notes: tuple[str, ...] = ()
     if missing := [within(each) for each in generators if each not in ranked_by_all]:
         notes = (
-            f"Ranks among the {len(ranked_by_all)} generators that all of these ranked; without"
-            f" {places(missing)}.",
+            f"Ranks are among the {len(ranked_by_all)} generators that all of these ranked, which"
+            f" leaves out {places(missing)}.",
         )
     columns = ("generator", *(f"by {name(by)}" for by in places_by))
     rows = [
@@ -144,7 +144,7 @@ def _lines(run: Billboard, rankings: dict[str, dict[str, Ranked]]) -> Chart | No
 
 
 def further_generators(run: Billboard) -> tuple[Section, ...]:
-    """A closed section per other criterion and language: its best generator, and the table."""
+    """A folded section for each other criterion and language: its best generator, and the table."""
     further = []
     for place, cell in enumerate(run.cells[1:], 2):
         if rankings := _rankings(run, *cell):
@@ -209,7 +209,7 @@ def _target(row: dict[str, Any]) -> str:
 
 
 def _alpha(row: dict[str, Any]) -> str:
-    """Five digits, for an interval is often narrow."""
+    """Alpha with five digits, because its interval is often narrow."""
     rules = {
         "given": "as asked",
         "smallest": "the smallest of the interval",
@@ -223,14 +223,14 @@ def _alpha(row: dict[str, Any]) -> str:
 
 
 def member_table(run: Billboard) -> TableView | None:
-    """The members with their coefficients, and what their absence costs."""
+    """The members with their coefficients, and the loss without each."""
     members = _members(run)
     if not members:
         return None
     explained = (
         "Coefficients are of standardised scores: (score − mean) / spread. Without a member: r on"
-        " unseen generators of a new ensemble of the other metrics; above the ensemble's own r, the"
-        " member did harm there."
+        " unseen generators for a new ensemble of the other metrics; if it is above the"
+        " ensemble's own r, the member did harm there."
     )
     return TableView.of_figures(
         run,
@@ -251,13 +251,13 @@ def _rest(row: Row) -> str:
 
 
 def _negated(run: Billboard, signature: str) -> list[str]:
-    """A sentence naming the members for which lower is better."""
+    """A sentence that names the members for which lower is better."""
     record = next((each for each in run.ensembles if each["ensemble"] == signature), {})
     negated = [
         within(member.get("rater")) for member in record.get("members", []) if member.get("negated")
     ]
     return (
-        [f"Lower is better by {listed(negated)}: in the formula stand negated scores."]
+        [f"Lower is better by {listed(negated)}: the formula uses negated scores."]
         if negated
         else []
     )
@@ -273,7 +273,7 @@ def ablation_chart(run: Billboard) -> Chart | None:
     each = "; ".join(f"without {within(dot.label)} {figure(dot.value)}" for dot in rows)
     return dots_chart(
         "ensemble_ablation",
-        f"The ensemble without each member: {run.where(run.main, run.language)}",
+        f"The ensemble without each member in turn: {run.where(run.main, run.language)}",
         f"Dots of r on unseen generators, with all members {figure(of_all)} (dashed line); {each}.",
         rows,
         LOOKS,

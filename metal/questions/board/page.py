@@ -28,7 +28,7 @@ MOST_ROWS = 200
 
 
 def answer(run: Billboard) -> Chart:
-    """The raters that go with people best."""
+    """The raters that agree best with people."""
     return raters.ranking_chart(run, most=MOST_FIRST)
 
 
@@ -59,7 +59,7 @@ def _ranking(run: Billboard) -> Section:
     )
     return Section(
         "raters",
-        "Raters: who goes with people",
+        "Raters: who agrees with people",
         words,
         raters.further_charts(run, every=ranked > MOST_FIRST),
         (raters.ranking_table(run, run.main, run.language),),
@@ -68,15 +68,15 @@ def _ranking(run: Billboard) -> Section:
 
 
 def _maps(run: Billboard) -> Iterator[Section]:
-    """r with people by language, criterion and generator."""
+    """Maps of r with people by language, criterion and generator."""
     maps = raters.language_maps(run)
     slices = {"criterion": raters.criterion_map(run), "generator": raters.generator_map(run)}
     shown = [Section("", "", tables=(table,)) for table in maps[:1]]
     shown += [Section("", "", tables=(map_,), by=(by,)) for by, map_ in slices.items() if map_]
     further = [folded(table, by=("criterion", "language")) for table in maps[1:]]
     words = (
-        "r with people in every cell, in the order of the ranking above. A dash is undefined, with"
-        " its reason below.",
+        "r with people in every cell, in the order of the ranking above. A dash means undefined;"
+        " the reason is below.",
     )
     if shown:
         parts = (*shown, *further)
@@ -163,7 +163,7 @@ def _history(run: Billboard) -> Section:
 def _undefined(run: Billboard) -> Iterator[Section]:
     table = undefined_table(run)
     if table and table.rows:
-        yield Section("undefined", "What has no value, and why", tables=(table,))
+        yield Section("undefined", "Figures without a value, and why", tables=(table,))
 
 
 def history_table(run: Billboard) -> TableView:
@@ -195,7 +195,7 @@ def history_table(run: Billboard) -> TableView:
 
 
 def _withdrawn(entries: tuple[Entry, ...]) -> dict[int, int]:
-    """The version of each submission that was withdrawn, and the version that did."""
+    """The version of each submission that was withdrawn, and the version that withdrew it."""
     standing: dict[tuple[str, str], int] = {}
     withdrawn: dict[int, int] = {}
     for entry in entries:
@@ -209,7 +209,7 @@ def _withdrawn(entries: tuple[Entry, ...]) -> dict[int, int]:
 
 
 def _remarks(about: Mapping[str, Any] | None) -> str:
-    """What else is known, where it is a word or a number."""
+    """The other recorded facts, if they are words or numbers."""
     plain = [
         f"{name(key, 30)} {name(value)}"
         for key, value in (about or {}).items()

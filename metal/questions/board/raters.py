@@ -1,6 +1,4 @@
-"""Raters by how far they go with people, who overrates machines, and who may stand in for
-people.
-"""
+"""Raters by agreement with people, who overrates machines, and who may replace people."""
 
 from __future__ import annotations
 
@@ -43,8 +41,8 @@ MOST_ANSWERS = 60
 ONE_PERSON = "one person against the others"
 EXPLAINED = (
     "r: Pearson with people over all outputs; rho Spearman, tau Kendall's tau-b; r between"
-    " generators: of their means; SPA: soft pairwise accuracy. ranks: those that these data leave"
-    " open at 95%, for all raters at once."
+    " generators: Pearson of their means; SPA: soft pairwise accuracy. ranks: those that these"
+    " data allow at 95%, for all raters at once."
 )
 
 
@@ -70,20 +68,20 @@ def ranking_table(run: Billboard, criterion: str, language: str, key: str = "rat
 
 
 def _kind(run: Billboard, row: Row) -> str:
-    """What a rater is; of people who count as one, how many they are."""
+    """The kind of a rater; for people who count as one rater, their number."""
     several = known(row["people"]) and row["people"] > 1
     return plural(int(row["people"]), "person", "people") if several else run.kind(row["rater"])
 
 
 def ranking_chart(run: Billboard, key: str = "raters_pearson", most: int = MOST_DOTS) -> Chart:
-    """r over outputs on the main criterion, of all raters or the first."""
+    """The chart of r over outputs on the main criterion, for all raters or the first ones."""
     ceiling = one_person(run, run.main, run.language)
     return _ranking_chart(run, key, "pearson", "r over single outputs", ceiling, most)
 
 
 def further_charts(run: Billboard, every: bool) -> tuple[Chart, ...]:
-    """r over outputs of all raters, where the first screen has only some of them (`every`), and r
-    between generators, in the same order.
+    """Charts of r over outputs for all raters (`every`, if the first screen has only some), and of
+    r between generators, in the same order.
     """
     over = (ranking_chart(run, "raters_pearson_all"),) if every else ()
     between = _ranking_chart(
@@ -120,8 +118,8 @@ def _ranking_chart(
         are = "is" if len(best) == 1 else "are"
         finding = f"{places(best, MOST_NAMED)} {are} highest with {highest}."
     if ceiling is not None:
-        mark = ceiling, "one of the people against the others"
-        alt += f"A dashed line at {figure(ceiling)} is one of the people against the others."
+        mark = ceiling, "one person against the others"
+        alt += f"A dashed line at {figure(ceiling)} is one person against the others."
     return dots_chart(
         key,
         f"{what}: {run.where(run.main, run.language)}",
@@ -141,14 +139,14 @@ def _ranking_chart(
 
 
 def one_person(run: Billboard, criterion: str, language: str) -> float | None:
-    """r of one of the people with the others; None where undefined."""
+    """r of one person with the others; None if undefined."""
     for row in run.records("people", criterion=criterion, language=language):
         return float(row["one_against_others"]) if known(row["one_against_others"]) else None
     return None
 
 
 def further_rankings(run: Billboard) -> tuple[Section, ...]:
-    """Every other criterion and language, closed at first: who is first there, and the table."""
+    """Every other criterion and language, folded at first: who leads there, and the table."""
     rankings = []
     for place, cell in enumerate(run.cells[1:], 2):
         table = ranking_table(run, *cell, f"raters_{place}")
@@ -164,7 +162,9 @@ def further_rankings(run: Billboard) -> tuple[Section, ...]:
 
 @dataclass(frozen=True)
 class _Question:
-    """What is asked of a table: its name, who may be overrated, and the words of a finding."""
+    """A question about overrating: the name of its table, who may be overrated, and the words for a
+    finding.
+    """
 
     table: str
     whom: str
@@ -173,7 +173,7 @@ class _Question:
 
     def title(self, run: Billboard) -> str:
         """`Machines, people's judgement being equal: coherence, Hindi`."""
-        return f"{self.whom}, people's judgement being equal: {run.where(run.main, run.language)}"
+        return f"{self.whom}, where people judge alike: {run.where(run.main, run.language)}"
 
 
 MACHINES = _Question("overrating", "Machines", "overrates", "underrates")
@@ -191,12 +191,12 @@ def overrating_tables(run: Billboard) -> list[TableView]:
 
 
 def overrating_charts(run: Billboard) -> list[Chart]:
-    """The charts of what is defined."""
+    """The charts of defined figures."""
     return [chart for question in (MACHINES, FAMILY) if (chart := _overrating_chart(run, question))]
 
 
 def _rows(run: Billboard, question: _Question) -> list[dict[str, Any]]:
-    """Those most overrating first; those without figure last."""
+    """The rows, with the most overrating first and those without a figure last."""
     rows = run.records(question.table, criterion=run.main, language=run.language)
     return sorted(
         rows,
@@ -280,9 +280,7 @@ def _overrating_chart(run: Billboard, question: _Question) -> Chart | None:
 
 
 def crowd_sections(run: Billboard) -> tuple[Section, ...]:
-    """Judge or crowd, on the criterion shown first and on all; nothing where the board has
-    neither.
-    """
+    """Judge or crowd, on the criterion shown first and on all; empty if the board has neither."""
     if not all(
         table in run.tables and len(run.tables[table])
         for table in ("crowd_raters", "crowd_answers")
@@ -304,7 +302,7 @@ def crowd_sections(run: Billboard) -> tuple[Section, ...]:
 
 def _raters_table(run: Billboard) -> TableView:
     rows = run.records("crowd_raters", criterion=run.main, language=run.language)
-    title = f"Against the reference people: {run.where(run.main, run.language)}"
+    title = f"Compared with the reference people: {run.where(run.main, run.language)}"
     named = ({**row, "rater": ONE_PERSON} if row["kind"] == "ceiling" else row for row in rows)
     return against_people(title, rows, run, reasons(run, "crowd_raters", named))
 
@@ -312,12 +310,12 @@ def _raters_table(run: Billboard) -> TableView:
 def against_people(
     title: str, rows: Sequence[Row], run: Billboard | None = None, notes: Iterable[str] = ()
 ) -> TableView:
-    """Raters of the table `crowd_raters`, those that agree best with the reference people first;
-    one of these last.
+    """Raters of the table `crowd_raters`, those that agree best with the reference people first,
+    and one reference person last.
     """
     explained = (
-        "Bias: mean of its scores less the people's, in points of their scale; high and low: its"
-        " outer thirds."
+        "Bias: mean of its scores minus the people's, in points of their scale; high and low: the"
+        " outer thirds of the scale."
     )
     return TableView.of_figures(
         run,
@@ -388,13 +386,13 @@ def language_maps(run: Billboard) -> list[TableView]:
 
 
 def criterion_map(run: Billboard) -> TableView | None:
-    """Criteria, in the language of the main ranking; None if there is only one."""
+    """A map of criteria in the language of the main ranking; None if there is only one."""
     return _heat(run).by_criterion("raters")
 
 
 def generator_map(run: Billboard) -> TableView | None:
-    """The outputs of each generator by themselves, on the main criterion; None if there is one
-    generator only.
+    """A map of r within each generator's outputs, on the main criterion; None if there is only one
+    generator.
     """
     rows = run.records("within_generators", criterion=run.main, language=run.language)
     title = f"r within each generator: {run.where(run.main, run.language)}"
@@ -402,7 +400,7 @@ def generator_map(run: Billboard) -> TableView | None:
 
 
 def _heat(run: Billboard) -> Heat:
-    """r with people, in the order of the main ranking."""
+    """The settings of a map of r with people, in the order of the main ranking."""
     return Heat(
         run,
         who="rater",
@@ -412,6 +410,6 @@ def _heat(run: Billboard) -> Heat:
         shade=lambda r: sum(r >= edge for edge in EDGES),
         head=lambda rater: Cell(name(rater), run.kind(rater)),
         order=list(run.rows("raters", criterion=run.main, language=run.language)["rater"]),
-        blank="the rater scored nothing there that people rated.",
+        blank="the rater scored nothing there that people also rated.",
         most=MOST_RATERS,
     )

@@ -47,7 +47,7 @@ OVERRATED = Column("value", "overrating", signed)
 
 
 def _lost(row: Row) -> str:
-    """What a member's absence changes."""
+    """What changes without a member."""
     change = (
         row["pearson_without"] - row["pearson_unseen"] if known(row["pearson_without"]) else None
     )
@@ -145,13 +145,13 @@ OPTIONAL: Tables = {
         Column("bias", "bias", signed, interval=True),
         Column(
             "underrated_share",
-            "people high, it low",
+            "people high, rater low",
             percent,
             below=lambda row: _times(row["underrated"]),
         ),
         Column(
             "overrated_share",
-            "people low, it high",
+            "people low, rater high",
             percent,
             below=lambda row: _times(row["overrated"]),
         ),
@@ -202,7 +202,7 @@ class Billboard(Result, RankingRun):
     about = "board"
 
     def more_facts(self) -> Mapping[str, Any]:
-        """What JSON says of the run besides its tables."""
+        """What JSON contains besides the run's tables."""
         return {
             "version": self.version,
             "ensembles": {each["ensemble"]: each for each in self.ensembles},
@@ -228,13 +228,13 @@ class Billboard(Result, RankingRun):
 
     @cached_property
     def version(self) -> int:
-        """Of the board; 1 where it has no history."""
+        """The version of the board; 1 if it has no history."""
         return int(self.manifest["settings"].get("version", 1))
 
     @cached_property
     def kinds(self) -> Mapping[str, str]:
-        """The kind of each rater, a key of KINDS; ensembles are told from the metrics they are made
-        of.
+        """The kind of each rater, a key of KINDS; ensembles are distinguished from the metrics they
+        are made of.
         """
         kinds = {}
         for table in ("overrating", "raters"):

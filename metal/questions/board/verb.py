@@ -82,9 +82,9 @@ def billboard(
     One ranking holds LLM judges, automatic metrics, and people outside the reference. It goes by
     Pearson's r with the mean of the reference people, over all outputs that both scored, with a 95%
     interval by source. Beside it are Spearman, Kendall, correlation between generators, soft
-    pairwise accuracy, pairwise accuracy with ties, and the ranks that the data allow (`2 to 4`),
-    95% sure for all together. A sparse ensemble of metrics is fitted, and tested on generators it
-    has not seen. If people are among the generators, the board shows who overrates machines.
+    pairwise accuracy, pairwise accuracy with ties, and the ranks that the data allow (`2 to 4`), at
+    95% for all together. A sparse ensemble of metrics is fitted, and tested on generators it has
+    not seen. If people are among the generators, the board shows who overrates machines.
 
     `ratings` are run folders (from `metal.judge` and `metal.score`, or an audit's) whose ratings
     are added. A judge of pairs (`metal.judge(pairs="all")`) also appears as NAME-pairs: an output's
@@ -103,8 +103,8 @@ def billboard(
         written before `save`.
 
     Raises:
-        UsageError: Options that do not fit, or nobody to rank.
-        DataError: The first fault in the data.
+        UsageError: For options that do not fit, or if there is nobody to rank.
+        DataError: For the first fault in the data.
 
     Example:
         board = metal.billboard("datasets/cnndm", "runs/cnndm-scores")
@@ -171,7 +171,9 @@ def _keep(
     settings: BoardSettings,
     at: int | None,
 ) -> bool:
-    """Keep a board's ensembles, and the settings of the newest; whether its folder lets it."""
+    """Keep a board's ensembles, and the settings of the newest; return whether its folder can be
+    written.
+    """
     from metal.boards.store import keep_settings, record, store_ensembles
 
     kept = record(board) and store_ensembles(board.folder, list(ensembles))
@@ -187,12 +189,12 @@ By = Annotated[str, Option("Who submits it. [default: anonymous]")]
 class Submitted:
     """A board after a submission.
 
-    board: the dataset's name. version: of the board. what: generator, metric or withdrawn. name: of
-    what joined or left. lines: what came of it, such as how many outputs each metric scored.
-    protections: how a submitted program was kept apart. ranked: the new board of its main
-    criterion, None if it could not be ranked, for the reason in not_ranked. reference: the
-    people it was ranked against, as `metal.billboard(reference=...)` last said; "" for all.
-    earlier_ensembles: signatures of the ensembles the board had before.
+    board: the dataset's name. version: the board's. what: generator, metric or withdrawn. name:
+    that of the submission. lines: the outcome, such as how many outputs each metric scored.
+    protections: how a submitted program was isolated. ranked: the new board on its main criterion,
+    None if it could not be ranked, with the reason in not_ranked. reference: the people used for
+    ranking, as in the last `metal.billboard(reference=...)`; "" for all. earlier_ensembles:
+    signatures of the ensembles the board had before.
     """
 
     board: str
@@ -235,14 +237,15 @@ def submit_generator(
     Args:
         board: The board's dataset folder.
         outputs: The file of its outputs.
-        progress: Called with steps done and in all, first of scoring, then of ranking.
+        progress: Called with the steps done and the steps in all, first for scoring, then for
+            ranking.
 
     Returns:
         The board after the submission, which is a new version of it.
 
     Raises:
         UsageError: For a name that is taken.
-        DataError: That names every fault of the file; nothing is written then.
+        DataError: It names every fault of the file; nothing is written.
 
     Example:
         metal.submit_generator("datasets/cnndm", "outputs.jsonl", name="our-model", by="our lab")
@@ -298,14 +301,15 @@ def submit_metric(
     Args:
         board: The board's dataset folder.
         metric: Its scores, a file, or the name of a metric that METAL runs.
-        progress: Called with steps done and in all, first of scoring, then of ranking.
+        progress: Called with the steps done and the steps in all, first for scoring, then for
+            ranking.
 
     Returns:
         The board after the submission, which is a new version of it.
 
     Raises:
         UsageError: For a name that is taken and for a metric that gives no output a score.
-        DataError: For a table that cannot be used; nothing is written then.
+        DataError: For a table that cannot be used; nothing is written.
 
     Example:
         metal.submit_metric("datasets/cnndm", "our-metric.csv", name="our-metric", by="our lab")
@@ -337,11 +341,11 @@ def submit_withdraw(
 
     Args:
         board: The board's dataset folder.
-        name: What was submitted under this name.
+        name: The name of the submission.
         progress: Called with the cells done and the cells in all.
 
     Returns:
-        The board after it.
+        The board after the withdrawal.
 
     Raises:
         UnknownName: If the board has no submission of this name.

@@ -38,9 +38,9 @@ if TYPE_CHECKING:
     from metal.boards.references import ReferenceCurve
 
 Reference = Annotated[
-    str, Option("group=NAME or rater=NAME,NAME; default all people.", metavar="PEOPLE")
+    str, Option("group=NAME or rater=NAME,NAME. [default: all people]", metavar="PEOPLE")
 ]
-Criteria = Annotated[Names, Option("Criteria, including `overall`; default all.", "-c")]
+Criteria = Annotated[Names, Option("Criteria, including `overall`. [default: all]", "-c")]
 Figures = Annotated[StrPath | None, Option("Write one picture per cell, as SVG.", metavar="DIR")]
 
 
@@ -50,7 +50,7 @@ def billboard_crowd(
     *ratings: Ratings,
     reference: Reference = "",
     raters: Annotated[
-        Names, Option("Raters, including metrics; default other people and LLM judges.", "-r")
+        Names, Option("Raters, including metrics. [default: other people and LLM judges]", "-r")
     ] = (),
     criteria: Criteria = (),
     languages: Languages = (),
@@ -83,10 +83,10 @@ def billboard_crowd(
 
     Args:
         data: A board's dataset folder, or a dataset from `metal.read`.
-        progress: Called with cells done and in all.
+        progress: Called with the cells done and the cells in all.
 
     Returns:
-        Tables, described at metal.boards.crowd.crowd, and notes.
+        Tables, as described in metal.boards.crowd.crowd, and notes.
         Source: Billboard 2.5, Figure 2.
 
     Raises:
@@ -162,14 +162,14 @@ def billboard_references(
 
     Args:
         data: A board's dataset folder, or a dataset from `metal.read`.
-        progress: Called with texts scored and in all.
+        progress: Called with the texts scored and the texts in all.
 
     Returns:
-        The curve, whose table is described at metal.boards.references.reference_curve.
+        The curve, whose table is described in metal.boards.references.reference_curve.
         Source: Billboard, Figure 3.
 
     Raises:
-        UsageError: If no source has references, or as many as asked for.
+        UsageError: If no source has references, or none has as many as asked for.
 
     Example:
         metal.billboard_references("datasets/cnndm", metric="rouge-l").table
@@ -206,7 +206,7 @@ def _is_csv(out: StrPath) -> bool:
 
 
 def _write_references(curve: ReferenceCurve, out: Path, force: bool) -> None:
-    """FILE.csv, or a folder with references.csv and the pictures."""
+    """Write FILE.csv, or a folder with references.csv and the pictures."""
     from metal.show.charts.lines import reference_charts
     from metal.show.files import write_svg
 
@@ -226,8 +226,8 @@ def _write_references(curve: ReferenceCurve, out: Path, force: bool) -> None:
 
 @dataclass(frozen=True, repr=False)
 class EnsembleScores:
-    """What an ensemble gives outputs. ensemble: its signature. table: output, score, and the reason
-    without one.
+    """The scores that an ensemble gives outputs. ensemble: its signature. table: output, score, and
+    the reason if there is no score.
     """
 
     ensemble: str
@@ -265,7 +265,7 @@ def billboard_apply(
             source and text, for sources of the board, where the members are run if they can be.
 
     Returns:
-        Output, score, and the reason where there is none.
+        Output, score, and the reason if there is no score.
 
     Raises:
         UnknownName: For an ensemble that does not exist.
@@ -315,13 +315,16 @@ def _ensembles(board: Path | None) -> list[Mapping[str, Any]]:
     if not ensembles:
         where = str(board) if board else "datasets/ and runs/"
         raise UsageError(
-            f"{where}: no ensembles; `metal.billboard(...)` makes them, `board` says where they are"
+            f"{where}: no ensembles; `metal.billboard(...)` makes them, `board` names where they"
+            " are"
         )
     return ensembles
 
 
 def _folder_scores(folder: Path, members: list[str]) -> pd.DataFrame:
-    """The members' scores in a folder with ratings; of a board, also those of its submissions."""
+    """The members' scores in a folder with ratings; for a board, including those of its
+    submissions.
+    """
     from metal.boards.store import open_board, read_history
     from metal.data.ratings_files import find_ratings, read_facts
     from metal.data.records import METRIC_SCORE
@@ -355,13 +358,13 @@ def _table_scores(path: Path, members: list[str], board: Path | None) -> pd.Data
     if lower & set(SOURCE) and lower & set(TEXT):
         if board is None or not (board / "dataset.toml").is_file():
             raise UsageError(
-                f"{path} has texts; to score them the board's sources are needed: `board=DATASET`"
+                f"{path} has texts; scoring them needs the board's sources: `board=DATASET`"
             )
         return member_scores(board, frame, path, members)
     raise DataError(
         path,
         f"neither scores nor texts (columns found: {', '.join(sorted(columns))})",
-        f"It has output and {', '.join(members)}; or source and text",
+        f"It needs the columns output and {', '.join(members)}; or source and text",
     )
 
 
@@ -376,12 +379,12 @@ def billboard_history(data: StrPath) -> pd.DataFrame:
         data: A board's dataset folder.
 
     Returns:
-        One row per version: version, what (data, generator, metric, withdrawn), name (of what
-        joined or was withdrawn; the dataset's where its data are new or changed), by, at (UTC, as
+        One row per version: version, what (data, generator, metric, withdrawn), name (that of what
+            joined or was withdrawn; the dataset's if its data are new or changed), by, at (UTC, as
         in ISO 8601), about (what else was recorded: outputs, signature, direction, ...).
 
     Raises:
-        UsageError: The folder is no board.
+        UsageError: If the folder is not a board.
 
     Example:
         metal.billboard_history("datasets/cnndm")

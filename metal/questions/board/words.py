@@ -1,5 +1,5 @@
-"""A board in words: what it says, what its figures mean and which have none, where a newcomer
-stands.
+"""A board in words: what it says, what its figures mean, which have no value, and the rank of a
+newcomer.
 """
 
 from __future__ import annotations
@@ -123,12 +123,12 @@ def ahead(run: Billboard, rows: Sequence[Row]) -> str:
     if not known(best.get("rank_high")):  # runs of earlier versions have none
         return f"The next is {versus}."
     if best["rank_high"] == 1:
-        return f"It is significantly better than the next, {versus}, and all that follow."
+        return f"It is significantly better than the next one, {versus}, and than all after it."
     place = f"it may be anywhere from rank {ranks(1, best['rank_high'])}"
     if _told_apart(run, best, second):
-        return f"It is significantly better than the next, {versus}, but {place}."
+        return f"It is significantly better than the next one, {versus}, but {place}."
     return (
-        f"It is not shown to be better than the next, {versus}{_tested(run, best, second)}:"
+        f"It is not shown to be better than the next one, {versus}{_tested(run, best, second)}:"
         f" {place}."
     )
 
@@ -171,28 +171,27 @@ def _person(run: Billboard, rows: Sequence[dict[str, Any]]) -> str:
     if ceiling is None:
         why = [reason for _, reason in parts(row["undefined"])]
         why = (
-            [f"there is {people_counted(run).replace('1 ', 'one ')} only"]
+            [f"there is only {people_counted(run).replace('1 ', 'one ')}"]
             if len(run.people_names) == 1
             else why
         )
         because = f" ({why[0]})" if why else ""
         return (
-            f"What one person reaches against the others cannot be said{because}: how good r can"
-            " get is not known."
+            f"It cannot be said what one person reaches against the others{because}, so nobody"
+            " knows how good r can get."
         )
     words = (
-        "One of the people against the mean of the others reaches r"
-        f" {estimate(row, 'one_against_others')}"
+        f"One person against the mean of the others reaches r {estimate(row, 'one_against_others')}"
     )
     if not rows:
         return f"{words}."
     gap = ceiling - rows[0]["pearson"]
     best = within(rows[0]["rater"])
     if gap > 0:
-        return f"{words}; {best} stays {figure(gap)} below. The line is dashed in the chart."
+        return f"{words}; {best} is {figure(gap)} below that. The line is dashed in the chart."
     return (
-        f"{words}; {best} goes {figure(-gap)} beyond, which is no more than that it is nearer to"
-        " the mean of all people than one person is to the others."
+        f"{words}; {best} is {figure(-gap)} above that, which only means that it is closer to the"
+        " mean of all people than one person is to the others."
     )
 
 
@@ -219,7 +218,7 @@ def _ensemble(run: Billboard, rows: Sequence[dict[str, Any]]) -> str:
 
 
 def best_generators(run: Billboard) -> str:
-    """Who is first by everybody who ranks several."""
+    """Which generator is first by each rater that ranks several."""
     by: dict[str, list[dict[str, Any]]] = {}
     for row in run.records("generators", criterion=run.main, language=run.language):
         if known(row["rank"]):
@@ -265,7 +264,7 @@ def _limits(run: Billboard) -> str:
     least = float(rows["coverage"].min())
     if least < 1 and rows["coverage"].max() - least > 0.001:
         sentences.append(
-            "Raters scored different outputs (see coverage), so their figures do not rest on"
+            "Raters scored different outputs (see coverage), so their figures are not based on"
             " the same outputs."
         )
     generators = run.rows("generators", criterion=run.main, language=run.language)
@@ -298,16 +297,16 @@ def definitions(run: Billboard) -> dict[str, str]:
             "The mean of the criteria that people rated; if their scales differ, the mean of"
             " shares of their ranges."
         ),
-        "One of the people": (
+        "One person": (
             "Each person's scores against the mean of the others, pooled over people: what to"
-            " expect from a rater as good as a person. Raters are compared with the mean of"
-            " all people, which is somewhat easier."
+            " expect from a rater as good as a person. Raters are compared with the mean of all"
+            " people, which is somewhat easier to agree with."
         ),
         "r between generators": "Pearson correlation of the generators' mean scores.",
         "SPA": (
-            "Soft pairwise accuracy: how similarly confident people and the rater are that"
-            " one generator is better than another, over pairs of generators; by permutation"
-            " tests, ties counted half."
+            "Soft pairwise accuracy: how similar people's and the rater's confidence is that one"
+            " generator is better than another, over pairs of generators; by permutation tests,"
+            " with ties counted as half."
         ),
         "Pairwise accuracy": (
             "The share of pairs of outputs of one source that a rater orders as people do,"
@@ -316,20 +315,21 @@ def definitions(run: Billboard) -> dict[str, str]:
         ),
         "Intervals": (
             "95%, over sources, for these people. Pearson's: percentile bootstrap with"
-            f" {count(resamples)} resamples of whole sources; of more than 2,048, random blocks are"
-            " drawn. rho, tau and one of the people: Fisher's transformation of the coefficient,"
-            " with its infinitesimal jackknife variance. SPA and pairwise accuracy: Wilson's at"
-            " the number of pairs that such a variance is worth, with the threshold of ties as"
-            " it is."
+            f" {count(resamples)} resamples of whole sources; of more than 2,048, random blocks"
+            " are drawn. rho, tau and one person: Fisher's transformation of the coefficient,"
+            " with its infinitesimal jackknife variance. SPA and pairwise accuracy: Wilson's, at"
+            " the number of pairs that the same variance is worth; the threshold for ties is"
+            " kept."
         ),
         "Ranks": (
             "A two-sided paired test of every two raters (or generators) on the sources they"
             f" share: {count(permutations)} permutations or more in which the two exchange their"
-            " scores on whole sources, and Student's t where fewer than 10 of them reach the"
-            " difference; never below 2 to the power of 1 less the sources. Corrected by Holm over"
-            " all pairs. A rater's ranks go from 1 plus those shown to be better to the last less"
-            " those shown to be worse; pairs without a test count as not different. With 95% all"
-            " of these hold at once. Alike is not equal."
+            " scores on whole sources, and Student's t if fewer than 10 of them reach the"
+            " difference; p is never below 2 to the power of (1 minus the number of sources)."
+            " Corrected by Holm over all pairs. A rater's first possible rank is 1 plus the"
+            " number of those shown to be better; its last is the number of raters minus those"
+            " shown to be worse; pairs without a test count as not different. At 95% all of these"
+            " ranks hold at once. Not different does not mean equal."
         ),
         "Ensemble": (
             f"A linear model of {settings.get('nonzero', 3)} metrics, chosen by the lasso among"
@@ -385,10 +385,10 @@ def undefined_table(run: Billboard) -> TableView | None:
 
 
 def standing_lines(board: Board, name: str, before: Collection[str]) -> Iterator[str]:
-    """A rater's or generator's place on the board of the main criterion, and what became of the
+    """A rater's or generator's place on the board of the main criterion, and the effect on the
     ensemble.
 
-    before: the ensembles that there were already.
+    before: the ensembles that existed before.
     """
     raters = _main_rows(board, "raters")
     ranked = sum(known(row["rank"]) for row in raters)

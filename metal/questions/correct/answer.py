@@ -1,5 +1,5 @@
-"""The first screen of corrected scores: what the judge alone would get wrong, and what it is
-worth.
+"""The first screen of corrected scores: what the judge alone would get wrong, and how much the
+judge helps.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from metal.show.view import Remark
 
 
 def headline(run: CorrectedScores) -> str:
-    """How often a judge's mean alone is wrong, and what the judge is worth."""
+    """How often a judge's mean alone is wrong, and how much the judge helps."""
     if classes := _answered(run, "classes"):
         off = [
             row
@@ -48,19 +48,20 @@ def _why_not(run: CorrectedScores) -> str:
 
 
 def _without_others(run: CorrectedScores) -> str:
-    """What can be done where people rated all sources."""
+    """What can be done if people rated all sources."""
     sources = int(run.tables["corrected"]["sources"].max())
     most = sources - LEAST_OTHERS
     given = run.manifest["settings"].get("labels")
     if most < LEAST:
         return (
-            f"Use people's means: with at most {sources} sources per language none can be left out,"
-            f" because a correction needs {LEAST} labelled sources and {LEAST_OTHERS} others."
+            f"Use people's means: with at most {sources} sources per language no labels can be"
+            f" left out, because a correction needs {LEAST} labelled sources and {LEAST_OTHERS}"
+            " others."
         )
     if given:
         return (
-            f"`labels={given}` leaves nothing out, because each language has at most {sources}"
-            f" sources; pass {LEAST} to {most}."
+            f"`labels={given}` leaves no source without labels, because each language has at most"
+            f" {sources} sources; pass {LEAST} to {most}."
         )
     return (
         f"Use people's means; with `labels` from {LEAST} to {most} METAL shows what a judge would"
@@ -73,7 +74,7 @@ def _answered(run: CorrectedScores, table: str = "corrected") -> list[Row]:
 
 
 def cards(run: CorrectedScores) -> Iterator[Remark]:
-    """Where the judge alone misleads most; where it does not pay."""
+    """Cards: where the judge alone misleads most, and where it does not pay."""
     rows = _answered(run)
     if classes := _answered(run, "classes"):
         worst = max(classes, key=lambda row: abs(row["judge_only"] - row["corrected"]))

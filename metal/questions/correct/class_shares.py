@@ -27,8 +27,8 @@ CLASSES = (
 def class_rows(cell: AuditCell, judge: str, generators: Sequence[str]) -> Iterator[dict[str, Any]]:
     """A row for each class and generator: its share of the outputs that only the judge rated.
 
-    The test set is what people and the judge rated, of all generators together; the judge's
-    mistakes on a class are taken to be the same elsewhere, however often the class occurs there.
+    The test set is what people and the judge rated, of all generators together; the judge is
+    assumed to make the same mistakes on a class elsewhere, however often the class occurs there.
     generators: (items,) who wrote each output.
     """
     answers, truth, sources = cell.by_judge(judge), cell.truth, cell.matrix.sources
@@ -75,8 +75,8 @@ def class_rows(cell: AuditCell, judge: str, generators: Sequence[str]) -> Iterat
 
 
 def _share(hits: Codes, sources: Codes) -> tuple[float, float]:
-    """The share of hits, and how many independent items it is worth: outputs of a source may be
-    alike.
+    """The share of hits, and how many independent items it is worth, because outputs of a source
+    may be alike.
     """
     share, size = float(hits.mean()), len(hits)
     sums = np.bincount(np.unique(sources, return_inverse=True)[1], hits - share)

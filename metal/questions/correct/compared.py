@@ -1,5 +1,5 @@
-"""Generators side by side, by each rater; people also as corrected by a judge, on the sources that
-all share.
+"""Generators side by side, by each rater; people's means also corrected by a judge; on the sources
+that all share.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ def compare(
     """One row for each language, criterion, rater and generator: the mean score with its 95%
     interval (METAL Table 4).
 
-    Empty names mean all. PEOPLE among the raters stands for the mean over the people who rated an
-    output. corrected: a judge by whose ratings people's means are corrected, in rows of their own
-    (`corrected_rows`; drawn: as there).
+    Empty names mean all. PEOPLE among the raters means the mean over the people who rated an
+    output. corrected: a judge whose ratings are used to correct people's means, in rows of their
+    own (`corrected_rows`, which also explains drawn).
 
     A source counts only if every compared generator has an output for it that this rater scored;
-    `sources` is the number of these sources, and `paired` is true. Where there is none, each mean
-    is over the generator's own sources, and `paired` is false: a difference may come from the
-    sources as well as from the generators. Raises UnknownName for names that do not occur,
-    UsageError with fewer than two generators.
+    `sources` is the number of these sources, and `paired` is true. If there is none, each mean is
+    over the generator's own sources, and `paired` is false: a difference may come from the sources
+    as well as from the generators. Raises UnknownName for names that do not occur, UsageError with
+    fewer than two generators.
     """
     generators = _chosen("generator", generators, sorted(dataset.ratings["generator"].unique()))
     if len(generators) < 2:
@@ -141,11 +141,11 @@ def _mean_rows(
 
 
 def _mean_of_sources(scores: Numbers, ends: Ends, bootstrap: SourceBootstrap) -> Estimate:
-    """The mean over sources, (sources,), with its interval: by bootstrap where the scale has no
+    """The mean over sources, (sources,), with its interval: by bootstrap if the scale has no
     ends.
     """
     if not len(scores):
-        return Estimate.undefined("no output was scored")
+        return Estimate.undefined("none of the outputs was scored")
     low = high = None
     ones = np.ones(len(scores))
     if ends and len(scores) > 1:
@@ -171,9 +171,9 @@ def corrected_rows(
     generators: Sequence[str],
     drawn: Mapping[str, float] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """A row for each language, criterion, judge and generator, as `compare` has them: the mean that
-    people would give, from the judge on the sources of all these generators and people on some, on
-    the scale of the criterion.
+    """A row for each language, criterion, judge and generator, as in `compare`: the mean that
+    people would give, on the scale of the criterion, computed from the judge on all sources that
+    these generators share and people on some.
 
     generators: empty for those that occur in each language. drawn: source -> the probability with
     which people were asked about it.
@@ -208,9 +208,9 @@ def corrected_rows(
 def with_corrected(
     table: pd.DataFrame, dataset: Dataset, settings: AuditSettings, drawn: Mapping[str, float]
 ) -> pd.DataFrame:
-    """A leaderboard with columns `corrected`, its ends and why it is undefined, as shares of the
-    scale, 1 the best; NaN for rows of several languages or criteria together. settings: with one
-    judge, whose rows they are.
+    """A leaderboard with columns for `corrected`, its ends and why it is undefined, as shares of
+    the scale with 1 as the best; NaN for rows of several languages or criteria together. settings:
+    name the one judge that is used.
     """
     corrected = {}
     for row in corrected_rows(dataset, settings, (), drawn):
@@ -220,8 +220,8 @@ def with_corrected(
         corrected[where] = (share(row["mean"]), *ends, row["undefined"])
     if not corrected:
         raise UsageError(
-            f"{settings.judges[0]} rated no criterion with ends that people rated: nothing to"
-            " correct"
+            f"{settings.judges[0]} rated no criterion on a bounded scale that people rated too:"
+            " nothing to correct"
         )
     blank = (math.nan, math.nan, math.nan, "")
     places = zip(table["language"], table["criterion"], table["generator"], strict=True)

@@ -1,4 +1,4 @@
-"""People's mean of each generator, from a judge on all sources and people on some."""
+"""People's mean for each generator, from a judge's ratings of all sources and people's of some."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ DIFFERENCES = (
 @dataclass(frozen=True)
 class SourceMeans:
     """The outputs of a generator, a row for each source. panel: (sources, people) and judge:
-    (sources,) shares of the scale, NaN without an answer. probabilities: (sources,) with which
-    people's labels were drawn; None if all of a random subset count alike.
+    (sources,) shares of the scale, NaN without an answer. probabilities: (sources,) those with
+    which people's labels were drawn; None if the labels are a random subset and all count alike.
     """
 
     panel: Numbers
@@ -86,7 +86,7 @@ class SourceMeans:
         return np.where(counts > 0, np.nansum(self.panel, axis=1) / np.maximum(counts, 1), np.nan)
 
     def corrected(self, panel: Numbers, seed: int) -> Corrected:
-        """The corrected mean with these people's means."""
+        """The corrected mean, with these people as the panel."""
         has, judged = ~np.isnan(panel), ~np.isnan(self.judge)
         both = has & judged
         drawn = None if self.probabilities is None else self.probabilities[both]
@@ -106,9 +106,9 @@ def corrected(
     """Corrected means and differences, or shares of classes: the tables `corrected`, `differences`
     and `classes`.
 
-    labels: take people's ratings of so many random sources of a language; 0: all. test_set: what
-    people rated is a test set of its own, no random subset. drawn: source -> the probability with
-    which it was drawn; other sources' labels do not count in languages where any was drawn.
+    labels: use people's ratings of this many random sources per language; 0: all. test_set: whether
+    what people rated is a separate test set, not a random subset. drawn: source -> the probability
+    with which it was drawn; in languages with drawn sources, labels of other sources do not count.
 
     Raises UsageError if there is no judge, or nothing that people and a judge rated.
     """
@@ -154,8 +154,9 @@ def chances_of(
     labels: int = 0,
     seed: int = 0,
 ) -> Numbers | None:
-    """(items,) the probability that people were asked about the source, NaN if they were not;
-    None without a draw in the language, where every label counts alike."""
+    """(items,) the probability that people were asked about the source, NaN if they were not; None
+    without a draw in the language; then every label counts alike.
+    """
     if labels:
         chosen = np.random.default_rng(seed).permutation(np.unique(cell.matrix.sources))[:labels]
         return np.where(np.isin(cell.matrix.sources, chosen), 1.0, np.nan)
@@ -167,10 +168,10 @@ def chances_of(
 def source_means(
     cell: AuditCell, judge: str, generators: Sequence[str], chances: Numbers | None = None
 ) -> dict[str, SourceMeans]:
-    """The sources of each generator, and of all together (ALL) where there are several.
+    """The sources of each generator, and of all together (ALL) if there are several.
 
-    generators: (items,) who wrote each output. chances: (items,) of a label, NaN if people's do
-    not count.
+    generators: (items,) who wrote each output. chances: (items,) the probability of a label, NaN if
+    people's labels do not count.
     """
     low, high = cell.criterion.scale.ends or (float(cell.values.min()), float(cell.values.max()))
     shares = (cell.values_of(cell.matrix.of([judge, *cell.people])) - low) / (high - low)
@@ -206,8 +207,9 @@ def _means(shares: Numbers, source: Codes, chances: Numbers | None) -> SourceMea
 def _compared(
     cell: AuditCell, judge: str, by_generator: Mapping[str, SourceMeans], seed: int, *, tested: bool
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Rows of a judge's generators, with their ranks, and of every two of them. tested: whether
-    labels that METAL did not draw have to look like a random subset."""
+    """Rows for the generators with a judge, with their ranks, and for every pair of generators.
+    tested: whether labels that METAL did not draw have to look like a random subset.
+    """
     rows = [
         _row(cell, judge, name, sources, seed, tested=tested)
         for name, sources in by_generator.items()
@@ -281,17 +283,18 @@ def refused(judge: Numbers, labelled: Any, others: Any, *, tested: bool = True) 
     p = _differs(judge[labelled], judge[others]) if tested else 1.0
     if p < NOT_RANDOM:
         return (
-            "the labelled sources are no random subset: the judge scores them otherwise than the"
-            f" rest (p {p:.1g})"
+            "the labelled sources are not a random subset: the judge scores them differently from"
+            f" the rest (p {p:.1g})"
         )
     return ""
 
 
 def _differs(first: Numbers, second: Numbers) -> float:
-    """p of Pearson's chi-square that both have the same distribution; 1 where nothing varies.
+    """p of Pearson's chi-square for the hypothesis that both have the same distribution; 1 if
+    nothing varies.
 
-    Classes: the values that occur, or fifths of them; those that would have fewer than five in
-    either join the next.
+    Classes are the values that occur, or fifths of them; a class with fewer than five expected in
+    either sample is merged with the next.
     """
     from scipy.special import gammaincc
 
@@ -325,7 +328,7 @@ def _ends(name: str, mean: Mean, *, share: bool = False) -> dict[str, float]:
 
 
 def _for_any_people(sources: SourceMeans, mean: Mean, seed: int) -> dict[str, float]:
-    """The wider interval for people like these: with the jackknife over persons added."""
+    """The wider interval, for people like these, which adds the jackknife over persons."""
     people = np.flatnonzero((~np.isnan(sources.panel)).any(axis=0))
     if not 3 <= len(people) <= MOST_LEFT_OUT:
         return {}
@@ -343,7 +346,7 @@ def _for_any_people(sources: SourceMeans, mean: Mean, seed: int) -> dict[str, fl
 def _differences(
     cell: AuditCell, judge: str, by_generator: Mapping[str, SourceMeans], seed: int
 ) -> Iterator[dict[str, Any]]:
-    """A row for each two generators, on the sources that both have."""
+    """A row for each pair of generators, on the sources that both have."""
     estimates = []
     for first, second in combinations(by_generator, 2):
         ours, theirs = by_generator[first], by_generator[second]

@@ -20,7 +20,7 @@ OF_CLASSES = "On the outputs that only the judge rated; 95% intervals."
 
 
 def answer(run: CorrectedScores) -> TableView | None:
-    """The means; where classes were corrected, their shares; None if nothing could be
+    """The table of means or, if classes were corrected, of their shares; None if nothing could be
     corrected.
     """
     first = _first(run)
@@ -38,8 +38,8 @@ def _first(run: CorrectedScores) -> TableView:
 
 
 def sections(run: CorrectedScores) -> list[Section]:
-    """Differences between generators, where means were corrected, and a table that says that
-    nothing could be.
+    """The sections: differences between generators if means were corrected, and a table if nothing
+    could be corrected.
     """
     differences, title = (
         run.records("differences"),
@@ -63,7 +63,7 @@ def _means(
     run: CorrectedScores, without: Sequence[str] = (), titles: Mapping[str, str] | None = None
 ) -> TableView:
     """The three means and what a label is worth; what is the same in all rows goes into the title
-    or away.
+    or is left out.
     """
     rows = run.records("corrected")
     heads = [head for head in HEADS if len({row[head] for row in rows}) > 1 or head == "language"]
@@ -80,7 +80,7 @@ def _means(
 
 
 def brief(run: CorrectedScores) -> Iterator[TableView]:
-    """The three means and what a label is worth; nothing where nothing could be corrected."""
+    """The three means and what a label is worth; empty if nothing could be corrected."""
     if answer(run) and run.records("classes"):
         yield _first(run)
     elif answer(run):  # else the headline says it

@@ -32,7 +32,7 @@ DESCRIBED: Tables = {
             Column("rank", "rank", count, below=_ranks),
             Mean("people_only", "people only"),
             Mean("judge_only", "judge only"),
-            Column("bias", "judge less people", signed_share, interval=True),
+            Column("bias", "judge minus people", signed_share, interval=True),
             Column("rho", "correlation", figure),
             Column("labels_saved", "a label is worth", figure, direction="higher"),
             Column(
@@ -67,7 +67,7 @@ DESCRIBED: Tables = {
             Column("judge_only", "judge only", percent),
             Column("sensitivity", "sensitivity", percent),
             Column("specificity", "specificity", percent),
-            Column("informed", "their sum less 1", figure, interval=True),
+            Column("informed", "their sum minus 1", figure, interval=True),
             Column("tested", "test items of the class", count),
             Column("outputs", "outputs", count),
         ),
@@ -78,15 +78,17 @@ DESCRIBED: Tables = {
 
 @dataclass(frozen=True, repr=False)
 class CorrectedScores(Result):
-    """People's mean of each generator, from a judge on all sources and people on some."""
+    """People's mean for each generator, from a judge's ratings of all sources and people's of
+    some.
+    """
 
     shown = "corrected"
     command = "correct"
     described = DESCRIBED
 
     def remarks(self) -> Iterator[VerdictLine]:
-        """How far the judge's mean alone is from people's, over all generators, and what a label
-        beside it is worth.
+        """How far the judge's mean alone is from people's, over all generators, and what a label is
+        worth with the judge's help.
         """
         for row in self.records("corrected", generator=ALL):
             if not known(row["bias"]):
@@ -94,13 +96,13 @@ class CorrectedScores(Result):
             off = row["bias_low"] > 0 or row["bias_high"] < 0
             bias = f"{estimate(row, 'bias', signed_share)} of the scale"
             worth = (
-                f"; a label beside it is worth {figure(row['labels_saved'])}"
+                f"; with its help a label is worth {figure(row['labels_saved'])}"
                 if known(row["labels_saved"])
                 else ""
             )
             line = (
-                f"its mean alone is {bias} from"
-                f" people's{'' if off else ', not shown to be off'}{worth}"
+                "its mean alone differs from people's by"
+                f" {bias}{'' if off else ', not shown to be wrong'}{worth}"
             )
             yield VerdictLine(
                 row["judge"], row["language"], row["criterion"], line, WARNS if off else NOTED

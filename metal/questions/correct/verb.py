@@ -1,5 +1,5 @@
-"""`metal.correct`: what people would say on average, from a judge on all outputs and people on
-some.
+"""`metal.correct`: what people would say on average, from a judge's ratings of all outputs and
+people's of some.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def correct(
     *ratings: Ratings,
     judges: Names = (),
     criteria: Annotated[
-        Names, Option("Criteria; default all with ordered levels or scores.", "-c")
+        Names, Option("Criteria. [default: all with ordered levels or scores]", "-c")
     ] = (),
     languages: Names = (),
     reference: Annotated[
@@ -57,9 +57,9 @@ def correct(
     labelled: Annotated[
         Literal["random", "drawn", "test"] | None,
         Option(
-            "How the labelled sources were chosen: at random, by `metal.sample_labels`, or as"
-            " a separate test set. [default: drawn where they were, else taken as random,"
-            " with a warning]",
+            "How the labelled sources were chosen: at random, by `metal.sample_labels`, or as a"
+            " separate test set. [default: by `metal.sample_labels` if it drew some, else"
+            " assumed random, with a warning]",
             choices=("random", "drawn", "test"),
         ),
     ] = None,
@@ -147,20 +147,20 @@ def correct(
 def _doubts(
     dataset: Dataset, labelled: str, drawn: dict[str, float], table: pd.DataFrame
 ) -> Iterator[str]:
-    """What to know of how people's sources were chosen."""
+    """Notes on how people's sources were chosen."""
     rated = dataset.ratings[(dataset.ratings["kind"] == "human") & dataset.ratings["score"].notna()]
     languages = {dataset.sources[source].language for source in drawn if source in dataset.sources}
     of_people = set(map(str, rated.loc[rated["language"].isin(languages), "source"].unique()))
     if others := len(of_people - {*drawn}):
-        yield f"{others:,} sources that people rated were not drawn: their labels do not count"
+        yield f"{others:,} sources that people rated were not drawn, so their labels are not used"
     if waiting := len({*drawn} - of_people):
         yield (
-            f"{waiting:,} of {len(drawn):,} drawn sources have no label yet: those there are stand"
-            " for them"
+            f"{waiting:,} of {len(drawn):,} drawn sources have no label yet: the labelled ones"
+            " stand for them"
         )
     if labelled == "not said" and (table["undefined"] == "").any():
         yield (
-            "nobody said how people's sources were chosen, and corrected means hold for a random"
-            ' subset only: `labelled="random"` if it is one, `labelled="test"` for a test set of'
-            " its own"
+            "it is not known how people's sources were chosen, and corrected means hold only for"
+            ' a random subset: pass `labelled="random"` if it is one, `labelled="test"` if it'
+            " is a separate test set"
         )

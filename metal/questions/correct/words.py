@@ -1,4 +1,4 @@
-"""Corrected scores in words: what is left open, and what the figures mean."""
+"""Corrected scores in words: what they leave open, and what the figures mean."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ SOURCES = {
     "Shares of classes": "Rogan and Gladen 1978; Lang and Reiczigel 2014",
 }
 CHOSEN = {
-    "random": "Somebody said that they are a random subset.",
+    "random": "The user said that they are a random subset.",
     "drawn": "METAL drew them; their probabilities are in the dataset.",
     "test": "They are a separate test set; shares of classes are corrected by it.",
-    "not said": "Nobody said; the figures hold if they are a random subset.",
+    "not said": "Not said; the figures hold if they are a random subset.",
 }
 
 
@@ -35,14 +35,14 @@ def facts(run: CorrectedScores) -> dict[str, str]:
     }
     if without:
         reason = str(without[0]["undefined"]).removeprefix("corrected: ")
-        where = f"{len(without)} of {plural(len(rows), 'case')}, the first because {reason}."
+        where = f"{len(without)} of {plural(len(rows), 'case')}; the first because {reason}."
         return {"Not corrected": where, **lines}
     return lines
 
 
 def _drawn(run: CorrectedScores) -> str:
-    """Of how many sources people's ratings were taken, where not of all; "" where that was not
-    asked for.
+    """For how many sources people's ratings were used, if not for all; "" if no number was asked
+    for.
     """
     labels, sources = (
         run.manifest["settings"].get("labels"),
@@ -52,7 +52,7 @@ def _drawn(run: CorrectedScores) -> str:
         return ""
     if (sources <= labels).all():
         return f"None was left out: no language has more than {labels}."
-    rest = "; all where there are no more" if (sources <= labels).any() else ""
+    rest = "; all if there are no more" if (sources <= labels).any() else ""
     return f"{labels} of each language, drawn for this run{rest}."
 
 
@@ -60,36 +60,39 @@ def definitions(run: CorrectedScores) -> dict[str, str]:
     """The definitions behind the page."""
     return {
         "Corrected": (
-            "People's mean of the labelled sources, plus the judge's mean on the others less its"
-            " mean on the labelled ones, times a weight from 0 to 1 that is fitted on sources"
-            " apart (ten folds). Source means, as shares of the scale; Student's t; at least"
-            f" {LEAST} labelled sources."
+            "People's mean on the labelled sources, plus a weight times the difference between"
+            " the judge's mean on the others and on the labelled ones. The weight is from 0 to 1"
+            " and fitted on other sources (ten folds). Means per source, as shares of the scale;"
+            f" Student's t; at least {LEAST} labelled sources."
         ),
         "Labelled sources": (
-            "A random subset of all. Where the judge's answers to them are distributed otherwise"
-            f" than to the rest (chi-square, p below {NOT_RANDOM}), nothing is corrected."
+            "They have to be a random subset of all. If the judge's answers to them are"
+            f" distributed differently from those to the rest (chi-square, p below {NOT_RANDOM}),"
+            " nothing is corrected."
         ),
         "Drawn": (
             "Sources that METAL drew with unequal probabilities count 1 / probability, in people's"
             " mean, in the correction and in its variance."
         ),
         "Near an end": (
-            "Below 0.1 and above 0.9 Wilson's interval, at the number of labels that the mean is"
-            " worth, at most twice those there are."
+            "Below 0.1 and above 0.9, Wilson's interval at the number of labels that the mean is"
+            " worth, but at most twice the existing ones."
         ),
         "A label is worth": (
-            "The variance of people alone over that of the corrected mean: how many labels without"
-            " the judge would be as sure, for each one there is. Below 1 the judge does not pay."
+            "The variance of people's mean alone divided by that of the corrected mean: with the"
+            " judge's help one label is worth so many labels without it. Below 1 the judge does"
+            " not pay."
         ),
         "Ranks": (
-            "By the corrected mean; below it, the ranks that are not ruled out: a generator stands"
-            " behind those shown to be better on the same sources, corrected by Holm."
+            "Ranked by the corrected mean; below it are the ranks that are not ruled out: a"
+            " generator comes after those shown to be better on the same sources, corrected by"
+            " Holm."
         ),
         "Shares of classes": (
-            "(judge's share + specificity − 1) / (sensitivity + specificity − 1), with the judge's"
-            " sensitivity and specificity on the test set. Not given where the interval of the"
-            " divisor holds 0. Intervals at the number of independent items, outputs of a source"
-            " being alike."
+            "(judge's share + specificity − 1) / (sensitivity + specificity − 1), with the"
+            " judge's sensitivity and specificity on the test set. Not given if the interval of"
+            " the divisor includes 0. Intervals count independent items, because outputs of a"
+            " source are alike."
         ),
         "People like these": (
             "An interval that also holds for other people of this kind: it adds the jackknife"

@@ -1,1 +1,1 @@
-"""What stands in a dataset."""
+"""What a dataset contains."""

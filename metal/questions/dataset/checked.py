@@ -19,19 +19,19 @@ from metal.show.view import Paragraph, Rows, Screen, TableView
 MOST_ROWS = 8
 FINDINGS = {
     "test-questions": "test questions",
-    "never-meet": "judges and people who share no output",
+    "never-meet": "judges and people who share no outputs",
     "identical-raters": "two raters with the same scores",
     "identical-generators": "two generators with the same scores",
     "one-label": "one answer to everything",
     "label-of-machines-only": "answers that no person gives",
     "other-scale": "two scales",
     "far-levels": "scores far from all others",
-    "doubtful-direction": "scores of which low may be good",
+    "doubtful-direction": "scores of which low ones may be good",
     "alike-names": "names that are almost the same",
     "own-sources": "outputs without a common source",
     "sources-by-text": "few sources, told apart by their texts",
     "unread-columns": "columns that were not read",
-    "places-in-lists": "people who are places in a list",
+    "places-in-lists": "people named only by their place in a list",
     "opposite-criterion": "a criterion opposite to all others",
     "few-items": "people who rated few outputs",
     "unanswered": "missing answers",
@@ -49,9 +49,10 @@ def checked(
     verbose: bool,
     labels: bool,
 ) -> Screen:
-    """The answer, what is doubtful by its kind, and ratings by language and criterion.
+    """The answer, doubtful points by kind, and ratings by language and criterion.
 
-    verbose: all remarks, raters and rows. labels: also how often each rater gave each label.
+    verbose: show all remarks, raters and rows. labels: also show how often each rater gave each
+    label.
     """
     by_kind: dict[str, list[str]] = {}
     for finding in findings:
@@ -77,7 +78,7 @@ def checked(
 
 
 def ratings_view(dataset: Dataset, ratings: pd.DataFrame) -> TableView:
-    """Ratings by kind of rater, outputs by how many people rated them."""
+    """Ratings by kind of rater, and outputs by how many people rated them."""
     described = [column for column in RATINGS if column.name in ratings]
     rows: list[dict[Any, Any]] = ratings.to_dict("records")
     criteria = list(dataset.criteria)
@@ -92,7 +93,7 @@ def ratings_view(dataset: Dataset, ratings: pd.DataFrame) -> TableView:
 
 
 def raters_view(raters: pd.DataFrame) -> TableView:
-    """Who rated, how much, and how much of it is answered."""
+    """Who rated, how much, and how many of the questions were answered."""
     rows: list[dict[Any, Any]] = raters.to_dict("records")
     return TableView.of_figures(None, "raters", "Raters", rows, described=RATERS)
 

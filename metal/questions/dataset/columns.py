@@ -1,5 +1,5 @@
-"""Columns of what `metal describe`, `check` and `compare` say of a dataset; an audit has some of
-these tables, too.
+"""Columns of the tables of `metal describe`, `check` and `compare`; an audit has some of these
+tables, too.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What `metal compare` prints: whose mean is best, by whom, in how many cases; all means with
-`-v`.
+"""What `metal compare` prints: whose mean is best, by which rater, in how many cases; with `-v` all
+means.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CASE = ["language", "criterion"]
 
 
 def compared(table: pd.DataFrame, criteria: Mapping[str, Criterion], *, verbose: bool) -> Screen:
-    """The answer: how often each generator has the best mean, by rater. Of one case, and with
+    """The answer: how often each generator has the best mean, by rater. For a single case, and with
     verbose, all means.
     """
     first = PEOPLE if PEOPLE in set(table["rater"]) else str(table["rater"].iloc[0])
@@ -46,7 +46,7 @@ def compared(table: pd.DataFrame, criteria: Mapping[str, Criterion], *, verbose:
 
 
 def _unpaired(table: pd.DataFrame) -> str:
-    """What means of different sources do not say; empty where every mean is of shared sources."""
+    """A warning about means over different sources; empty if every mean is over shared sources."""
     apart = table[~table["paired"]].drop_duplicates([*CASE, "rater"])
     if apart.empty:
         return ""
@@ -57,16 +57,16 @@ def _unpaired(table: pd.DataFrame) -> str:
     generators = table["generator"].nunique()
     fewer = "; fewer `generators` may share some" if generators > 2 else ""
     return (
-        f"{where}: no source is shared by all {generators} generators{fewer}, so that each mean is"
-        " over the generator's own sources. Where chance decided which generator a source went to,"
+        f"{where}: no source is shared by all {generators} generators{fewer}, so each mean is over"
+        " the generator's own sources. If chance decided which generator got which source,"
         " intervals that do not overlap show that the generators differ; otherwise easier sources"
         " may be the reason."
     )
 
 
 def _best(table: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.DataFrame:
-    """A row for each case and rater with a mean: best (the generator, empty where several are
-    equal), and whether its interval is apart from the others' (`apart`).
+    """A row for each case and rater with a mean: best (the generator, empty if several are equal),
+    and apart (whether its interval does not overlap with the others').
     """
     rows = []
     by_case: Any = table.dropna(subset="mean").groupby([*CASE, "rater"], sort=False)
@@ -92,7 +92,7 @@ def _headline(
     """Whose mean is best by these people or this judge."""
     whose = "People's" if rater == PEOPLE else f"{within(rater)}'s"
     if best.empty:
-        return "No generator has a mean beside another's, so that nothing can be compared."
+        return "No two generators have means in the same case, so nothing can be compared."
     often = Counter(best["best"][best["best"] != ""])
     if not often:
         return f"{whose} means are the same for several generators everywhere."
@@ -113,14 +113,14 @@ def _headline(
     leaders = f"{listed([*map(within, leading)])}{' each' if len(leading) > 1 else ''}"
     return (
         f"{whose} mean is best for {leaders} in {count(most)} of {plural(len(best), 'case')} (a"
-        f" criterion in a language); in {count(clear)} its interval is apart from those of the"
-        " others."
+        f" criterion in a language); in {count(clear)} of these its interval does not overlap with"
+        " the others'."
     )
 
 
 def _counts(table: pd.DataFrame, best: pd.DataFrame, first: str) -> TableView:
-    """In how many cases each generator has the best mean, by rater, and how often that is the first
-    rater's best.
+    """In how many cases each generator has the best mean, by rater, and how often it is also the
+    first rater's best.
     """
     generators, reference = (
         list(table["generator"].unique()),

@@ -1,5 +1,5 @@
-"""What is in a dataset: what there is and what is missing in a sentence, lengths, and the classes
-people gave.
+"""What is in a dataset: what it has and lacks, in a sentence, lengths, and the classes that people
+gave.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def sizes(dataset: Dataset) -> str:
 
 
 def raters(dataset: Dataset) -> list[str]:
-    """How many raters of each kind: `12 people`, `4 LLM judges`; one that was asked again is
-    one.
+    """How many raters of each kind: `12 people`, `4 LLM judges`; a judge that was asked again
+    counts once.
     """
     kinds: Counter[str] = Counter(
         rater.kind
@@ -48,7 +48,7 @@ def raters(dataset: Dataset) -> list[str]:
 
 
 def contents(dataset: Dataset) -> str:
-    """What there is, in a sentence."""
+    """What the dataset contains, in a sentence."""
     languages, criteria = plural(len(dataset.languages), "language"), len(dataset.criteria)
     by = f" by {listed(raters(dataset))}" if dataset.raters else ""
     asked = f" on {plural(criteria, 'criterion', 'criteria')}" if criteria else ""
@@ -56,7 +56,7 @@ def contents(dataset: Dataset) -> str:
 
 
 def _missing(dataset: Dataset) -> str:
-    """What is not there of what could be, in a sentence; empty if nothing is missing."""
+    """What the dataset lacks, in a sentence; empty if nothing is missing."""
     table = dataset.ratings
     by_people = set(table.loc[(table["kind"] == "human") & table["score"].notna(), "output"])
     parts = []
@@ -87,7 +87,7 @@ def description(dataset: Dataset, tables: Mapping[str, pd.DataFrame], encoding: 
     if not tables["numbers"].empty:
         rows: list[dict[Any, Any]] = tables["numbers"].to_dict("records")
         title, cells = (
-            "Numbers that people gave, means of an output",
+            "Numbers that people gave, as means per output",
             {"criterion": titled(dataset.criteria)},
         )
         yield TableView.of_figures(
@@ -96,12 +96,12 @@ def description(dataset: Dataset, tables: Mapping[str, pd.DataFrame], encoding: 
 
 
 def titled(criteria: Mapping[str, Criterion]) -> Any:
-    """The cell of a row's criterion: its title."""
+    """The cell for a row's criterion, which shows its title."""
     return lambda row: name(criteria[row["criterion"]].title)
 
 
 def counted(lengths: pd.DataFrame) -> bool:
-    """Whether any text has its tokens counted."""
+    """Whether any text has a token count."""
     return bool(lengths[["passages_counted", "outputs_counted"]].to_numpy().any())
 
 
@@ -111,7 +111,7 @@ def qualities(lengths: pd.DataFrame) -> list[str]:
 
 
 def lengths_view(lengths: pd.DataFrame, run: Run | None = None, encoding: str = "") -> TableView:
-    """Tokens of sources and outputs by language, and how many outputs there are of each quality."""
+    """Tokens of sources and outputs by language, and the number of outputs of each quality."""
     rows = by_name(lengths.to_dict("records"))
     notes, without = (
         [f"Tokens{f' of {encoding}' if encoding else ''}: mean and standard deviation (n − 1)."],
@@ -122,11 +122,11 @@ def lengths_view(lengths: pd.DataFrame, run: Run | None = None, encoding: str = 
     )
     if not counted(lengths):
         notes, without = (
-            ["No texts are there, so that tokens cannot be counted."],
+            ["The data have no texts, so tokens cannot be counted."],
             ["passage_mean", "output_mean"],
         )
     elif missing:
-        notes.append(f"{missing:,} texts whose tokens are not known are left out of the means.")
+        notes.append(f"{missing:,} texts without a token count are left out of the means.")
     described = (
         *dataset_columns.LENGTHS,
         *(Column(quality, quality, count) for quality in qualities(lengths)),
@@ -145,7 +145,7 @@ def lengths_view(lengths: pd.DataFrame, run: Run | None = None, encoding: str = 
 def classes_view(
     classes: pd.DataFrame, criteria: Mapping[str, Criterion], run: Run | None = None
 ) -> TableView:
-    """The share of each class among outputs of each quality, over all languages, the counts
+    """The share of each class among outputs of each quality, over all languages, with the counts
     below.
     """
     overall = classes[classes["language"] == ALL]
@@ -157,12 +157,12 @@ def classes_view(
         rows.append([name(criteria[str(criterion)].title), name(str(level)), *cells])
     title, explained = (
         "Classes that people gave",
-        "What the people settled on, as a share of the outputs.",
+        "What people settled on, as a share of the outputs.",
     )
     if len(listed) > 1:
         title = "Classes by quality of the output"
         explained = (
-            "What the people settled on, as rates of the outputs of that quality: counts alone"
+            "What people settled on, as rates of the outputs of that quality: counts alone"
             " mislead where there are more outputs of one quality than of the other."
         )
     columns = ("criterion", "class", *(f"{quality} outputs" for quality in listed))

@@ -44,7 +44,7 @@ BLOCK = 20_000  # rows that are written at once
 
 @dataclass(frozen=True, repr=False)
 class Check:
-    """What a dataset holds. tables: ratings, raters, labels. findings: what is doubtful in the
+    """What a dataset contains. tables: ratings, raters, labels. findings: doubtful points in the
     data.
 
     test_questions: warnings about test questions that leaked, or that judges fail.
@@ -64,7 +64,7 @@ class Check:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """The same in words."""
+        """All warnings in words."""
         return tuple(remark.message for remark in self.remarks)
 
     def __repr__(self) -> str:
@@ -126,7 +126,7 @@ class Description:
     """What is in a dataset. tables: lengths, classes_by_quality, numbers, table_1, table_2.
     warnings: who was left out.
 
-    reversals: where counts and rates of classes tell opposite stories, in words.
+    reversals: sentences on classes whose counts and rates tell opposite stories.
     """
 
     inputs: Inputs
@@ -227,7 +227,7 @@ def describe(
 
 
 def _without_tokens(dataset: Dataset) -> Dataset:
-    """The dataset with all counts forgotten: they are of another encoding."""
+    """The dataset without its token counts, which belong to another encoding."""
     from dataclasses import replace
 
     return replace(
@@ -242,7 +242,7 @@ class Comparison:
     """Generators side by side.
 
     table: a row per language, criterion, rater and generator. warnings: people left out. criteria:
-    of the dataset.
+    those of the dataset.
     """
 
     table: pd.DataFrame
@@ -260,10 +260,10 @@ class Comparison:
 def compare(
     data: Data,
     *ratings: Ratings,
-    generators: Annotated[Names, Option("Generators to compare; default all.", "-g")] = (),
+    generators: Annotated[Names, Option("Generators to compare. [default: all]", "-g")] = (),
     raters: Annotated[
         Names,
-        Option("Raters; `people` is the mean over people. Default people and all judges.", "-r"),
+        Option("Raters; `people` is the mean over people. [default: people and all judges]", "-r"),
     ] = (),
     criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
     languages: Languages = (),
@@ -280,11 +280,11 @@ def compare(
     """Compare generators: the mean score of each by rater and criterion, as in METAL's Table 4.
 
     A source counts only if every compared generator has an output for it that the rater scored, so
-    that differences between means come from the generators alone. Fewer `generators` usually share
-    more sources. If no source is shared (for example, because one of two outputs was kept per
-    source), each mean is over the generator's own sources; METAL says so, because a difference may
-    then come from the sources. `ratings` are run folders whose ratings are added. With `corrected`,
-    people need to have rated only some of the sources: a judge that rated all stands in for them
+    differences between means come from the generators alone. Fewer `generators` usually share more
+    sources. If no source is shared (for example, because one of two outputs was kept per source),
+    each mean is over the generator's own sources; METAL says so, because a difference may then come
+    from the sources. `ratings` are run folders whose ratings are added. With `corrected`, people
+    need to have rated only some of the sources: a judge that rated all stands in for them
     elsewhere, corrected by how it differs from them.
 
     Args:
@@ -349,10 +349,10 @@ def export(
 
     In CSV, an apostrophe is added wherever a spreadsheet could read a formula (before = + - @ at
     the start of a text or after a line break, tab or semicolon). `metal.read` removes it again; the
-    other formats keep every text as it is. `ratings` are run folders.
+    other formats keep every text unchanged. `ratings` are run folders.
 
     Args:
-        to: What is written; hf is a folder for `datasets.load_from_disk`.
+        to: The format; hf is a folder for `datasets.load_from_disk`.
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
             `metal.read`.
         progress: Called with the blocks of rows written and all of them.

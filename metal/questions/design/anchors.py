@@ -1,9 +1,10 @@
 """Which contents the people of every language should rate, so that their severity can be compared,
 and how many.
 
-A panel's severity against another's is the mean difference of their scores on the same contents.
-Its variance is that of a content's difference, over contents: from contents that both have rated,
-else from how far people of each panel disagree (then without what translating changes).
+A panel's severity relative to another's is the mean difference of their scores on the same
+contents. Its variance is that of the difference for a content, divided by the number of contents.
+It is estimated from contents that both have rated, else from how far people of each panel disagree
+(which leaves out the effect of translation).
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ def anchor_rows(
     half_width: float,
     shared: int,
 ) -> Iterator[dict[str, Any]]:
-    """A row for each language but the pivot and each criterion whose scale has ends (ANCHORS): the
-    contents for which the 95% interval of the difference of its people's severity from the pivot's
-    is no wider than half_width, a share of the scale, either side; rated: that both have rated
-    already; shared: how many exist in every language (`there`).
+    """A row for each language except the pivot and each criterion whose scale has ends (ANCHORS):
+    the number of contents needed for a 95% interval of the difference in severity between its
+    people and the pivot's that reaches at most half_width (a share of the scale) to either side;
+    rated: how many both have rated already; shared: how many exist in every language (`there`).
     """
     for criterion in dataset.criteria.values():
         ends = criterion.scale.ends
@@ -72,8 +73,8 @@ def anchor_rows(
             if math.isnan(sd):
                 silent = language if math.isnan(noises[place]) else pivot
                 why = (
-                    f"contents: in {silent} fewer than {LEAST} outputs were rated by two people;"
-                    " rate some as a pilot"
+                    f"contents: in {silent}, fewer than {LEAST} outputs were rated by two people;"
+                    " have some rated as a pilot"
                 )
                 yield row | {"sd_from": "", "undefined": why}
                 continue
@@ -81,8 +82,8 @@ def anchor_rows(
 
 
 def _noise(scored: ScoredOutputs, panel: Numbers, place: int) -> float:
-    """The variance of people's mean of an output in a language, around its quality; NaN if it is
-    not known.
+    """The variance of people's mean for an output in a language, around the output's quality; NaN
+    if unknown.
     """
     rows = (scored.language == place) & (~np.isnan(panel)).any(axis=1)
     several = (~np.isnan(panel[rows])).sum(axis=1) > 1
@@ -98,7 +99,7 @@ def _noise(scored: ScoredOutputs, panel: Numbers, place: int) -> float:
 
 
 def _differences(scored: ScoredOutputs, panel: Numbers, place: int, pivot: int) -> Numbers:
-    """People's mean in a language less the pivot's, for each content that both rated."""
+    """People's mean in a language minus the pivot's, for each content that both rated."""
     means = []
     for language in (place, pivot):
         rows = np.flatnonzero((scored.language == language) & (~np.isnan(panel)).any(axis=1))
@@ -113,7 +114,7 @@ def _differences(scored: ScoredOutputs, panel: Numbers, place: int, pivot: int) 
 
 
 def _needed(sd: float, half: float) -> int:
-    """The fewest contents with an interval so narrow."""
+    """The smallest number of contents with an interval that narrow."""
     low, high = LEAST, MOST
     while low < high:
         middle = (low + high) // 2
@@ -123,8 +124,8 @@ def _needed(sd: float, half: float) -> int:
 
 
 def anchor_contents(dataset: Dataset, languages: Collection[str]) -> dict[str, list[Source]]:
-    """The contents that have an output that can be handed out in each of the languages: their
-    sources there.
+    """The contents with an output that can be handed out in each of the languages, with their
+    sources in these languages.
     """
     of: dict[str, dict[str, list[Source]]] = {}
     handed_out = {
@@ -143,11 +144,11 @@ def anchor_contents(dataset: Dataset, languages: Collection[str]) -> dict[str, l
 def draw_anchors(
     dataset: Dataset, contents: dict[str, list[Source]], number: int, judge: str, seed: int
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """So many contents, a record for each of their sources, and a row for each group they were
-    drawn from.
+    """Draw this many contents; return a record for each of their sources, and a row for each group
+    they were drawn from.
 
-    The groups are fifths of the contents' mean scores, by the judge, or by people where none is
-    named, so that severity is seen from bad to good; contents without a score are one more. A
+    The groups are fifths of the contents' mean scores, by the judge or, if none is named, by
+    people, which shows severity from bad to good; contents without a score form one more group. A
     larger number keeps what a smaller one drew.
     """
     human = (dataset.ratings["kind"] == "human").any()

@@ -22,8 +22,8 @@ ORDER: dict[str, int] = {LIKE_A_PERSON: 0, INFORMATIVE: 0, SCORE: 2}
 
 
 def to_buy(run: Design) -> list[Row]:
-    """What more ratings would settle, the fewest ratings first: of real judges, then of any judge,
-    then scores.
+    """What more ratings would settle, the fewest ratings first: questions about real judges, then
+    about any judge, then about scores.
     """
     rows = [row for row in run.records("needs") if known(row["items_needed"]) and not _settled(row)]
     return sorted(
@@ -36,7 +36,9 @@ def to_buy(run: Design) -> list[Row]:
 
 
 def _settled(row: Row) -> bool:
-    """Whether an audit of the existing ratings says it already, or as many as there are would."""
+    """Whether an audit of the existing ratings already settles it, or would with the existing
+    number of items.
+    """
     audited = row.get("verdict", "") in (LIKE_A_PERSON, row["question"])
     return audited or bool(known(row["items_needed"]) and not row["extrapolated"])
 
@@ -49,14 +51,14 @@ def headline(run: Design) -> str:
     rows = run.records("needs")
     enough = sum(map(_settled, rows))
     if not rows:
-        return "No question was asked that ratings could settle."
+        return "None of the questions asked could be settled by ratings."
     if not enough:
         return "More ratings of this kind would not settle any question."
     if enough == len(rows):
         return "The existing ratings settle all questions: buy none."
     return (
-        f"The existing ratings settle {enough} of {len(rows)} questions; more of this kind would"
-        " settle no other."
+        f"The existing ratings settle {enough} of {len(rows)} questions; more ratings of this kind"
+        " would not settle the rest."
     )
 
 
@@ -99,18 +101,20 @@ def _bought(run: Design, row: Row) -> str:
     words = f"{_size(row)} x {people}, of which {rated}"
     upto = " up to the upper end" if interval_of(row) else ""
     if price:
-        return f"{words}; the other {more}{upto} take {price}, {_included(run)}"
+        return f"{words}; the other {more}{upto} cost {price}, {_included(run)}"
     return f"{words}; rate {more} more, up to the upper end" if upto else words
 
 
 def _size(row: Row) -> str:
-    """`about 180 items (80 to 700)`, with the 80% interval; without one the number alone."""
+    """`about 180 items (80 to 700)`, with the 80% interval; if there is no interval, only the
+    number.
+    """
     items = plural(int(row["items_needed"]), "item")
     return f"about {items} ({interval_of(row)})" if interval_of(row) else items
 
 
 def _price(row: Row) -> tuple[str, str]:
-    """Working time and price of the items to buy; empty where unknown."""
+    """Working time and price of the items to buy; empty if unknown."""
     hours, usd = row["hours_to_buy"], row["usd_to_buy"]
     time = ""
     if known(hours):
@@ -119,7 +123,7 @@ def _price(row: Row) -> tuple[str, str]:
 
 
 def _included(run: Design) -> str:
-    """What hours and costs include beside the ratings."""
+    """What hours and costs include besides the ratings."""
     prices = run.settings["prices"]
     parts = [f"{percent(prices['test_share'])} test questions"] if prices["test_share"] else []
     parts += [f"a {percent(prices['fee'])} fee"] if prices["fee"] and "pay" in prices else []
@@ -127,7 +131,7 @@ def _included(run: Design) -> str:
 
 
 def lead(run: Design) -> str:
-    """What the existing ratings settle already, and what none would."""
+    """What the existing ratings already settle, and what no number would."""
     rows, buy = run.records("needs"), to_buy(run)
     if not buy:
         return ""
@@ -137,11 +141,11 @@ def lead(run: Design) -> str:
         f"Of {plural(len(rows), 'question')} the existing ratings settle {enough:,}; more settle"
         f" {len(buy):,}"
     )
-    return settled + (f"; {never:,} cannot be settled, for the reasons below." if never else ".")
+    return settled + (f"; {never:,} cannot be settled (reasons below)." if never else ".")
 
 
 def scope(run: Design) -> str:
-    """What the numbers rest on, for the line above the headline."""
+    """What the numbers are based on, for the line above the headline."""
     people = sum(rater.kind == "human" for rater in run.raters.values())
     how = "80% intervals by a formula"
     if run.thorough:
@@ -170,14 +174,14 @@ def answer_table(run: Design) -> TableView:
 
 
 def _of_how_many(row: Row) -> str:
-    """Below what to buy next: the number needed with its interval."""
+    """The line below what to buy next: the number needed, with its interval."""
     if open_end(row):
-        return f"of at least {count(row['items_low'])}; then look again"
+        return f"of at least {count(row['items_low'])}; then plan again"
     return f"of {_size(row)}" if interval_of(row) else f"of {count(row['items_needed'])}"
 
 
 def cards(run: Design) -> Iterator[Remark]:
-    """Where people disagree, beware, how to spend labels, what to do next."""
+    """Cards: where people disagree, what to beware of, how to spend labels, and what to do next."""
     if unlike := dict.fromkeys(map(_where, repeat(run), run.records("needs", verdict=DISAGREE))):
         words = (
             "No judge can be validated there before people agree: better guidelines come before"

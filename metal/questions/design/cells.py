@@ -1,5 +1,5 @@
-"""What a design study is made from: its settings, prices, and cells, which hold what people and
-judges said on one criterion in one language as arrays.
+"""The input of a design study: its settings, prices, and cells, which hold people's and judges'
+answers on one criterion in one language as arrays.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class DesignCell:
     rated.
 
     scores: (items, people) as given, NaN if there is none. generators, sources: (items,) names.
-    populations: name -> places of its people. audit: the same as an audit sees it.
+    populations: name -> places of its people. audit: the corresponding cell of an audit.
     """
 
     language: str
@@ -74,15 +74,17 @@ class DesignCell:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """Numbers of people per item to plan for, those asked for that are not in the data among
-        them.
+        """Numbers of people per item to plan for, including requested numbers that the data do not
+        have.
         """
         asked = tuple(sorted(set(self.settings.raters)))
         return asked or tuple(range(1, min(self.panel, MOST_RATERS) + 1))
 
     @property
     def judged_sizes(self) -> tuple[int, ...]:
-        """The same for verdicts, which take longer: those asked for, else as many as usual."""
+        """Numbers of people per item for verdicts, which take longer to plan: those asked for, else
+        the usual number.
+        """
         return tuple(sorted(set(self.settings.raters))) or self.sizes[-1:]
 
     @property
@@ -91,7 +93,9 @@ class DesignCell:
         return len(np.unique(self.sources))
 
     def random(self, *names: object) -> np.random.Generator:
-        """Seeded by what it is for, so that no figure depends on which others are computed."""
+        """A generator of random numbers seeded by its purpose, so no figure depends on which others
+        are computed.
+        """
         words = "\n".join(map(str, (self.language, self.criterion.name, *names)))
         return np.random.default_rng(
             [self.settings.seed, zlib.crc32(words.encode("utf-8", "surrogatepass"))]
@@ -151,13 +155,13 @@ def design_cells(dataset: Dataset, settings: DesignSettings) -> tuple[list[Desig
 def _check_rated(
     dataset: Dataset, rated: list[DesignCell], endless: list[str], settings: DesignSettings
 ) -> None:
-    """Raise UsageError without cells, or where a criterion that was asked for has no ends."""
+    """Raise UsageError if there are no cells, or if a criterion that was asked for has no ends."""
     if endless and settings.criteria:
         raise UsageError(
             f"criterion {endless[0]} {_ENDLESS}; leave it out, or give it `range` in dataset.toml"
         )
     if not rated:
-        why = "; take other criteria, languages or people"
+        why = "; choose other criteria, languages or people"
         if endless:
             why = f" (criterion {endless[0]} {_ENDLESS})"
         raise UsageError(
@@ -201,7 +205,7 @@ def _cell(
 
 
 def _populations(dataset: Dataset, people: tuple[str, ...], by: str) -> dict[str, tuple[int, ...]]:
-    """People by day, round or group where these tell them apart, else each alone."""
+    """People by day, round or group, if these distinguish them, else each alone."""
 
     def told(what: str) -> list[str]:
         raters = [dataset.raters[name] for name in people]
@@ -228,9 +232,7 @@ def _populations(dataset: Dataset, people: tuple[str, ...], by: str) -> dict[str
 
 
 def _judges(dataset: Dataset, settings: DesignSettings) -> tuple[str, ...]:
-    """Those that were named, else the LLM judges, without what they said when they were asked
-    again.
-    """
+    """The judges that were named, else the LLM judges, without their repeated answers."""
     others = {name: rater for name, rater in dataset.raters.items() if rater.kind != "human"}
     check_known("judge", settings.judges, sorted(others))
     if settings.judges:

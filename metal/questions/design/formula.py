@@ -1,12 +1,12 @@
-"""How many items a verdict or a score needs, by a formula, and how sure that is.
+"""How many items a verdict or a score needs, by a formula, and how certain that number is.
 
 A standard error shrinks with the square root of the number of sources. A limit at level p of a
 figure is above its bound with `power` at n = n0 ((z_p + z_power) error / (figure - bound))^2
-sources, n0 being those of the pilot; where the figure is not above its bound, no number is enough.
-A verdict needs the largest n over its limits.
+sources, where n0 is the number in the pilot; if the figure is not above its bound, no number is
+enough. A verdict needs the largest n over its limits.
 
-The pilot is a sample: its sources are drawn again DRAWS times, n follows from each, and the 10% and
-90% quantiles of these hold the true n in about four of five pilots.
+The pilot is a sample: its sources are resampled DRAWS times, each resample gives an n, and the 10%
+and 90% quantiles of these contain the true n in about four of five pilots.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ _NORMAL = NormalDist()
 
 @dataclass(frozen=True)
 class Times:
-    """How many times the existing sources. low, high: an 80% interval; inf where no number is
-    enough, or one beyond MOST. words: why.
+    """How many times the existing sources are needed. low, high: an 80% interval; inf if no number
+    is enough, or only one beyond MOST. words: why.
     """
 
     value: float
@@ -65,8 +65,8 @@ class Times:
 
 @dataclass(frozen=True)
 class Limit:
-    """A figure whose lower limit at level p must be above a bound; words: what is to be said where
-    it is not.
+    """A figure whose lower limit at level p must be above a bound; words: what to say if it is
+    not.
     """
 
     figure: Measured
@@ -89,8 +89,8 @@ def verdict_times(
 ) -> Times:
     """What a verdict needs.
 
-    pilots: the existing ratings, several times where people or the judge's answers were drawn.
-    alike: whether the judge was drawn to be like a person, so that its own figures are a person's.
+    pilots: the existing ratings, several versions if people or the judge's answers were drawn.
+    alike: whether the judge was drawn to be like a person, so its own figures are a person's.
     Raises Undefined if nothing follows from the pilot.
     """
     standings = [_usable(pilot, judge) for pilot in pilots]
@@ -114,11 +114,11 @@ def verdict_times(
 
 
 def score_times(sums: Numbers, drawn: Numbers, width: float) -> tuple[Times, float]:
-    """What the mean score of a generator needs for a 95% interval of this width, and the width that
-    it has now.
+    """What the mean score of a generator needs for a 95% interval of this width, and its present
+    width.
 
     sums: (6,) over the sources, of a source's scores s, items c, s^2, s c, c^2 and 1; drawn:
-    (draws, 6) the same of as many sources drawn again. The mean is a ratio, and its variance is
+    (draws, 6) these sums over resampled sources. The mean is a ratio, and its variance is
     linearised.
     """
     of_pilot, of_draws = (_width(each) for each in (sums[None], drawn))
@@ -148,8 +148,8 @@ def _with_interval(value: float, drawn: Numbers, words: str = "") -> Times:
 
 
 def _usable(pilot: AuditCell, judge: str) -> Standing:
-    """The judge beside the people who count. Raises Undefined if more ratings would not make it
-    a case.
+    """The judge compared with the people who count. Raises Undefined if more ratings would not make
+    a verdict possible.
     """
     beside, stop, _ = looked_at(pilot.seen_by(judge), judge)
     reason = stop[1] if stop else ""
@@ -161,7 +161,7 @@ def _usable(pilot: AuditCell, judge: str) -> Standing:
 
 
 def _asked(beside: Standing, question: str, alike: bool) -> tuple[Limits, str]:
-    """The limits of a verdict, and what else stands in its way, in words."""
+    """The limits of a verdict, and other obstacles, in words."""
     if question != LIKE_A_PERSON:
         return _of_informative(beside), "" if alike else _never_informative(beside)
     clauses = clauses_of(beside)
@@ -174,8 +174,8 @@ def _asked(beside: Standing, question: str, alike: bool) -> tuple[Limits, str]:
 
 
 def _least(beside: Standing, question: str, draws: Draws, power: float) -> Numbers:
-    """(draws,) the least times, by the items and sources, and the items of rarer labels, that any
-    verdict asks for.
+    """(draws,) the smallest multiple that the rules on items, sources and items of rarer labels
+    require for any verdict.
     """
     least = np.full(len(draws.times), max(MIN_ITEMS / beside.items, MIN_SOURCES / beside.n_sources))
     if beside.cell.by_scores:
@@ -200,8 +200,8 @@ def _least(beside: Standing, question: str, draws: Draws, power: float) -> Numbe
 
 
 def _stands_in_the_way(beside: Standing, clauses: Sequence[Clause]) -> str:
-    """The clauses without a limit that do not hold: what no number of items changes, or too little
-    to say.
+    """The clauses without a limit that do not hold: these are what no number of items changes, or
+    too few data.
     """
     fail = [clause for clause in clauses if clause.figure is None and not clause.holds]
     shown = "; ".join(clause.words for clause in fail if clause.shown)
@@ -211,7 +211,7 @@ def _stands_in_the_way(beside: Standing, clauses: Sequence[Clause]) -> str:
     return f"too little to plan from: {fail[0].words}" if len(fail) > thin else ""
 
 
-_NEVER = "no number of items would do, as its figures stand"
+_NEVER = "with its figures as they are, no number of items would be enough"
 
 
 def _of_informative(beside: Standing) -> Limits:
@@ -238,7 +238,7 @@ def _of_informative(beside: Standing) -> Limits:
 
 
 def _z(ranks: FigurePair, beside: Standing, *, person: bool = False) -> Measured:
-    """How many standard errors from none the order of the judge, or of a person, is."""
+    """How many standard errors the order of the judge, or of a person, is above 0."""
     by, judge, people = ranks.by, ranks.of_judge, ranks.of_person
 
     def again(draws: Draws, alike: bool) -> tuple[Numbers, Numbers]:
@@ -264,7 +264,7 @@ def _never_informative(beside: Standing) -> str:
 
 
 def _times(limits: Limits, draws: Draws, power: float, alike: bool) -> Numbers:
-    """(draws,) the largest over the lists, of each the smallest."""
+    """(draws,) the largest, over the lists, of the smallest multiple in each list."""
     largest = np.zeros(len(draws.times))
     with np.errstate(invalid="ignore", divide="ignore"):  # a class may be missing from a draw
         for any_of in limits:

@@ -26,13 +26,15 @@ from metal.show.view import Section, TableView
 
 
 def answer(run: Design) -> TableView:
-    """What to buy; where nothing is, what each language needs."""
+    """What to buy or, if nothing has to be bought, what each language needs."""
     buy = answer_table(run)
     return buy if buy.rows else costs_table(run)
 
 
 def sections(run: Design) -> list[Section]:
-    """What each language needs, what that costs, budgets of labels and populations."""
+    """The sections: what each language needs, what that costs, budgets of labels, and
+    populations.
+    """
     words = (
         "How many items and people per item make a verdict or a score as certain as"
         " requested, planned from the existing ratings.",
@@ -50,7 +52,7 @@ def sections(run: Design) -> list[Section]:
 
 
 def _curves(run: Design) -> tuple[Section, ...]:
-    """Power by items, of each judge, criterion and language."""
+    """Charts of power by items, for each judge, criterion and language."""
     parts = []
     for cell in run.cells:
         for judge in judges(run, *cell):
@@ -66,7 +68,7 @@ def _curves(run: Design) -> tuple[Section, ...]:
 
 
 def _of_labels(run: Design) -> Iterator[Section]:
-    """Figures 2 and 3 of each criterion and language, and who rates."""
+    """Figures 2 and 3 for each criterion and language, and the effect of who rates."""
     drawn = tuple(
         Section(
             "",

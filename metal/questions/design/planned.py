@@ -1,6 +1,4 @@
-"""What is printed of passages drawn, of sources and contents drawn for people, of plans and of
-scores.
-"""
+"""What is printed about drawn passages, sources and contents drawn for people, plans and scores."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ from metal.show.view import Paragraph, Screen, TableView
 
 
 def passages(dataset: Dataset, table: pd.DataFrame) -> Screen:
-    """How many passages were drawn, of how many."""
+    """How many passages were drawn, out of how many."""
     drawn, most = (int(table[column].sum()) for column in ("drawn", "passages"))
     answer = (
         f"{dataset.card.name}: {drawn:,} of {plural(most, 'passage')} drawn in"
@@ -47,16 +45,14 @@ def sources(table: pd.DataFrame) -> Screen:
 
 
 def contents(dataset: Dataset, needed: pd.DataFrame, table: pd.DataFrame) -> Screen:
-    """How many contents the people of every language should rate, what that is for, and how they
-    are spread.
-    """
+    """How many contents the people of every language should rate, why, and how they are spread."""
     drawn, most = (int(table[column].sum()) for column in ("drawn", "contents"))
-    those = f"{drawn:,} of {plural(most, 'content')} that exist in every language"
+    those = f"{drawn:,} of up to {plural(most, 'content')} that exist in every language"
     answer = f"{those} are drawn, for the people of each language to rate."
     yield Paragraph(answer, strong=True)
     if len(needed):
         title, described = (
-            "How many make the people of two languages comparable",
+            "How many contents make the people of two languages comparable",
             DESCRIBED["anchors"],
         )
         cells, notes = (
@@ -78,7 +74,7 @@ def changes(dataset: Dataset, made: pd.DataFrame, calls: int) -> Screen:
         plural(len(dataset.asked), "criterion", "criteria"),
     )
     answer = (
-        f"{outputs}, changed and as they were, on {asked}: {calls:,} calls for a judge with one"
+        f"{outputs}, each changed and unchanged, on {asked}: {calls:,} calls for a judge with one"
         " prompt."
     )
     yield Paragraph(answer, strong=True)
@@ -96,11 +92,11 @@ def conditions(table: pd.DataFrame) -> Screen:
     """What a language-bias audit has and lacks."""
     lacking = table.loc[table["state"] != "there", "condition"].unique()
     every = table["condition"].nunique()
-    answer = "Every condition that a language-bias audit looks at is there."
+    answer = "The data have every condition that a language-bias audit looks at."
     if len(lacking):
         answer = (
             f"{len(lacking)} of the {every} conditions that a language-bias audit looks at are"
-            " missing in some language or in all; the commands below make them."
+            " missing in at least one language; the commands below make them."
         )
     yield Paragraph(answer, strong=True)
     rows: list[dict[Any, Any]] = table.to_dict("records")

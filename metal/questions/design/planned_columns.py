@@ -1,4 +1,4 @@
-"""Columns of what is drawn, planned or scored before there is a run with a page: `metal sample`,
+"""Columns of tables of drawn, planned or scored data that have no page of a run: `metal sample`,
 `design anchors`, `probe plan`, `bias plan`, `score`.
 """
 

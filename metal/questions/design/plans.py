@@ -48,13 +48,13 @@ DRAWN = 4  # panels, or judges like a person, that the formula looks at
 
 @dataclass(frozen=True)
 class SizePlan:
-    """The answer to a question: what is needed, and the curve it was read from.
+    """The answer to a question: what is needed, and the curve from which it was read.
 
     who: the judge or generator. raters: people per item. now: what the present sources give. value:
-    the figure itself, in the data (share kept, score); verdict: of a judge, what an audit of the
-    data says. items: that count, of `sources` sources: outputs of this generator, or of all. low,
-    high: an 80% interval of the sources needed; inf where the pilot shows no end, NaN if it says
-    nothing.
+    the figure itself, in the data (share kept, score); verdict: for a judge, what an audit of the
+    data says. items: the number that counts, from `sources` sources: outputs of this generator, or
+    of all. low, high: an 80% interval of the sources needed; inf if the pilot shows no upper end,
+    NaN if it shows nothing.
     """
 
     question: str
@@ -80,11 +80,11 @@ class SizePlan:
 
     @property
     def most(self) -> float:
-        """The sources needed at the upper end; where there is no interval, the number itself."""
+        """The sources needed at the upper end; if there is no interval, the number itself."""
         return self.high if not math.isnan(self.high) or not self.needed else self.needed.sources
 
     def items_of(self, sources: int) -> int:
-        """Items of so many sources, with as many each as there are on average."""
+        """The number of items of this many sources, with the average number per source."""
         return math.ceil(sources * self.items / self.sources - 1e-9) if self.sources else 0
 
 
@@ -119,7 +119,7 @@ def judge_plans(cell: DesignCell, judge: str, size: int) -> Iterator[SizePlan]:
         # there are.
         counts |= {
             "verdict": DISAGREE,
-            "reason": f"{DISAGREE}, so that no judge can be validated: guidelines first",
+            "reason": f"{DISAGREE}, so no judge can be validated: improve the guidelines first",
         }
         yield from (replace(plan, **counts) for plan in asked)
         return
@@ -129,13 +129,11 @@ def judge_plans(cell: DesignCell, judge: str, size: int) -> Iterator[SizePlan]:
 
 
 def _by_formula(plan: SizePlan, pilots: Sequence[AuditCell], cell: DesignCell) -> SizePlan:
-    """The plan with what the formula says, or why it says nothing."""
+    """The plan with the formula's result, or the reason why there is none."""
     if plan.question == LIKE_A_PERSON and plan.raters == 1:
-        return replace(
-            plan, reason="one person per item, so that it is unknown how good a person is"
-        )
+        return replace(plan, reason="one person per item, so it is unknown how good a person is")
     if plan.sources < 2:
-        return replace(plan, reason="one source: nothing says how sources differ")
+        return replace(plan, reason="one source only: it does not show how sources differ")
     alike = plan.who == NEW_JUDGE
     rng = cell.random("formula", plan.who, plan.raters)
     try:
@@ -146,7 +144,7 @@ def _by_formula(plan: SizePlan, pilots: Sequence[AuditCell], cell: DesignCell) -
 
 
 def _with_times(plan: SizePlan, times: Times) -> SizePlan:
-    """The plan with so many times its sources, or why no number is enough."""
+    """The plan with this multiple of its sources, or the reason why no number is enough."""
     least, value, most = (
         _whole(each * plan.sources) for each in (times.low, times.value, times.high)
     )
@@ -163,7 +161,7 @@ def _whole(sources: float) -> float:
 def _simulated_too(
     planned: list[SizePlan], simulated: SimulatedVerdicts, cell: DesignCell
 ) -> Iterator[SizePlan]:
-    """The plans with what a simulation says in the formula's place; its interval keeps the
+    """The plans with a simulation's result in place of the formula's; the interval keeps the
     formula's proportions.
     """
     drawn: dict[int, list[Verdict]] = {}  # both questions are put to the same samples
@@ -183,7 +181,7 @@ def _simulated_too(
 
 
 def _in_proportion(plan: SizePlan, thorough: SizePlan) -> SizePlan:
-    """What was simulated, with the interval of the formula, multiplied by what was simulated over
+    """The simulated plan with the formula's interval, multiplied by the simulated number divided by
     the formula's n.
     """
     if not thorough.needed:
@@ -195,7 +193,7 @@ def _in_proportion(plan: SizePlan, thorough: SizePlan) -> SizePlan:
 
 
 def _audited(cell: AuditCell, judge: str) -> Verdict:
-    """What an audit of the existing ratings says; of a judge like a person, who rated none,
+    """What an audit of the existing ratings says; for a judge like a person, which has no ratings,
     whether people agree.
     """
     # whether people agree, no answer of a judge changes: here the first class throughout
@@ -242,15 +240,15 @@ def _judged(
 
 
 def _evidence(passed: int, rounds: int, power: float) -> float:
-    """The logarithm of how much likelier so many of the rounds are with the power they show than
-    with `power`.
+    """The logarithm of how much more likely this number of passed rounds is with the observed power
+    than with `power`.
     """
     shares = (passed, power), (rounds - passed, 1 - power)
     return sum(part * math.log(part / (rounds * share)) for part, share in shares if part)
 
 
 def _instead(items: int, verdicts: list[Verdict]) -> str:
-    """Why so many items are not enough: the usual verdict, and its reason without the figures of
+    """Why this many items are not enough: the usual verdict, and its reason without the figures of
     one round.
     """
     usual = Counter(each.verdict for each in verdicts).most_common(1)[0][0]
@@ -300,13 +298,13 @@ def score_plan(cell: DesignCell, generator: str, size: int) -> SizePlan:
     }
     plan = replace(asked, **counts)
     if plan.sources < 2:
-        return replace(plan, reason="one source: nothing says how sources differ")
+        return replace(plan, reason="one source only: it does not show how sources differ")
     plan = _score_by_formula(plan, pool, rng)
     return _planned(plan, width) if cell.settings.thorough else plan
 
 
 def _score_by_formula(plan: SizePlan, pool: Pool, rng: np.random.Generator) -> SizePlan:
-    """The plan with what the variance of a mean says."""
+    """The plan with the result of the formula for the variance of a mean."""
     scores, items = pool.sums.T
     counted = np.ones_like(scores)
     columns = np.stack([scores, items, scores**2, scores * items, items**2, counted], axis=1)
@@ -329,14 +327,14 @@ def _not_there(size: int, most: int) -> str:
 
 
 def _asked(cell: DesignCell, question: str, who: str, size: int) -> SizePlan:
-    """A question without an answer."""
+    """A plan for a question, still without an answer."""
     target = cell.settings.width if question == SCORE else cell.settings.power
     return SizePlan(question, who, size, target, 0, 0, NAN, None, None, ())
 
 
 def _planned(plan: SizePlan, measure: Measure) -> SizePlan:
-    """The plan with what is needed, or the reason why nobody knows, and every point that was
-    simulated.
+    """The plan with what is needed, or the reason why that is unknown, and every simulated
+    point.
     """
     points: dict[int, SimulatedPoint] = {}
 

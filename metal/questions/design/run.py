@@ -116,7 +116,7 @@ class Design(Result):
         return tuple(dict.fromkeys(language for _, language in self.cells))
 
     def key(self, criterion: str, language: str, who: str = "") -> str:
-        """A file name and anchor of a cell, or of a judge in it, that no other has."""
+        """A unique file name and anchor for a cell, or for a judge in it."""
         cell = self._slugs[f"{criterion} {language}"]
         return f"{cell}_{self._slugs[who]}" if who else cell
 
@@ -127,7 +127,7 @@ class Design(Result):
 
 
 def _as_today(rows: pd.DataFrame) -> pd.DataFrame:
-    """A table of a run before version 0.2 with today's verdicts and columns."""
+    """A table of a run before version 0.2, converted to today's verdicts and columns."""
     for column in ("question", "verdict"):
         if column in rows and len(rows):
             rows = rows.assign(**{column: rows[column].map(today)})
@@ -138,7 +138,7 @@ def _as_today(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def open_end(row: Mapping[str, Any]) -> bool:
-    """Whether a need has a least number of items, and the pilot shows no most."""
+    """Whether a need has a smallest number of items, but the pilot shows no largest."""
     return known(row["items_low"]) and not known(row["items_high"])
 
 

@@ -1,4 +1,4 @@
-"""The smallest number of sources with a width or a power, searched among simulated ones."""
+"""The smallest number of sources with a width or a power, found by simulation."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SimulatedPoint:
 @dataclass(frozen=True)
 class Needed:
     """The smallest number of sources. error: its Monte Carlo standard error; value, value_error:
-    what was simulated there.
+    the simulated value there.
     """
 
     sources: int
@@ -49,7 +49,7 @@ def width_of(values: Numbers, sources: int) -> SimulatedPoint:
     """The width of the central 95% of the rounds. Raises Undefined if most rounds have no value.
 
     Its standard error is that of two quantiles of a normal distribution, _SPREAD sd / sqrt(rounds):
-    the quantiles themselves have none where the figure takes few values.
+    the quantiles themselves give none if the figure takes few values.
     """
     interval = percentile_interval(values)
     if interval is None:
@@ -70,8 +70,8 @@ def share_of(passed: Numbers, sources: int) -> SimulatedPoint:
 
 
 def grid(sources: int) -> list[int]:
-    """Numbers of sources from an eighth of those there are to eight times as many, doubling; two at
-    least.
+    """Numbers of sources from an eighth of the existing ones to eight times as many, doubling; at
+    least two.
     """
     return sorted({max(2, math.ceil(sources * 2.0**power)) for power in range(-3, 4)})
 
@@ -79,8 +79,8 @@ def grid(sources: int) -> list[int]:
 def narrow_enough(measure: Measure, target: float, sources: int, least: int = 2) -> Needed:
     """The smallest number of sources with a width of at most `target`.
 
-    `grid` is simulated first, for the curve, and from there on what the search needs. Raises
-    Undefined if MOST_SOURCES are not enough.
+    First `grid` is simulated, for the curve, then what the search needs. Raises Undefined if
+    MOST_SOURCES are not enough.
     """
     points = [measure(number, 1) for number in grid(sources)]
     while points[-1].value > target:
@@ -100,12 +100,12 @@ def narrow_enough(measure: Measure, target: float, sources: int, least: int = 2)
 
 
 def powerful_enough(measure: Measure, target: float, numbers: Sequence[int]) -> Needed:
-    """The smallest number of sources with a power of at least `target`, from the first of the
-    rising numbers on.
+    """The smallest number of sources with a power of at least `target`, searched from the first of
+    the rising numbers on.
 
-    The numbers are halved; then what lies between two of them is tried a few times, with four times
-    the rounds, until the power is the target within its Monte Carlo error. Raises Undefined if
-    the last is not enough.
+    The search is a bisection over these numbers; then numbers between two of them are tried a few
+    times, with four times the rounds, until the power equals the target within its Monte Carlo
+    error. Raises Undefined if the last number is not enough.
     """
     low, high = -1, len(numbers)
     ends: dict[int, SimulatedPoint] = {}
@@ -143,10 +143,10 @@ def powerful_enough(measure: Measure, target: float, numbers: Sequence[int]) -> 
 def _between(
     low: SimulatedPoint, high: SimulatedPoint, measure: Measure, target: float, least: int
 ) -> Needed:
-    """Steps along the line through two points in logarithms, the second narrow enough.
+    """Search along the line through two points in logarithms, of which the second is narrow enough.
 
-    Every number is simulated with four times the rounds; it ends where what is left is within the
-    Monte Carlo error, or at a number it had before, and takes the nearest.
+    Every number is simulated with four times the rounds; the search ends if the remaining
+    difference is within the Monte Carlo error, or at a number tried before, and takes the nearest.
     """
     slope = _slope(low, high)
     guess = _solve(high, slope, target)
@@ -166,7 +166,7 @@ def _between(
 
 
 def _slope(low: SimulatedPoint, high: SimulatedPoint) -> float:
-    """Change of log width over log sources, near -1/2."""
+    """The change of log width per log sources, near -1/2."""
     step = math.log(high.sources / low.sources)
     positive = step and low.value > 0 and high.value > 0
     return float(np.clip(math.log(high.value / low.value) / step if positive else -0.5, -1.0, -0.3))

@@ -13,10 +13,10 @@ from metal.errors import UsageError
 
 @dataclass(frozen=True)
 class Prices:
-    """What work costs. pay: USD for a task (one person rates one output); None if it is not
-    known. seconds: a task takes; None likewise. fee: the platform's share of the pay, on top
-    (Mechanical Turk: 0.2). test_share: of all tasks that are test questions. min_hourly: USD below
-    which an hour is paid too little (GENIE section 6).
+    """What work costs. pay: USD for a task (one person rates one output); None if unknown. seconds:
+    the time that a task takes; None if unknown. fee: the platform's fee on top, as a share of the
+    pay (Mechanical Turk: 0.2). test_share: the share of all tasks that are test questions.
+    min_hourly: the USD per hour below which pay is too low (GENIE section 6).
     """
 
     pay: Annotated[
@@ -51,7 +51,7 @@ class Prices:
 
     @property
     def hourly(self) -> float | None:
-        """USD an hour of work is paid, without the fee; None where pay or time is not known."""
+        """The pay in USD for an hour of work, without the fee; None if pay or time is unknown."""
         return None if self.pay is None or self.seconds is None else self.pay * 3600 / self.seconds
 
     @property
@@ -60,11 +60,12 @@ class Prices:
         return self.hourly is not None and self.hourly < self.min_hourly
 
     def cost(self, items: int, raters: int) -> dict[str, float]:
-        """Of rating so many items by so many people each: tasks (one person rates one output), how
-        many of them are test questions, USD and hours, NaN where pay or time is not known.
+        """The cost of having this many people rate each of this many items: tasks (one person rates
+        one output), how many of them are test questions, USD and hours, NaN if pay or time is
+        unknown.
 
-        Test questions are added to what is rated, so many that they are `test_share` of all tasks:
-        items x raters / (1 - test_share) tasks, rounded up.
+        Test questions are added until they are `test_share` of all tasks: items x raters / (1 -
+        test_share) tasks, rounded up.
         >>> Prices(pay=0.5, seconds=60).cost(90, 1)
         {'tasks': 100, 'test_questions': 10, 'usd': 60.0, 'hours': 1.6666666666666667}
         """
@@ -80,26 +81,26 @@ class Prices:
 
 @dataclass(frozen=True)
 class DesignSettings:
-    """Choices of a design study. Empty tuples mean all.
+    """The settings of a design study. Empty tuples mean all.
 
-    width: of a 95% interval that is asked for. power: of a verdict. raters: numbers of people an
-    item; empty for 1 up to as many as usual, at most MOST_RATERS, and of verdicts for as many as
-    usual. judges: empty for the LLM judges. reference: the people (people_named). by: what makes a
-    population of raters: group, rater, or a column `day` or `round` of raters.jsonl; auto takes the
-    first of day, round, group that tells people apart, else rater. rounds: of every simulation;
-    verdicts are simulated in a fifth. thorough: whether verdicts and scores are simulated; else a
-    formula says how many items they need. margin, keep, people_floor, bad: of the verdicts
-    (metal.auditing.verdict).
+    width: that of the 95% interval wanted. power: that of a verdict. raters: numbers of people per
+    item; empty for 1 up to the usual number, at most MOST_RATERS, and for verdicts the usual
+    number. judges: empty for the LLM judges. reference: the people (people_named). by: what defines
+    a population of raters: group, rater, or a column `day` or `round` of raters.jsonl; auto takes
+    the first of day, round, group that distinguishes people, else rater. rounds: those of every
+    simulation; verdicts use a fifth of them. thorough: whether verdicts and scores are simulated;
+    else a formula says how many items they need. margin, keep, people_floor, bad: those of the
+    verdicts (metal.auditing.verdict).
     """
 
     judges: Annotated[
         tuple[str, ...],
         Option(
-            "Judges to plan for; default the LLM judges in the data.", "-j", aliases=("--judge",)
+            "Judges to plan for. [default: the LLM judges in the data]", "-j", aliases=("--judge",)
         ),
     ] = ()
     criteria: Annotated[
-        tuple[str, ...], Option("Criteria; default all that people rated.", "-c")
+        tuple[str, ...], Option("Criteria. [default: all that people rated]", "-c")
     ] = ()
     languages: Annotated[tuple[str, ...], LANGUAGES] = ()
     reference: Annotated[
@@ -144,7 +145,7 @@ class DesignSettings:
     seed: Seed = 0
     prices: Prices = field(default_factory=Prices)
     exclude_noisy: ExcludeNoisy = ""
-    thorough: Annotated[bool, Option("Simulate instead of a formula; takes minutes.")] = False
+    thorough: Annotated[bool, Option("Simulate instead of using a formula; takes minutes.")] = False
 
     def __post_init__(self) -> None:
         check_options(self)
@@ -173,10 +174,10 @@ class DesignSettings:
 
 @dataclass(frozen=True)
 class LabelSettings:
-    """half_width: of the 95% interval that is asked for, as a share of the scale. budget: USD for
-    all languages of a criterion together, in its place. sources: that the judge rates in each
-    language; 0: those that it has rated. judge_price: USD for the judge to rate an output; 0: it
-    has been paid.
+    """The settings of a plan for labels. half_width: that of the 95% interval wanted, as a share of
+    the scale. budget: instead of half_width, the USD for all languages of a criterion together.
+    sources: how many the judge rates in each language; 0: those that it has rated. judge_price: USD
+    for the judge to rate an output; 0: it is already paid.
     """
 
     half_width: Annotated[

@@ -1,4 +1,4 @@
-"""A design study: what a budget of labels is best spent on, and how much each language needs (GENIE
+"""A design study: how to spend a budget of labels best, and how much each language needs (GENIE
 section 4).
 """
 
@@ -93,8 +93,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class DesignTables:
-    """A design study. tables: by name, columns as in COLUMNS; undefined figures are NaN with the
-    reason beside.
+    """A design study. tables: by name, columns as in COLUMNS; undefined figures are NaN, with the
+    reason in another column.
     """
 
     tables: Mapping[str, pd.DataFrame]
@@ -106,7 +106,7 @@ class DesignTables:
 def design(
     dataset: Dataset, settings: DesignSettings, *, progress: Progress = no_progress
 ) -> DesignTables:
-    """The study of a dataset. Errors as of `design_cells`."""
+    """The study of a dataset. Raises what `design_cells` raises."""
     cells, warnings = design_cells(dataset, settings)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
     advances = divided(progress, *[1, 19] * len(cells))  # plans take longest
@@ -142,7 +142,7 @@ def design(
 
 
 def design_rows(cell: DesignCell, progress: Progress) -> Iterator[dict[str, Any]]:
-    """Every design with all people together, then with each population of them alone."""
+    """Rows for every design with all people together, then with each population alone."""
     populations = {ALL: tuple(range(len(cell.people)))}
     if len(cell.populations) > 1:
         populations |= cell.populations
@@ -176,7 +176,7 @@ def _scales(cell: DesignCell) -> list[tuple[str, Any]]:
 
 
 def population_rows(designs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """How far the mean score of a design differs between populations: what another day's raters
+    """How far the mean score of a design differs between populations: what raters of another day
     would change.
 
     Populations with fewer than LEAST_ITEMS items in a round are left out.
@@ -205,8 +205,8 @@ def population_rows(designs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def rater_rows(cell: DesignCell) -> Iterator[dict[str, Any]]:
-    """The spread of a score with 1, 2, ... labels per item: with as many labels in all, or as many
-    items.
+    """The spread of a score with 1, 2, ... labels per item: at the same number of labels in all, or
+    of items.
     """
     for scale, labels in _scales(cell):
         for fixed in ("labels", "items"):
@@ -285,7 +285,7 @@ def _need(cell: DesignCell, plan: SizePlan) -> dict[str, Any]:
 
 
 def _items_at(plan: SizePlan, sources: float) -> float:
-    """Items of so many sources; NaN if there is no such number."""
+    """The number of items of this many sources; NaN if there is no such number."""
     return plan.items_of(int(sources)) if math.isfinite(sources) else NAN
 
 
@@ -307,7 +307,7 @@ def cost_rows(
     """What each language needs for all its criteria, judges and generators at once, then all
     languages together.
 
-    outputs: language -> rated outputs of a source. A task asks all criteria of an output, and every
+    outputs: language -> rated outputs per source. A task asks all criteria of an output, and every
     generator is rated on the same sources, so a language needs the most sources that one of its
     rows needs, with all their outputs.
     """
@@ -340,9 +340,7 @@ def _sums(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _dearest(rows: list[dict[str, Any]], outputs: float, prices: Prices) -> dict[str, Any]:
-    """The cost of what the row that needs most sources needs, at the upper ends of the
-    intervals.
-    """
+    """The cost for the row that needs the most sources, at the upper ends of the intervals."""
     defined = [row for row in rows if "tasks" in row]
     if not defined:
         return {"undefined": "; ".join(dict.fromkeys(row["undefined"] or NO_END for row in rows))}
@@ -401,7 +399,9 @@ _TEXT |= {"question", "who", "dropped", "for", "verdict"}
 
 
 def _typed(table: pd.DataFrame) -> pd.DataFrame:
-    """Whole numbers as such, also where some are missing; no figure is an object."""
+    """The table with whole numbers stored as such, even if some are missing, and no figures stored
+    as objects.
+    """
     for name in table.columns:
         if name in _TEXT:
             table[name] = table[name].fillna("").astype(str)
@@ -426,8 +426,7 @@ def _warnings(cells: list[DesignCell], settings: DesignSettings) -> Iterator[str
         least = min(cell.source_count for cell in in_language)
         if any(len(cell.people) == 1 for cell in in_language):
             yield (
-                f"{language_name(language)}: one person only, so that nothing is known of how"
-                " people differ"
+                f"{language_name(language)}: one person only, so it is unknown how people differ"
             )
         if least < FEW_SOURCES:
             few.setdefault(least, []).append(language)
@@ -440,7 +439,7 @@ def _warnings(cells: list[DesignCell], settings: DesignSettings) -> Iterator[str
 
 
 def signature(data: str, settings: DesignSettings) -> str:
-    """Program, data, and every setting that moves a figure. data: Dataset.identity."""
+    """The program, the data, and every setting that affects a figure. data: Dataset.identity."""
     parts: dict[str, object] = {"metal": __version__, "data": data, "design": "verdicts"}
     without = f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else ""
     return signature_line(

@@ -1,4 +1,4 @@
-"""What a budget of labels is best spent on, and how many items and people each language needs."""
+"""How to spend a budget of labels best, and how many items and people each language needs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ SCALES = {"as rated": "scale as rated", "binary": "binary"}
 
 
 def designs(run: Design) -> dict[tuple[str, ...], dict[str, Row]]:
-    """(criterion, language, scale, aggregation) -> labelling -> row, of all raters together."""
+    """(criterion, language, scale, aggregation) -> labelling -> row, for all raters together."""
     by_design: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in run.records("designs", population=ALL):
         key = (row["criterion"], row["language"], row["scale"], row["aggregation"])
@@ -51,7 +51,7 @@ def designs(run: Design) -> dict[tuple[str, ...], dict[str, Row]]:
 
 
 def designs_table(run: Design) -> TableView:
-    """One row per cell and design: mean score and standard deviation of both ways to spend the
+    """One row per cell and design: mean score and standard deviation for both ways of spending the
     labels.
     """
     rows: Rows = []
@@ -75,9 +75,7 @@ def designs_table(run: Design) -> TableView:
 
 
 def _mean_and_spread(by_labelling: Mapping[str, Row], labelling: str) -> tuple[Cell, Cell]:
-    """Mean with the central 95% of the rounds; standard deviation, bold where it is the lower
-    one.
-    """
+    """Mean with the central 95% of the rounds; standard deviation, bold if it is the lower one."""
     row = by_labelling[labelling]
     least = min(
         (other["sd"] for other in by_labelling.values() if known(other["sd"])), default=None
@@ -185,8 +183,8 @@ def _range(rows: Sequence[Row]) -> str:
 
 
 def stability_table(run: Design) -> TableView:
-    """How far populations of raters differ, by cell, scale and labelling; their labels put together
-    by the mean.
+    """How far populations of raters differ, by cell, scale and labelling, with labels combined by
+    the mean.
     """
     rows = run.records("populations", aggregation="mean")
     return TableView.of_figures(
@@ -201,7 +199,7 @@ def stability_table(run: Design) -> TableView:
 
 
 def raters_table(run: Design) -> TableView:
-    """Standard deviation by people per item, with as many labels in all or as many items."""
+    """Standard deviation by people per item, at the same number of labels in all, or of items."""
     records = run.records("raters")
     sizes = sorted({int(row["raters"]) for row in records})
     panels: dict[tuple[str, ...], dict[int, Row]] = {}
@@ -246,7 +244,7 @@ def asked_for(run: Design, question: str) -> str:
 
 
 def _widest(rows: Sequence[Row]) -> list[Row]:
-    """Of generators, for each cell and number of people the one that needs most."""
+    """For each cell and number of people, the generator that needs most."""
     best: dict[tuple[Any, ...], Row] = {}
     for row in rows:
         key = (row["criterion"], row["language"], row["raters"])
@@ -256,7 +254,9 @@ def _widest(rows: Sequence[Row]) -> list[Row]:
 
 
 def needs_table(run: Design, question: str) -> TableView:
-    """One row per cell, judge and number of people; of generators the one that needs most."""
+    """One row per cell, judge and number of people; for generators, only the one that needs
+    most.
+    """
     rows: Sequence[Row] = run.records("needs", question=question)
     rows = _widest(rows) if question == SCORE else rows
     cells: dict[str, list[str]] = {}
@@ -268,18 +268,16 @@ def needs_table(run: Design, question: str) -> TableView:
     form = share if question == SCORE else percent
     notes = [
         _how_sure(run, rows),
+        ("A row uses the items with at least so many people, so rows may use different items."),
         (
-            "A row rests on the items that have as many people or more; rows need not rest on the"
-            " same ones."
-        ),
-        (
-            "Hours and cost are of all that it takes at the upper end, what is rated now among it;"
-            " the CSV has what is left to buy."
+            "Hours and cost are for everything needed at the upper end, including what is rated"
+            " already; the CSV has what is left to buy."
         ),
     ]
     if question == SCORE:
         notes.append(
-            "Of each criterion and language the generator that needs most; the CSV has all."
+            "For each criterion and language, the generator that needs most is shown; the CSV has"
+            " all."
         )
     notes += [f"{UNDEFINED}: {reason} ({places(where)})." for reason, where in cells.items()]
     return TableView.of_figures(
@@ -305,18 +303,18 @@ def needs_table(run: Design, question: str) -> TableView:
 
 
 def _how_sure(run: Design, rows: Sequence[Row]) -> str:
-    """What stands beside and below a number of items."""
+    """A note on what is written next to and below a number of items."""
     beside = "Items with ± the Monte Carlo error of the simulation."
     if not any(known(row["items_low"]) for row in rows):
         return (
-            f"{beside} Below, how many times as many sources as there are: beyond 1 it is as if"
-            " there were more like these."
+            f"{beside} Below is the number of sources as a multiple of the existing ones; above 1"
+            " the plan assumes more sources like these."
         )
     if not run.thorough:
         beside = "Items by a formula; `--thorough` simulates them."
     return (
-        f"{beside} Below, an 80% interval: the existing sources were drawn anew, and the number"
-        " found again."
+        f"{beside} Below is an 80% interval: the existing sources were resampled, and the number"
+        " computed for each resample."
     )
 
 
@@ -399,8 +397,8 @@ def costs_table(run: Design) -> TableView:
             " sources; so a language needs what its most demanding row needs."
         ),
         (
-            "Items, hours and cost are of all that it takes at the upper ends, what is rated now"
-            " among it."
+            "Items, hours and cost are for everything needed at the upper ends, including what is"
+            " rated already."
         ),
         (
             f"Fee {percent(prices['fee'])} on top of the pay; {percent(prices['test_share'])} of"
@@ -429,7 +427,7 @@ def costs_table(run: Design) -> TableView:
             row["undefined"] if known(row["tasks"]) else "",
         )
 
-    title = "What a language needs for all of it"
+    title = "What a language needs for all of these"
     return TableView.of_figures(
         run, "costs", title, rows, heads=2, notes=notes, cells={"for": because}
     )

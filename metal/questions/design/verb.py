@@ -1,4 +1,4 @@
-"""`metal.design`: ratings to come."""
+"""`metal.design`: plan the next ratings."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def design(
         The study: its tables as DataFrames, plots, the page. Nothing is written before `save`.
 
     Raises:
-        UsageError: Nothing was rated by two people, or by people and a judge.
+        UsageError: If nothing was rated by two people, or by people and a judge.
 
     Example:
         design = metal.design("ratings.csv", judges=["gpt-4"])

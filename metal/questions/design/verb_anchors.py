@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Anchors:
-    """What was drawn of a dataset. needed: a row for each language and criterion, the contents that
-    it takes; table: a row for each group by score that contents were drawn from. file: where the
-    sources are kept.
+    """The contents drawn from a dataset. needed: a row for each language and criterion, with the
+    contents that it needs; table: a row for each group by score from which contents were drawn.
+    file: where the sources are kept.
     """
 
     dataset: Dataset
@@ -68,12 +68,12 @@ def design_anchors(
 ) -> Anchors:
     """Draw contents for people of every language to rate, to compare how severe they are.
 
-    A gap between a judge and people may come from the people: those of one language can be severer
-    than others. Anchors are contents that exist in every language and that each panel rates. With
-    them `metal.bias_language` measures the judge's bias, whoever the people are. Anchors are drawn
-    from bad to good, by fifths of a judge's or people's scores.
+    A gap between a judge and people may come from the people: those of one language can be more
+    severe than others. Anchors are contents that exist in every language and that each panel rates.
+    With them `metal.bias_language` measures the judge's bias, whoever the people are. Anchors are
+    drawn from bad to good, by fifths of a judge's or people's scores.
 
-    METAL draws as many as it takes to make the interval of the difference between two panels'
+    METAL draws as many as are needed to make the interval of the difference between two panels'
     severity as narrow as `half_width`, in the language and criterion that needs most. It estimates
     this from how far people disagree in the data, or from anchors already rated.
 
@@ -88,8 +88,8 @@ def design_anchors(
         What is needed and what was drawn.
 
     Raises:
-        UsageError: If no content is in every language, where nothing says how many it takes and
-            `contents` is not given, and where another draw would be lost (unless `force`).
+        UsageError: If no content is in every language, if it is unknown how many are needed and
+            `contents` is not given, or if another draw would be lost (unless `force`).
 
     Example:
         metal.design_anchors("datasets/news", pivot="en", contents=60)
@@ -119,7 +119,7 @@ def design_anchors(
             raise UsageError(
                 f"no content has an output in each of {', '.join(codes)}: name the column that is"
                 " equal for translations of each other (`content`), or see `metal.bias_plan`,"
-                " which has them translated"
+                " which plans translations"
             )
         human = any(rater.kind == "human" for rater in dataset.raters.values())
         people = people_named(dataset, reference) if human or reference else ()
@@ -134,8 +134,8 @@ def design_anchors(
     few = number > len(shared)
     warnings = (
         [
-            f"{number:,} contents are needed, and {len(shared):,} are in every language: all are"
-            " drawn"
+            f"{number:,} contents are needed, but only {len(shared):,} exist in every language, so"
+            " all of these are drawn"
         ]
         if few
         else []

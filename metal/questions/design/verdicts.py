@@ -1,8 +1,9 @@
-"""Verdicts to come: cells simulated from the existing ratings, put to the rules of a verdict.
+"""Future verdicts: cells are simulated from the existing ratings, and the rules of a verdict
+applied to them.
 
 Sources are drawn with replacement, with the answers of the people who rated them. The judge is one
-of the data, or one like a person, whose answers are drawn from the people's own confusion with each
-of them left out in turn.
+from the data, or one like a person, whose answers are drawn according to people's own mistakes,
+with each person left out in turn.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ Answer = Callable[[Codes, Codes], Codes]
 class SimulatedVerdicts:
     """Cells of any number of sources with `size` people per item and a judge.
 
-    items: that have so many people and were put to the judge; sources: of these; dropped: items
-    with fewer people. Raises Undefined if there are none, and for a judge like a person where
-    items have one.
+    items: those that have this many people and that the judge was asked about; sources: those of
+    these items; dropped: items with fewer people. Raises Undefined if there are no items, and for a
+    judge like a person if items have one person.
     """
 
     def __init__(self, cell: AuditCell, judge: str, size: int, rng: np.random.Generator) -> None:
@@ -68,7 +69,7 @@ class SimulatedVerdicts:
         return lambda version, row: answers[row]
 
     def _labels(self) -> Answer:
-        """Of a judge like a person; careless people are no measure."""
+        """The answers of a judge like a person, without careless people as a model."""
         far = list(careless_people(self.cell).people) if self._people.shape[2] > 2 else []
         people = np.delete(self._people, far, axis=2)
         chances = like_a_person(people.reshape(-1, people.shape[2]), self.cell.levels)
@@ -78,8 +79,8 @@ class SimulatedVerdicts:
         )
 
     def _scores(self) -> Answer:
-        """Of a judge like a person whose scores have no classes: the nearest of the scores that
-        were given.
+        """The scores of a judge like a person, for scores without classes: the nearest of the
+        scores that people gave.
         """
         values = self.cell.values
         scores = np.where(self._people >= 0, values[self._people], np.nan)
@@ -94,7 +95,7 @@ class SimulatedVerdicts:
         return answer
 
     def draw(self, sources: int) -> Iterator[Verdict]:
-        """The verdicts on so many sources, drawn again each time, without end."""
+        """An endless series of verdicts on this many sources, drawn again each time."""
         starts = np.cumsum(self._of_source) - self._of_source
         while True:
             picked = self.rng.integers(self.sources, size=sources)
@@ -107,7 +108,7 @@ class SimulatedVerdicts:
             yield verdict(self._cell(version, row, source), self.judge, ranges=False)
 
     def pilots(self, most: int) -> Iterator[AuditCell]:
-        """The existing items, once each; several times where panels or the judge's answers are
+        """The existing items, once each; several versions if panels or the judge's answers are
         drawn.
         """
         row = np.arange(self.items)
@@ -129,14 +130,14 @@ class SimulatedVerdicts:
 
 
 def like_a_person(people: Codes, levels: int) -> Numbers:
-    """(items, levels) the chances of the answers of a judge that stands to each person's others as
-    that person does.
+    """(items, levels) the probabilities of the answers of a judge that agrees with each person's
+    colleagues as that person does.
 
     people: (items, people) codes, negative without an answer. The chances are proportional to
     exp(sum_t w(t) l(t, y)), where w are the most frequent labels of the others (metal.stats.seats),
-    averaged over who is left out, and l is fitted by scaling until the judge finds, and mistakes,
-    every class of the others as often as people do, each person weighted alike. Raises Undefined
-    if no item has two people.
+    averaged over the person left out, and l is fitted by scaling until the judge finds and mistakes
+    every class of the others as often as people do, with equal weight for each person. Raises
+    Undefined if no item has two people.
     """
     votes = class_counts(people, levels)
     shares = votes.sum(axis=0) / max(votes.sum(), 1)
@@ -172,8 +173,8 @@ def like_a_person(people: Codes, levels: int) -> Numbers:
 
 
 def others_labels(people: Codes, person: int, votes: Codes) -> Numbers:
-    """(items, levels) the weight of each label as the most frequent of the people but one; zeros
-    where none is.
+    """(items, levels) the weight of each label as the most frequent one among all people but one;
+    zeros if there is none.
 
     people: (items, people) codes; votes: (items, levels) how many people gave each.
     """
@@ -184,8 +185,8 @@ def others_labels(people: Codes, person: int, votes: Codes) -> Numbers:
 
 
 def one_more(scores: Numbers) -> tuple[Numbers, Numbers]:
-    """What one more person is expected to score, (items,), and the errors that come on top, drawn
-    from people's own.
+    """The score expected from one more person, (items,), and the errors to add to it, drawn from
+    people's own.
 
     scores: (items, people), NaN without one. With variances b between items and w within, one more
     person beside the mean m of k is expected at m, drawn towards the mean of all by w / (k b + w),

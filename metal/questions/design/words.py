@@ -26,7 +26,7 @@ SOURCES = {
 
 
 def facts(run: Design) -> dict[str, str]:
-    """What the plan rests on, what labels are best spent on, what is needed, what it costs, what
+    """What the plan is based on, how to spend labels best, what is needed, what it costs, and what
     not to conclude.
     """
     lines = {
@@ -87,30 +87,28 @@ def _items_needed(run: Design, question: str) -> str:
         return f"{asked_for(run, question)}: undefined, {with_minus('; '.join(reasons))}."
     least, dearest = (pick(defined, key=lambda row: row["items_needed"]) for pick in (min, max))
     words = (
-        f"{asked_for(run, question)} takes, with {plural(most, 'person', 'people')} per item,"
-        f" {_items(run, least)}"
+        f"{asked_for(run, question)} takes, if there are {plural(most, 'person', 'people')} per"
+        f" item, {_items(run, least)}"
     )
     words += f", and {_items(run, dearest)}" if dearest is not least else ""
     enough = sum(not row["extrapolated"] for row in defined)
     left = len(rows) - len(defined)
-    undefined = f" It is undefined for {left}; the reasons stand under the table." if left else ""
+    undefined = f" It is undefined for {left}; the reasons are below the table." if left else ""
     return (
-        f"{words}. The data have enough, also at the upper end, in {enough} of {len(defined)}"
+        f"{words}. The data have enough, even for the upper end, in {enough} of {len(defined)}"
         f" cases.{undefined}"
     )
 
 
 def _items(run: Design, row: dict[str, Any]) -> str:
     times = row["sources_needed"] / row["sources_now"]
-    beside = interval_of(row) or f"{times:.1f} times the {count(row['items_now'])} there are"
+    beside = interval_of(row) or f"{times:.1f} times the existing {count(row['items_now'])}"
     where = run.where(row["criterion"], row["language"])
     return f"{count(row['items_needed'])} items for {where}, {within(row['who'])} ({beside})"
 
 
 def pay(run: Design) -> str:
-    """What an hour is paid, beside what it should be; empty where pay or time of a task is not
-    known.
-    """
+    """What an hour is paid, and what it should be; empty if a task's pay or time is unknown."""
     prices = run.settings["prices"]
     if "pay" not in prices or "seconds" not in prices:
         return ""
@@ -132,24 +130,27 @@ def limits(run: Design) -> str:
     few = min((int(row["sources_now"]) for row in rows if known(row["sources_needed"])), default=0)
     return (
         (
-            "That the next sources, outputs and people are like these: the plan rests on the"
+            "That the next sources, outputs and people are like these: the plan is based on the"
             " existing ratings"
         )
         + (f", here from as few as {plural(few, 'source')}" if few else "")
-        + ". A binary scale made from ratings is not a question that was asked with two answers."
+        + (
+            ". A binary scale computed from ratings is not the same as a question asked with two"
+            " answers."
+        )
     )
 
 
 BY_FORMULA = (
-    "A standard error shrinks with the square root of the number of sources. Each figure whose"
-    " limit a verdict asks for gives n = n0 ((z(p) + z(power)) x error / (figure - bound))^2 with"
-    " the n0 sources there are, and the largest n counts. For the width of a score n = n0 (width"
-    " now / width asked for)^2. No verdict is simulated: `--thorough` does that."
+    "A standard error shrinks with the square root of the number of sources. Each figure that has"
+    " a limit in the rules of the verdict gives n = n0 ((z(p) + z(power)) x error / (figure -"
+    " bound))^2 with the n0 sources there are, and the largest n counts. For the width of a score"
+    " n = n0 (width now / width asked for)^2. No verdict is simulated: `--thorough` does that."
 )
 INTERVAL_WORDS = (
     "80% interval: the existing sources, drawn with replacement 200 times, give 200 numbers, of"
-    " which the 10% and 90% quantiles are the ends. Where more than a tenth of them are out of"
-    " reach, today's ratings show no upper end: rate some more, then plan again."
+    " which the 10% and 90% quantiles are the ends. If more than a tenth of them are out of"
+    " reach, today's ratings give no upper end: have some more rated, then plan again."
 )
 NOT_ASKED = (
     "The plan leaves out what an audit of the existing ratings already shows, and cells where"
@@ -166,14 +167,14 @@ def _simulated(run: Design) -> str:
     )
     return (
         "Sources, each with all its outputs, are drawn with replacement, and k of the people of"
-        " each item at random. For scores the number that gives the width, of the central 95% of"
-        f" the rounds, is searched along width ~ 1 / sqrt(n); for verdicts {ITEMS[0]} to"
-        f" {ITEMS[-1]:,} items are halved. What is found rests on {settings['rounds'] // 5} rounds"
-        " or more; ± is the Monte Carlo error only. Power is the share of rounds with the verdict:"
-        f" each round is a cell that is put to the rules of an audit ({rules}); a power far from"
-        f" what is asked for is left after a few rounds. Undefined where {ITEMS[-1]:,} items are"
-        " not enough. It need not rise everywhere: with more items a careless person may be left"
-        " out, or another one."
+        " each item at random. For scores, the search for the number that gives the width (of the"
+        " central 95% of the rounds) goes along width ~ 1 / sqrt(n); for verdicts it is a"
+        f" bisection between {ITEMS[0]} and {ITEMS[-1]:,} items. The result is based on"
+        f" {settings['rounds'] // 5} rounds or more; ± is the Monte Carlo error only. Power is the"
+        f" share of rounds with the verdict: in each round the rules of an audit ({rules}) are"
+        " applied to a cell; numbers with a power far from the one asked for are given up after a"
+        f" few rounds. Undefined where {ITEMS[-1]:,} items are not enough. Power need not rise"
+        " everywhere: with more items a careless person may be left out, or a different one."
     )
 
 
@@ -186,9 +187,9 @@ def definitions(run: Design) -> dict[str, str]:
             " generators together."
         ),
         "Budget": (
-            "Where items usually have k labels, a k-th of the labels. Unilabelling spends it on"
-            " one label each for k times as many items as multilabelling, which takes all k labels"
-            f" of an item. Items are drawn with replacement, {settings['rounds']:,} times. GENIE"
+            "If items usually have k labels, the budget is a k-th of all labels. Multilabelling"
+            " takes all k labels of an item; unilabelling takes one label each for k times as"
+            f" many items. Items are drawn with replacement, {settings['rounds']:,} times. GENIE"
             " has k = 3."
         ),
         "Binary": (
@@ -196,7 +197,7 @@ def definitions(run: Design) -> dict[str, str]:
             " the ratings, without asking anybody again."
         ),
         "Majority": (
-            "The label given more often than any other; where there is none, the mean. One label is"
+            "The label given more often than any other; if there is none, the mean. One label is"
             " its own mean and majority."
         ),
         "Standard deviation": (
@@ -205,26 +206,26 @@ def definitions(run: Design) -> dict[str, str]:
             " items + variance of labels within items / labels per item) / items."
         ),
         "Populations": (
-            f"Raters of one day, round or group, or each person alone; those with {LEAST_ITEMS}"
-            " items or more. A score that hangs on who rates differs between them however many"
-            " items there are."
+            "The raters of one day, round or group, or each person alone, if they rated"
+            f" {LEAST_ITEMS} items or more. A score that depends on who rates differs between"
+            " populations, however many items there are."
         ),
         "Items needed": (
             (_simulated(run) if run.thorough else BY_FORMULA) + f" {INTERVAL_WORDS} {NOT_ASKED}"
         ),
         NEW_JUDGE.capitalize(): (
-            "Each person in turn is left out, and its answers are drawn so that it finds, and"
-            " mistakes, every class of the others as often as the person left out, on average over"
-            " the people. It is no copy of any person: people who differ much from each other make"
-            " real judges better or worse than it."
+            "Each person in turn is left out, and the imagined judge's answers are drawn so that"
+            " it finds and mistakes every class of the others as often as that person, on average"
+            " over people. It copies no single person: if people differ much from each other,"
+            " real judges may be better or worse."
         ),
         "Share kept": (
             "The judge's lead over a constant answer as a share of a person's lead, in the data."
         ),
         "Cost": (
-            "Items x people, and test questions that are a share of all tasks; pay for each task,"
-            " the platform's fee on top, at the upper end of the interval. What to buy next is"
-            " priced without the items that are rated now."
+            "Tasks are items x people, plus test questions as a share of all tasks. Each task"
+            " costs its pay and the platform's fee. Costs are for the upper end of the interval;"
+            " the price of what to buy next leaves out the items already rated."
         ),
         "Undefined": "A figure without a value is a dash with its reason, never 0.",
     }

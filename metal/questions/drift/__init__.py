@@ -1,4 +1,4 @@
-"""Whether a judge is still what it was."""
+"""Whether a judge has changed."""
 
 from metal.runs.kinds import Kind
 

@@ -1,6 +1,4 @@
-"""The first screen of a comparison with a baseline: is the judge what it was, and where is it
-not?
-"""
+"""The first screen of a comparison with a baseline: has the judge changed, and where?"""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ MARGINS = {"difference": "agreement", "mean_change": "the mean", "coverage_chang
 
 
 def headline(run: Diff) -> str:
-    """What is shown of all, and where; of a gate, what it says."""
+    """What is shown for all judges, and where; for a gate, its verdict."""
     rows, gate = run.ranked(), isinstance(run, Gate)
     failed = [row for row in rows if row["says"] in FAILED]
     undecided = [row for row in rows if row["says"] == UNDECIDED]
@@ -69,7 +67,7 @@ def _undecided(run: Diff, undecided: Sequence[Row], cases: int) -> str:
     no_change = "UNDECIDED: no change" if isinstance(run, Gate) else "No change"
     seen = by and (first[f"{by}_low"] > 0 or first[f"{by}_high"] < 0)
     no_change += " is certain with so many checks" if seen else " is shown"
-    doubt = f"{len(undecided)} of {plural(cases, 'case')} could have one beyond the margin"
+    doubt = f"in {len(undecided)} of {plural(cases, 'case')} the change could exceed the margin"
     if by and first[by]:
         most = "most likely " * (len(undecided) > 1)
         doubt += f", {most}{case_of(run, first)} ({first['why']})"
@@ -84,7 +82,7 @@ def _undecided(run: Diff, undecided: Sequence[Row], cases: int) -> str:
 
 
 def _failed(run: Diff, failed: Sequence[Row]) -> str:
-    """The judge and criterion that were hit hardest, everywhere; then the other cases."""
+    """The judge and criterion with the largest loss, in all languages; then the other cases."""
     first = failed[0]
     same = [
         row
@@ -132,8 +130,8 @@ def _languages(rows: Sequence[Row]) -> str:
 
 
 def cards(run: Diff) -> Iterator[Remark]:
-    """The hardest hit; answers that are missing; what changed in the judge itself; what to do where
-    not all is well.
+    """Cards: the largest loss, missing answers, what changed in the judge itself, and what to do
+    about failures.
     """
     rows = run.ranked()
     failed = [row for row in rows if row["says"] in FAILED]
@@ -142,8 +140,8 @@ def cards(run: Diff) -> Iterator[Remark]:
         row = min(worse, key=lambda row: row["difference"])
         yield Remark(
             "Agreement with people",
-            f"Most lost in {_case(run, row)}: {percent(row['agreement_after'])}, before "
-            f"{percent(row['agreement_before'])}, {estimate(row, 'difference', percent_change)}.",
+            f"Most lost in {_case(run, row)}: {percent(row['agreement_after'])}, previously"
+            f" {percent(row['agreement_before'])}, {estimate(row, 'difference', percent_change)}.",
         )
     margin = run.margins.coverage
     silent = [
@@ -158,7 +156,7 @@ def cards(run: Diff) -> Iterator[Remark]:
         yield Remark(
             "Answers",
             f"Most lost in {_case(run, row)}: {coverage(row['coverage_after'])} of outputs have"
-            f" one, before {coverage(row['coverage_before'])},"
+            f" an answer, previously {coverage(row['coverage_before'])},"
             f" {estimate(row, 'coverage_change', percent_change)}.{open_still}",
         )
     yield from _judge_itself(run, bool(failed))
@@ -178,7 +176,7 @@ def _judge_itself(run: Diff, failed: bool) -> Iterator[Remark]:
 
 
 def _same_parts(signature: Sequence[Row]) -> str:
-    """Which parts of the judge are the same, and which are not on record; empty if none is."""
+    """Which parts of the judge are the same, and which are not recorded; empty if none is."""
     missing = {row["part"] for row in signature if not row["after"]}
     parts = PARTS[:-1]  # a fingerprint that nobody tells is no doubt about the others
     same = [part for part in parts if part not in missing]

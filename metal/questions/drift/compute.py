@@ -1,6 +1,4 @@
-"""Whether judges are still what they were: a row for each judge, criterion and language, before and
-after.
-"""
+"""Whether judges have changed: a row for each judge, criterion and language, before and after."""
 
 from __future__ import annotations
 
@@ -56,8 +54,7 @@ PARTS = ("model", "prompt", "schema", "parameters", "fingerprint")
 def judge_pairs(
     now: Sequence[str], earlier: Sequence[str], wanted: Sequence[str] = ()
 ) -> dict[str, str]:
-    """{judge: the judge of the baseline that it is compared with}: of the same name, or the only
-    ones of both.
+    """{judge: the baseline's judge of the same name, or the only judge of each run}.
 
     wanted: NAME or NAME=NAME_BEFORE. Raises UnknownName, and UsageError if no two judges belong
     together.
@@ -85,7 +82,7 @@ def judge_pairs(
 
 
 def _named_pair(text: str, now: Sequence[str], earlier: Sequence[str]) -> tuple[str, str]:
-    """NAME=NAME_BEFORE as a pair; a name may hold = itself: fake:blind?language=hi"""
+    """NAME=NAME_BEFORE as a pair; a name may contain = itself: fake:blind?language=hi"""
     if text in now:
         return text, text
     splits = [
@@ -103,10 +100,10 @@ def drift(
     margins: Margins,
     pairs: Mapping[str, str],
 ) -> Analysed:
-    """Each judge beside what it was, on the outputs that were judged both times, against the people
-    of `after`.
+    """Compare each judge with its baseline, on the outputs that were judged both times, using the
+    people of `after`.
 
-    pairs: as `judge_pairs` gives them. Repeats of a judge of the baseline are the floor of its
+    pairs: as returned by `judge_pairs`. A baseline judge's repeated answers give the floor for its
     flips. Holm's correction runs over all checks of all rows. Returns the tables `drift` and
     `signature`. Raises UsageError if no output was judged both times.
     """
@@ -125,7 +122,10 @@ def drift(
     for row, each, p_values in zip(rows, differences, adjusted, strict=True):
         _decide(row, each, dict(zip(CHECKS, map(float, p_values), strict=True)), margins)
     warnings = [
-        f"{after.called(criterion)} in {language_name(language)} was judged by {old} and not again"
+        (
+            f"{after.called(criterion)} in {language_name(language)} was judged by {old} but not"
+            " again now"
+        )
         for criterion, language, old in _not_again(rows, before, settings, pairs)
     ]
     tables = {
@@ -145,7 +145,7 @@ def drift(
 def comparisons(
     after: Dataset, before: Dataset, settings: AuditSettings, pairs: Mapping[str, str]
 ) -> Iterator[Compared]:
-    """Each judge beside what it was in each cell of both, where an output was asked about both
+    """Each judge with its baseline in each cell of both runs in which an output was judged both
     times.
     """
     repeats = {name: rater.about.get("repeats") for name, rater in before.raters.items()}
@@ -175,7 +175,7 @@ def _not_again(
     settings: AuditSettings,
     pairs: Mapping[str, str],
 ) -> Iterator[tuple[str, str, str]]:
-    """(criterion, language, judge) of the baseline that no row is about."""
+    """(criterion, language, judge) in the baseline but in no row."""
     asked = before.ratings.loc[:, ["criterion", "language", "rater"]].astype(str).drop_duplicates()
     missing = set(asked.itertuples(index=False, name=None))
     missing -= {(row["criterion"], row["language"], row["before"]) for row in rows}
@@ -187,7 +187,7 @@ def _not_again(
 
 
 def _people_changed(after: Dataset, before: Dataset) -> Iterator[str]:
-    """That people's ratings of the same outputs are no longer the same."""
+    """A warning if people's ratings of the same outputs have changed."""
     key, parts = ["output", "criterion", "rater"], []
     for dataset in (after, before):
         people = set(people_in(dataset.raters))
@@ -199,13 +199,16 @@ def _people_changed(after: Dataset, before: Dataset) -> Iterator[str]:
     changed = int((~((both[:, 0] == both[:, 1]) | np.isnan(both).all(axis=1))).sum())
     if changed or len(both) < len(parts[1]):
         gone = len(parts[1]) - len(both)
-        yield f"people's ratings changed ({changed:,} scores, {gone:,} gone); those of now are used"
+        yield (
+            f"people's ratings changed ({changed:,} scores, {gone:,} gone); the current ones are"
+            " used"
+        )
 
 
 def _signature(
     after: Rater, before: Rater, called: Callable[[str], str]
 ) -> Iterator[dict[str, Any]]:
-    """One row per identity field (model, prompt, ...); blank if not recorded. called: gives a
+    """One row per identity field (model, prompt, ...); blank if not recorded. called: returns a
     criterion's title.
     """
 
@@ -242,8 +245,8 @@ def _listed(facts: Mapping[str, Any]) -> list[str]:
 @dataclass(frozen=True)
 class Compared:
     """One judge in one cell, on the outputs that it was asked about both times. codes, shares:
-    (outputs, columns) now, before, then the repeats of before; shares of the scale, 1 its better
-    end. truth: people's class, or their mean.
+    (outputs, columns) with the answers now, those of the baseline, and the baseline's repeats;
+    shares are of the scale, with 1 as its better end. truth: people's class, or their mean.
     """
 
     cell: AuditCell
@@ -308,8 +311,8 @@ class Compared:
 
     @property
     def flips(self) -> tuple[Numbers, Numbers]:
-        """(outputs,) whether the answer is another one now, and how often it was when asked again
-        before.
+        """(outputs,) whether the answer has changed, and how often it changed when the baseline
+        asked again.
         """
         changed = np.where(self.codes[:, 1:] >= 0, self.codes[:, 1:] != self.codes[:, [1]], np.nan)
         now = np.where(
@@ -320,7 +323,7 @@ class Compared:
         return now, np.where(given.any(axis=1) & (self.codes[:, 1] >= 0), floor, np.nan)
 
     def differences(self) -> dict[str, PairedDifference]:
-        """{name of CHECKS: the difference}, for those checks that have one."""
+        """{name of CHECKS: the difference}, for the checks that have one."""
         answered = (self.codes[:, :2] >= 0).astype(np.float64)
         values = {
             "difference": -np.diff(self.right, axis=1)[:, 0],
@@ -343,7 +346,9 @@ class Compared:
         now, floor = self.flips if not self.cell.continuous else (np.zeros(0), np.zeros(0))
         again, undefined = self.codes.shape[1] - 2, []
         if not self.both.any():
-            undefined.append("difference: no output with an answer both times that people agree on")
+            undefined.append(
+                "difference: no output that was answered both times and on which people agree"
+            )
         if np.isnan(self.shares).all():
             undefined.append("mean_change: the levels have no order")
         if not again:
@@ -366,7 +371,9 @@ class Compared:
 
 
 def _shares(cell: AuditCell, *scores: Numbers) -> tuple[Numbers, ...]:
-    """Scores as shares of the scale, or of the range of those that occur; NaN without an order."""
+    """Scores as shares of the scale, or of the range of the scores that occur; NaN without an
+    order.
+    """
     every = np.concatenate([part.ravel() for part in scores])
     ends = cell.criterion.scale.ends
     if not ends and cell.continuous and (~np.isnan(every)).any():
@@ -390,9 +397,9 @@ def _decide(
     p: Mapping[str, float],
     margins: Margins,
 ) -> None:
-    """Fill in a row's intervals and what it says: shown to have changed (p, corrected), or shown to
-    be within the margins (two one-sided tests; of coverage one, as only a loss matters), or
-    neither; and the check that decides.
+    """Fill in a row's intervals, its conclusion and the check that decides. The conclusion is:
+    shown to have changed (p, corrected), shown to be within the margins (two one-sided tests; one
+    for coverage, where only a loss matters), or neither.
     """
     margin = {
         "difference": margins.agreement,
@@ -441,7 +448,7 @@ def _doubt(row: Mapping[str, Any], seen: Sequence[str]) -> str:
 def _verdict(
     differences: Mapping[str, PairedDifference], changed: Collection[str], undecided: list[str]
 ) -> tuple[str, list[str]]:
-    """What a row says, and the checks that it rests on, the first of which decides."""
+    """A row's conclusion, and the checks on which it is based; the first one decides."""
     lower, other = [], []
     for name in ("difference", "coverage_change"):
         if name in changed and differences[name].value < 0:
@@ -466,8 +473,8 @@ def reason(row: Mapping[str, Any], check: str) -> str:
         return f"answers {now}, before {before}, {estimate(row, check, percent_change)}"
     if check == "excess_flips":
         return (
-            f"{percent(row['flips'])} of answers changed, {percent(row['floor'])} when asked again"
-            " before"
+            f"{percent(row['flips'])} of answers changed, compared with {percent(row['floor'])}"
+            " when asked again at the time of the baseline"
         )
     forms = {
         "difference": ("agreement with people", percent_change),

@@ -1,4 +1,4 @@
-"""What a gate will be able to show, in sentences for whoever declares it."""
+"""What a gate will be able to show, in sentences for the person who declares it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ WATCHED = {JUDGE: "agreement with people", SYSTEM: "the system's mean score"}
 def watch_lines(
     of_stream: Mapping[Key, Baseline], margins: Margins, streams: int, loss: float = 0.0
 ) -> Iterator[str]:
-    """The promise of a watch, and which losses it will find. loss: the one to plan for, or 0: twice
-    the margin.
+    """The promise of a watch, and which losses it will find. loss: the one to plan for; 0 means
+    twice the margin.
     """
     yield promise(margins.alpha, streams)
     for what, name in WATCHED.items():
@@ -36,7 +36,7 @@ def watch_lines(
 def _losses(
     name: str, baselines: Sequence[Baseline], margin: float, alpha: float, streams: int
 ) -> str:
-    """Which losses will be found; none where a stream would have to fall below 0."""
+    """Which losses will be found; a loss that would take a stream below 0 will not."""
     losses = [baseline.loss_seen(margin, alpha, streams) for baseline in baselines]
     visible = [
         loss for loss, baseline in zip(losses, baselines, strict=True) if loss < baseline.mean
@@ -53,21 +53,22 @@ def _losses(
 
 
 def _anchors_for(loss: float, baselines: Sequence[Baseline], alpha: float, streams: int) -> str:
-    """How many anchors such a loss takes, of the streams that have as much to lose; empty if
-    none has.
+    """How many anchors are needed to find such a loss, for the streams that can lose that much;
+    empty if none can.
     """
     able = [baseline for baseline in baselines if baseline.mean > loss]
     if not able:
         return ""
     needed = [baseline.sources_for(loss, alpha, streams) for baseline in able]
     return (
-        f"To find a loss of {percent(loss)} takes anchors of about {_range(needed, count)} sources"
-        f" in each language; there are {_range([baseline.sources for baseline in able], count)}."
+        f"Finding a loss of {percent(loss)} takes anchors of about {_range(needed, count)} sources"
+        " in each language; the gate has"
+        f" {_range([baseline.sources for baseline in able], count)}."
     )
 
 
 def pass_line(compared: Iterable[Compared], margins: Margins) -> str:
-    """How many anchors a PASS takes, as the unchanged judge changes answers when it is only asked
+    """How many anchors a PASS needs, given that an unchanged judge changes answers when it is asked
     again.
     """
     needed, flips = [], []
@@ -87,9 +88,9 @@ def pass_line(compared: Iterable[Compared], margins: Margins) -> str:
         )
         flips.append(each.row()["flips"])
     return (
-        f"A PASS, where nothing changed, takes about {_range(needed, count)} anchors in each"
-        f" language for a chance of {percent(margins.power)}: asked again, the unchanged judge"
-        f" gives another answer to {_range(flips, percent)} of them."
+        f"If nothing changed, a PASS with a chance of {percent(margins.power)} takes about"
+        f" {_range(needed, count)} anchors in each language: asked again, the unchanged judge"
+        f" changes its answer to {_range(flips, percent)} of them."
     )
 
 

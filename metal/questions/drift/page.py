@@ -47,9 +47,10 @@ MOST_CHARTS = 12
 MOST_ROWS = 300
 EXPLAINED = (
     "Change of agreement with people on the same outputs, with its interval (of two one-sided"
-    " tests); where something else decides, that: the mean, coverage, or other answers than before"
+    " tests). If another figure decides, it is shown instead: the mean, coverage, or the share of"
+    " changed answers"
 )
-NEEDED = "; below, the number of outputs and the number that would decide"
+NEEDED = "; below it are the number of outputs and the number that would decide"
 
 
 def change_charts(run: Diff) -> list[Chart]:
@@ -92,7 +93,7 @@ def change_charts(run: Diff) -> list[Chart]:
 
 
 def answer(run: Diff) -> TableView:
-    """Criteria and judges in rows, languages in columns, what is said and the change with its
+    """Criteria and judges in rows, languages in columns, the conclusion and the change with its
     interval in cells.
     """
     rows = run.records("drift")
@@ -134,7 +135,7 @@ def _cell(rows: list[Row]) -> Cell:
 
 
 def sections(run: Diff) -> list[Section]:
-    """Changes drawn, every figure, what the judge is."""
+    """The sections: charts of changes, every figure, and what identifies the judge."""
     rows, signature = run.records("drift"), run.records("signature")
     figures = TableView.of_figures(run, "drift", "All figures", rows, heads=3, most=MOST_ROWS)
     same: dict[str, Any] = {"cells": {"says": _same}, "heads": 2, "most": MOST_ROWS}
@@ -152,7 +153,7 @@ def sections(run: Diff) -> list[Section]:
 
 
 def _same(row: Row) -> str:
-    """What is said of a part of the judge; two that nobody recorded are not the same."""
+    """The conclusion about a part of the judge; two unrecorded parts do not count as the same."""
     return capital(row["says"]) if row["before"] or row["after"] else "Not on record"
 
 

@@ -69,7 +69,7 @@ DESCRIBED: Tables = {
             Column("mean_change", "change of the mean", signed, interval=True),
             Column("mean_change_p_adjusted", "p, corrected", p_value),
             Column("flips", "other answers", percent),
-            Column("floor", "when asked again before", percent),
+            Column("floor", "when asked again at the baseline", percent),
             Column("excess_flips_p_adjusted", "p, corrected", p_value),
             Column("coverage_before", "coverage before", coverage),
             Column("coverage_after", "coverage now", coverage, direction="higher"),
@@ -126,7 +126,7 @@ class Diff(Result):
         return str(self.manifest["settings"]["baseline"])
 
     def remarks(self) -> Iterator[VerdictLine]:
-        """Whether the judge is what it was."""
+        """Lines on whether the judge has changed."""
         for row in self.records("drift"):
             change = (
                 f"agreement with people changed by {estimate(row, 'difference', percent_change)}"
@@ -136,7 +136,7 @@ class Diff(Result):
             yield VerdictLine(row["judge"], row["language"], row["criterion"], line, weight)
 
     def ranked(self) -> list[dict[str, Any]]:
-        """The rows, those that failed first, and of these the greatest change."""
+        """The rows, with failed ones first and, among these, the largest change first."""
         order = (WORSE, DIFFERENT, UNDECIDED, BETTER, EQUIVALENT)
         rows = self.records("drift")
         return sorted(
@@ -147,11 +147,11 @@ class Diff(Result):
     def assert_not_worse(
         self, margin: float | None = None, *, allow_undecided: bool = False
     ) -> None:
-        """Raise AssertionError unless no judge agrees less with people or answers less than before,
-        beyond the margin.
+        """Raise AssertionError unless no judge agrees less with people or answers less often than
+        before, beyond the margin.
 
-        margin: what does not matter; that of the comparison if None. allow_undecided: pass also
-        where it cannot be shown, so that only what is shown to be worse fails.
+        margin: a change that does not matter; by default that of the comparison. allow_undecided:
+        also pass if nothing can be shown, so only a change shown to be worse fails.
         """
         given = self.margins
         margin = given.agreement if margin is None else margin
@@ -191,20 +191,20 @@ class Diff(Result):
 
 @dataclass(frozen=True, repr=False)
 class Gate(Diff):
-    """Judges on anchors, within margins that were declared beforehand. `exit_code`: 0, 1, or 3
-    where undecided.
+    """Judges on anchors, within margins that were declared beforehand. `exit_code`: 0, 1, or 3 if
+    undecided.
     """
 
     shown = "drift"
     command = "gate"
 
     def more_facts(self) -> Mapping[str, Any]:
-        """What JSON says of the run besides its tables."""
+        """What JSON contains besides the run's tables."""
         return {"verdict": self.verdict}
 
     @property
     def changed(self) -> list[dict[str, Any]]:
-        """The parts of the signature that should be the same and are not."""
+        """The parts of the signature that should be the same but differ."""
         return self.records("signature", says=CHANGED)
 
     @property

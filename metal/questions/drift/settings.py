@@ -25,9 +25,9 @@ Power = Annotated[
 
 @dataclass(frozen=True)
 class Margins:
-    """What was declared beforehand: differences that do not matter, of agreement with people, of
-    the mean score as a share of the scale, and of coverage; the error of each claim, and the power
-    that is planned for.
+    """What was declared beforehand: differences that do not matter, in agreement with people, in
+    the mean score (as a share of the scale) and in coverage; the error of each claim, and the
+    planned power.
     """
 
     agreement: Share = 0.05

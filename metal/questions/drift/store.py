@@ -1,12 +1,12 @@
-"""The state of a watch on disk: one JSON line a step, appended before it counts.
+"""The state of a watch on disk: one JSON line per step, appended before the step counts.
 
     {"watch": 2, "alpha": 0.05, "streams": 8, "least": [[KEY, 0.71], ...]}
     {"batch": B, "source": O, "key": K, "value": 1.0, "sum": S}
 
-Whoever reads the lines again in their order gets the same e-values, to the bit. A last line that
-was cut short never counted; it is taken away when the file is opened, and the step is taken again
-when its batch is given again. `sum` is of the line and of all before it: a line that was doubled,
-changed or taken out is found.
+Reading the lines again in their order gives exactly the same e-values. A last line that was cut
+short never counted; it is removed when the file is opened, and its step is taken when its batch is
+passed again. `sum` is a checksum of the line and all lines before it, so a doubled, changed or
+removed line is found.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FORMAT = 2  # 1 took the baseline for exact: its levels were the mean less the m
 
 
 def _is_step(step: Any, keys: int) -> bool:
-    """Whether a line's value can be a step: a batch and a source have names, a value lies between 0
+    """Whether a line's value can be a step: batch and source have names, and the value is between 0
     and 1.
     """
     if not isinstance(step, dict) or not {"batch", "source", "key", "value", "sum"} <= set(step):
@@ -41,14 +41,15 @@ def _is_step(step: Any, keys: int) -> bool:
 
 
 class WatchFile:
-    """Streams by key, as far as the file has come. Hold its lock (`data.files.one_writer`)."""
+    """The streams by key, in the state recorded by the file. Hold its lock
+    (`data.files.one_writer`).
+    """
 
     def __init__(self, path: Path, alpha: float, least: Mapping[Key, float], streams: int) -> None:
         """Continue the file, or begin it. streams: how many were declared, at least as many as in
         `least`.
 
-        Raises UsageError if the file watches for something else, or by an earlier version's
-        rule.
+        Raises UsageError if the file watches for something else, or uses an earlier version's rule.
         """
         self.path, self.alpha, self.declared = path, alpha, streams
         self.streams = {key: Stream(level) for key, level in least.items()}
@@ -76,7 +77,7 @@ class WatchFile:
             self._sum = self._sum_after(step)
             if recorded != self._sum:
                 problem = (
-                    "does not follow from the lines before it: one was changed, doubled or"
+                    "does not follow from the lines before it: a line was changed, doubled or"
                     " taken out"
                 )
                 raise DataError(
@@ -92,9 +93,9 @@ class WatchFile:
             return
         if isinstance(begun, dict) and begun.get("watch") == 1:
             raise UsageError(
-                f"{self.path} was begun by an earlier METAL, which took the baseline for exact and"
-                " so raised false alarms; keep it as a record, and begin a new file with another"
-                " `state`"
+                f"{self.path} was begun by an earlier METAL, which treated the baseline as exact"
+                " and so raised false alarms; keep the file as a record, and begin a new file"
+                " with another `state`"
             )
         raise UsageError(
             f"{self.path} watches another judge, other languages or other levels; give another"
@@ -102,10 +103,10 @@ class WatchFile:
         )
 
     def take(self, batch: str, steps: Iterable[tuple[Key, str, float]]) -> int:
-        """Take the steps of a batch that were not taken before, each on disk before it counts; how
-        many these were.
+        """Take the steps of a batch that were not taken before, each on disk before it counts;
+        return how many these were.
 
-        Steps of no stream are left out.
+        Steps that belong to no stream are left out.
         """
         places, taken = {key: place for place, key in enumerate(self._keys)}, 0
         file = os.open(self.path, os.O_WRONLY | os.O_APPEND)
@@ -140,7 +141,7 @@ class WatchFile:
             self.alarms[key] = stream.steps
 
     def _sum_after(self, step: Mapping[str, Any]) -> str:
-        """The sum of all lines so far and of this step."""
+        """The checksum of all lines so far and this step."""
         return blake2b(
             (self._sum + json.dumps(step, sort_keys=True)).encode(), digest_size=8
         ).hexdigest()

@@ -1,4 +1,4 @@
-"""`metal.diff`: is a judge still what it was, by language and criterion?"""
+"""`metal.diff`: has a judge changed, by language and criterion?"""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 Paired = Annotated[
     Names,
-    Option("Judges; NAME=BEFORE where the baseline has another name. [default: all in both]", "-j"),
+    Option(
+        ("Judges; NAME=BEFORE if the baseline has another name for one. [default: all in both]"),
+        "-j",
+    ),
 ]
 
 
@@ -70,8 +73,7 @@ def diff(
 
     Args:
         run, baseline: Run folders of `metal.judge` or `metal.audit`, an audit, or tables with
-            people and judges. The dataset is where they were made; its ratings must be those of
-            then.
+            people and judges. The dataset has to be at its old place, with the same ratings.
 
     Returns:
         The tables `drift` and `signature`, the page, and `assert_not_worse` for tests.
@@ -94,8 +96,8 @@ def diff(
     ]
     if options and data is None and all(commands):
         raise UsageError(
-            f"`{next(iter(options))}` is for tables, and both are runs, read as they are; leave"
-            " it out"
+            f"`{next(iter(options))}` is for tables, but both are runs and are read as they are;"
+            " leave it out"
         )
     now, before = side(run, data, options), side(baseline, data, options)
     pairs = judge_pairs(now.judges, before.judges, names(judges))
@@ -110,7 +112,7 @@ def diff(
 
 @dataclass(frozen=True)
 class Side:
-    """One of two that are compared: its ratings, its judges, what to call it, and how people's
+    """One of the two sides of a comparison: its ratings, its judges, its name, and how people's
     labels are made.
     """
 
@@ -143,10 +145,10 @@ class Side:
 def side(
     run: Ratings | Data | Run, data: Data | None = None, reading: ReadingOptions | None = None
 ) -> Side:
-    """What a run, an audit or a table holds. data: what the run was made from, where that is
-    elsewhere now; reading: how a table is read.
+    """The contents of a run, an audit or a table. data: the data that the run was made from, if
+    they have moved; reading: how a table is read.
 
-    Raises UsageError if its data are gone or not those that it was made from.
+    Raises UsageError if its data are gone or have changed.
     """
     from metal.auditing.cells import judges_of
     from metal.auditing.settings import AuditSettings
@@ -187,8 +189,8 @@ def side(
     dataset, _ = inputs.without_noisy(asked.get("exclude_noisy", ""))
     if dataset.digest != first.get("digest"):
         raise UsageError(
-            f"{called}: its ratings changed since it was made, so that what they were is gone; give"
-            " the runs of `metal.judge` that are compared"
+            f"{called}: its ratings have changed since it was made, and the earlier ones are gone;"
+            " give the runs of `metal.judge` that are compared"
         )
     judges = tuple(name for name in judges_of(dataset, AuditSettings()) if name in about["raters"])
     return Side(inputs, dataset, judges, called, settings)

@@ -27,7 +27,9 @@ LEAST = 30  # anchors of a language
 
 
 def _check_values(path: Path, about: Mapping[str, Any]) -> None:
-    """Raise DataError for a hash that is missing, a number or a list that is none."""
+    """Raise DataError for a missing hash, or for a value that should be a number or a list but is
+    not.
+    """
     for name in ("anchors_hash", "baseline_hash"):
         if not isinstance(about.get(name), str) or not about[name]:
             problem = (
@@ -46,15 +48,15 @@ def _check_values(path: Path, about: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Declared:
-    """A gate.toml: what was declared before the judge was asked again. Paths are from where the
-    file lies.
+    """A gate.toml: what was declared before the judge was asked again. Paths are relative to the
+    file's folder.
 
     anchors: a dataset that people rated, and its hash; baseline: the run of `metal.judge` on it
-    that the judge has to equal, and its hash (a file has to have both). repeats: how often the
-    judge was asked there at least; least: anchors a language at least. streams: how many a watch
-    may have; 0 in files of earlier versions, which declared none. expected: parts of the judge's
-    signature that may change. passport: a file of `metal.passport` that has to allow the judges:
-    model, prompt, version that answered, what it was tested on, expiry.
+    that the judge has to equal, and its hash (both hashes are required). repeats: how often the
+    judge was at least asked there; least: the smallest number of anchors per language. streams: how
+    many a watch may have; 0 in files of earlier versions, which declared none. expected: parts of
+    the judge's signature that may change. passport: a file of `metal.passport` that has to allow
+    the judges: model, prompt, version that answered, tested cases, expiry.
     """
 
     baseline: Path
@@ -109,8 +111,8 @@ class Declared:
             raise UsageError(f"{path}: {error}") from None
 
     def before(self) -> Side:
-        """The baseline on its anchors. Raises UsageError if they are not those that were
-        declared, or too few.
+        """The baseline on its anchors. Raises UsageError if they are not the declared ones, or too
+        few.
         """
         earlier = judged(self.baseline, self.anchors)
         for name, now in self.hashes(earlier).items():
@@ -125,8 +127,8 @@ class Declared:
 
     @staticmethod
     def hashes(earlier: Side) -> dict[str, str]:
-        """What a gate.toml keeps: of the anchors with their texts, and of the baseline's
-        ratings.
+        """The hashes in a gate.toml: that of the anchors with their texts, and that of the
+        baseline's ratings.
         """
         from metal.api.read import as_dataset
         from metal.runs.judges_run import texts_digest
@@ -213,7 +215,7 @@ def check_whole(rows: Any, before: Side, pairs: Mapping[str, str], declared: Dec
         if (rater, criterion, language) not in given:
             where = f"{before.dataset.called(criterion)} in {language_name(language)}"
             raise UsageError(
-                f"{where} was judged by {rater} for the baseline and not now; judge all anchors"
+                f"{where} was judged by {rater} for the baseline but not now; judge all anchors"
                 " again"
             )
     for row in rows.to_dict("records"):
@@ -221,8 +223,8 @@ def check_whole(rows: Any, before: Side, pairs: Mapping[str, str], declared: Dec
         if row["outputs"] < declared.least:
             raise UsageError(
                 f"{where}: {plural(row['outputs'], 'anchor')} with people's label and an answer"
-                f" both times, {declared.least} needed; have people rate more, or lower the line"
-                f" least = {declared.least} of the gate's file"
+                f" both times, {declared.least} needed; have people rate more, or lower least ="
+                f" {declared.least} in the gate's file"
             )
         if row["repeats"] + 1 < declared.repeats:
             raise UsageError(

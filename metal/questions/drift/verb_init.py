@@ -62,7 +62,10 @@ Expected = Annotated[
 Streams = Annotated[
     int,
     Option(
-        "Most streams in a watch; more make it slower. [default: those of the baseline]",
+        (
+            "Largest number of streams in a watch; more make it slower. [default: those of the"
+            " baseline]"
+        ),
         least=0,
         rare=True,
     ),
@@ -88,10 +91,12 @@ def gate_init(
     margin: Margin = 0.05,
     mean_margin: MeanMargin = 0.05,
     coverage_margin: CoverageMargin = 0.05,
-    criteria: Annotated[Names, Option("Criteria; default all that were judged.", "-c")] = (),
+    criteria: Annotated[Names, Option("Criteria. [default: all that were judged]", "-c")] = (),
     languages: Languages = (),
     expected: Expected = (),
-    least: Annotated[int, Option("Fewest anchors per language.", least=1, rare=True)] = LEAST,
+    least: Annotated[
+        int, Option(("Smallest number of anchors per language."), least=1, rare=True)
+    ] = LEAST,
     streams: Streams = 0,
     loss: Loss = 0,
     alpha: float = 0.05,
@@ -112,11 +117,11 @@ def gate_init(
 
     Returns:
         What the gate can show, in sentences: the promise of a watch, which losses it will find and
-        how many anchors others take, how many anchors a PASS takes because the unchanged judge
-        changes answers by itself, and where there are too few.
+            how many anchors other losses need, how many anchors a PASS needs because an unchanged
+            judge changes answers by itself, and where there are too few.
 
     Raises:
-        UsageError, DataError: The baseline is not of the anchors, or holds too little.
+        UsageError, DataError: If the baseline is not about the anchors, or has too few ratings.
 
     Example:
         for sentence in metal.gate_init("datasets/anchors", "runs/anchors-judges", out="gate.toml"):
@@ -190,8 +195,8 @@ def _asked_again(before: Side) -> dict[str, str]:
     for judge in before.judges:
         if judge not in last:
             raise UsageError(
-                f"{judge} was asked once for the baseline; make it with `metal.judge(repeat=2)`, so"
-                " that it is known how often answers change by themselves"
+                f"{judge} was asked once for the baseline; make it with `metal.judge(repeat=2)`,"
+                " which shows how often answers change by themselves"
             )
     return {name: judge for judge, name in last.items()}
 
@@ -199,7 +204,9 @@ def _asked_again(before: Side) -> dict[str, str]:
 def _too_few(
     before: Side, settings: AuditSettings, declared: Declared, again: Mapping[str, str]
 ) -> Iterator[str]:
-    """What the anchors cannot show, by how the judge differs from itself when it is asked again."""
+    """What the anchors cannot show, given how much the judge differs from itself when asked
+    again.
+    """
     from metal.runs.run import spoken
     from metal.show.parts import in_sentence
 

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Watch:
-    """How far a watch has come. streams: a row for each judge, language, criterion and what is
-    watched, with its steps, mean, the level it is not to fall below, e-value, and the step of its
-    alarm (0: none). taken: steps of this call. threshold: the e-value at which a stream alarms.
-    promise: how often that happens wrongly. titles: of the criteria.
+    """The state of a watch. streams: a row for each judge, language, criterion and watched figure,
+    with its steps, mean, the level below which it must not fall, e-value, and the step of its alarm
+    (0: none). taken: the number of steps in this call. threshold: the e-value at which a stream
+    alarms. promise: how often that happens wrongly. titles: those of the criteria.
     """
 
     streams: pd.DataFrame
@@ -45,7 +45,7 @@ class Watch:
 
     @property
     def begun(self) -> pd.DataFrame:
-        """The streams with a step, nearest to an alarm first."""
+        """The streams with a step, the one nearest to an alarm first."""
         return self.streams[self.streams["steps"] > 0].sort_values(
             "e_value", ascending=False, kind="stable"
         )
@@ -75,7 +75,7 @@ class Watch:
             for judge in alone
         ]
         if judges and systems:
-            words.append("Where its judge drifted, the system's scores say nothing.")
+            words.append("Where its judge drifted, the system's scores mean nothing.")
         if words:
             return " ".join(words)
         names = list(dict.fromkeys(self.streams["judge"]))
@@ -124,7 +124,7 @@ def gate_watch(
 
     On outputs that people rated, the watch bets against "the judge's agreement is not below its
     level"; on outputs that nobody rated, against "the system's score is not below its level". A
-    level is the lower limit of the anchors' mean, or the mean less the margin if that is lower.
+    level is the lower limit of the anchors' mean, or the mean minus the margin if that is lower.
     Each stream starts with a stake of 1 and alarms when the stake reaches 2 x streams / alpha. If
     the judge's stream alarms, the judge has drifted; if only the system's does, the system has.
 
@@ -142,7 +142,7 @@ def gate_watch(
         The streams; `headline` says who drifted.
 
     Raises:
-        DataError: A gate's file that cannot be used.
+        DataError: For a gate file that cannot be used.
         UsageError: If it declares fewer streams than there are.
 
     Example:
@@ -189,7 +189,7 @@ def _check_streams(gate: Path, declared: int, streams: int) -> None:
 
 
 def _batch(folder: Path) -> str:
-    """What tells a batch from others: its first reply, with its time, or else its ratings."""
+    """What identifies a batch: its first reply, with its time, or else its ratings."""
     journal = folder / "journal.jsonl"
     if journal.is_file():
         with journal.open("rb") as file:
@@ -198,7 +198,7 @@ def _batch(folder: Path) -> str:
 
 
 def _shuffled(*parts: str) -> str:
-    """Sources in an order that has to do with nothing, and is the same each time."""
+    """A sort key that puts sources in an arbitrary order, the same each time."""
     return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 

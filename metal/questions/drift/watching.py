@@ -1,5 +1,5 @@
 """What a stream of judged outputs shows, one source at a time: does the judge still agree with
-people, and is the system whose outputs nobody rated still as good?
+people, and is the system, whose outputs nobody rated, still as good?
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ Key = tuple[str, str, str, str]
 def baselines(
     before: Dataset, settings: AuditSettings, pairs: Mapping[str, str]
 ) -> dict[Key, Baseline]:
-    """What each stream was before, on the outputs that people rated: agreement with people, and the
+    """The baseline of each stream, on the outputs that people rated: agreement with people, and the
     judge's score.
 
-    pairs: judge -> its name before.
+    pairs: judge -> its name in the baseline.
     """
     of_stream: dict[Key, Baseline] = {}
     for judge, old in pairs.items():
@@ -42,7 +42,7 @@ def baselines(
 
 
 def levels(of_stream: Mapping[Key, Baseline], margins: Margins, streams: int) -> dict[Key, float]:
-    """The mean that each stream is not to fall below; streams: how many there may be."""
+    """The mean below which each stream must not fall; streams: how many there may be."""
     return {
         key: baseline.level(margin_of(key, margins), margins.alpha, streams)
         for key, baseline in of_stream.items()
@@ -50,26 +50,29 @@ def levels(of_stream: Mapping[Key, Baseline], margins: Margins, streams: int) ->
 
 
 def margin_of(key: Key, margins: Margins) -> float:
-    """What does not matter in a stream: of agreement with people, or of the mean score."""
+    """The change that does not matter in a stream: in agreement with people, or in the mean
+    score.
+    """
     return margins.agreement if key[0] == JUDGE else margins.mean
 
 
 def promise(alpha: float, streams: int) -> str:
     """What a watch promises, as a sentence."""
     return (
-        "If the judge agrees with people as on the anchors, or better, the chance of any false"
-        f" alarm, ever, in any of {plural(streams, 'stream')}, is at most {percent(alpha)}."
+        "If the judge agrees with people as much as on the anchors, or more, the chance that"
+        f" there is ever a false alarm in any of {plural(streams, 'stream')}, is at most"
+        f" {percent(alpha)}."
     )
 
 
 def steps(
     dataset: Dataset, settings: AuditSettings, judge: str
 ) -> Iterator[tuple[Key, str, float]]:
-    """(key, source, value from 0 to 1): of outputs that people rated, agreement; of the others, the
-    score.
+    """(key, source, value from 0 to 1): for outputs that people rated, agreement; for the others,
+    the score.
 
-    The outputs of a source are one step, their mean: as they depend on each other, each as a step
-    of its own would be counted as evidence several times.
+    The mean over the outputs of a source is one step, because outputs of a source depend on each
+    other and would otherwise count as evidence several times.
     """
     yield from _source_means(dataset, settings, judge, rated_only=False)
 
@@ -87,8 +90,8 @@ def _source_means(
 def _values(
     dataset: Dataset, settings: AuditSettings, judge: str, *, rated_only: bool
 ) -> Iterator[tuple[Key, str, float]]:
-    """(key, source, value) of each output. rated_only: both values of outputs that people rated,
-    and no others.
+    """(key, source, value) of each output. rated_only: both values, but only for outputs that
+    people rated.
     """
     for cell in cells(dataset, replace(settings, judges=(judge,)), continuous=True):
         if judge not in cell.judges:

@@ -12,7 +12,7 @@ SOURCES = {
 
 
 def facts(run: Diff) -> dict[str, str]:
-    """What is left open, and what was declared."""
+    """What the comparison leaves open, and what was declared."""
     margins = run.margins
     declared = (
         f"{percent(margins.agreement)} of agreement with people, {percent(margins.mean)} of the"
@@ -22,7 +22,7 @@ def facts(run: Diff) -> dict[str, str]:
     return {
         "Margins": declared,
         "Do not conclude": (
-            "That the judge is good: this page only shows whether it has changed. That an"
+            "That the judge is good: this page only shows whether it has changed. Nor that an"
             " undecided judge has not changed."
         ),
     }
@@ -32,9 +32,9 @@ def definitions(run: Diff) -> dict[str, str]:
     """The definitions behind the page."""
     return {
         "Agreement with people": (
-            "Share of outputs on which the judge gives people's most frequent answer; of scores"
-            " without classes, 1 less the distance from their mean as a share of the scale. On"
-            " outputs answered both times."
+            "Share of outputs on which the judge gives people's most frequent answer; for scores"
+            " without classes, 1 minus the distance from their mean as a share of the scale. It"
+            " is computed on outputs answered both times."
         ),
         "Equivalent": (
             "The changes of agreement and of the mean are both shown to be within the margins: two"
@@ -48,10 +48,11 @@ def definitions(run: Diff) -> dict[str, str]:
         ),
         "Needed": (
             "(z for the error + z for the power)^2 times the share of outputs on which agreement"
-            " changed, over the margin squared; at least as many as even unchanged answers take."
+            " changed, divided by the margin squared; but at least as many as unchanged answers"
+            " would need."
         ),
         "All languages": (
-            "A gate passes if every language passes, so that no correction is needed; it fails by"
-            " Holm's."
+            "A gate passes if every language passes, which needs no correction; it fails after"
+            " Holm's correction."
         ),
     }

@@ -1,4 +1,4 @@
-"""What models wrote."""
+"""Texts that models wrote."""
 
 from metal.runs.kinds import Kind
 

@@ -35,7 +35,9 @@ def headline(run: GeneratedTexts) -> str:
 
 
 def cards(run: GeneratedTexts) -> Iterator[Remark]:
-    """The generator with most flags, passages without a text to rate, what to do next."""
+    """Cards: the generator with most flags, passages without a text to rate, and what to do
+    next.
+    """
     rows = [row for row in run.records("texts") if row["flagged"]]
     if rows:
         worst = max(rows, key=lambda row: (row["flagged"] / row["texts"], row["flagged"]))

@@ -19,7 +19,7 @@ def answer(run: GeneratedTexts) -> TableView:
 
 
 def sections(run: GeneratedTexts) -> list[Section]:
-    """Who wrote them."""
+    """The section on who wrote the texts."""
     rows = run.records("texts")
     table = TableView.of_figures(run, "texts", "Texts by generator", rows, heads=3, most=MOST_ROWS)
     return [Section("generators", "Who wrote them", tables=(table,))]

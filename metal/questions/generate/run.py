@@ -1,5 +1,5 @@
-"""A run of `metal generate`: run.toml and journal.jsonl, and once it ended warnings.txt, tables/,
-report.html.
+"""A run of `metal generate`: run.toml and journal.jsonl, and, once it has ended, warnings.txt,
+tables/, report.html.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ class GeneratedTexts(Result):
 
 @dataclass(frozen=True, repr=False)
 class Generating:
-    """A run of generators. folder: with the journal of replies. What they wrote is in the dataset
-    (`job.folder`).
+    """A run of generators. folder: the one with the journal of replies; the texts are in the
+    dataset (`job.folder`).
 
-    texts: how many there are in each language, the tables of the page; None for a dry run.
+    texts: the tables of the page, with the number of texts in each language; None for a dry run.
     """
 
     folder: Path

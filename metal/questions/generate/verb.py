@@ -1,4 +1,4 @@
-"""`metal.generate`: models write what is to be rated."""
+"""`metal.generate`: models write texts to be rated."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ async def generate_async(
     `quality="answer,bad-answer"` writes answers to questions in the same way,
     `quality="translation"` translations.
 
-    `quality="reference"` adds the summaries written by people. Use several models, so that a judge
-    does not rate only its own family's texts. For your own quality, put generate/NAME.toml into a
-    folder given with `prompt_folders`. guidance:openai:gpt-4o generates the text through the
-    guidance library.
+    `quality="reference"` adds the summaries written by people. Use several models, so a judge does
+    not rate only its own family's texts. For your own quality, put generate/NAME.toml into a folder
+    given with `prompt_folders`. guidance:openai:gpt-4o generates the text through the guidance
+    library.
 
     Every reply is on disk before it counts; `resume` continues an interrupted run.
 
@@ -100,9 +100,9 @@ async def generate_async(
         The run: its folder, the outputs, and the statistics of the answers.
 
     Raises:
-        UsageError: Options that do not fit each other or the data.
-        UnknownName: A criterion, language, prompt or provider that there is not.
-        DataError: The first fault in the data.
+        UsageError: For options that do not fit each other or the data.
+        UnknownName: For a criterion, language, prompt or provider that does not exist.
+        DataError: For the first fault in the data.
 
     Example:
         run = await metal.generate_async("datasets/news", "openai:gpt-4o")

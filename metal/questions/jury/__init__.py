@@ -1,4 +1,4 @@
-"""Several judges as one."""
+"""Several judges combined into one."""
 
 from metal.runs.kinds import Kind
 

@@ -1,5 +1,5 @@
-"""A jury: several judges whose answers become those of one judge, and whether that is better than
-the best of them.
+"""A jury: the answers of several judges become those of one, and whether that is better than the
+best of them.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def seated(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The facts of the jury's ratings, and a row for each language and criterion.
 
-    settings: its `judges` are the members; by: one of RULES. A jury of one has its member's ratings
-    as they are. Raises UsageError if the members rated nothing, or where a rule is not for a
+    settings: its `judges` are the members; by: one of RULES. A jury of one has its member's
+    unchanged ratings. Raises UsageError if the members rated nothing, or if a rule does not suit a
     criterion.
     """
     parts, rows = [], []
@@ -90,8 +90,8 @@ def seated(
 
 
 def _together(cell: AuditCell, members: Sequence[str], by: str) -> tuple[Numbers, str, str]:
-    """The jury's scores, why it has none where members answered, and the weights of its members in
-    words.
+    """The jury's scores, why it has none although members answered, and the weights of its members
+    in words.
     """
     given = cell.scores(members)
     if by == "weights":
@@ -116,8 +116,8 @@ def _together(cell: AuditCell, members: Sequence[str], by: str) -> tuple[Numbers
 
 
 def _weighted(cell: AuditCell, members: Sequence[str], given: Numbers) -> tuple[Numbers, str, str]:
-    """The jury's scores by weights that were learnt from people on other sources; labels without an
-    order as 0 or 1.
+    """The jury's scores by weights learnt from people on other sources; labels without an order
+    count as 0 or 1.
     """
     features, target = given, _people(cell)[:, None]
     if nominal := not (cell.continuous or cell.ordered):
@@ -139,8 +139,8 @@ def _weighted(cell: AuditCell, members: Sequence[str], given: Numbers) -> tuple[
 
 
 def _on_scale(cell: AuditCell, scores: Numbers) -> Numbers:
-    """Scores within the scale: the nearest level, of two as near the worse one; without levels,
-    within its ends.
+    """Scores within the scale: the nearest level (of two equally near ones, the worse) or, without
+    levels, a score within its ends.
     """
     if cell.continuous:
         low, high = cell.criterion.scale.ends or (-math.inf, math.inf)
@@ -151,7 +151,7 @@ def _on_scale(cell: AuditCell, scores: Numbers) -> Numbers:
 
 
 def _people(cell: AuditCell) -> Numbers:
-    """(items,) what people say together, NaN if nothing."""
+    """(items,) people's aggregate answer, NaN if there is none."""
     if not cell.continuous:
         return cell.values_of(cell.truth)
     given = cell.scores(cell.people)
@@ -161,7 +161,7 @@ def _people(cell: AuditCell) -> Numbers:
 def _facts(
     cell: AuditCell, members: Sequence[str], name: str, scores: Numbers, reason: str
 ) -> pd.DataFrame:
-    """The jury's ratings of what a member was asked about."""
+    """The jury's ratings of everything that a member was asked about."""
     codes = cell.matrix.of(members)
     asked = (codes != NOT_ASKED).any(axis=1)
     why = np.where(np.isnan(scores), np.where((codes < 0).all(axis=1), SILENT, reason), "")
@@ -179,7 +179,7 @@ def _row(
     weights: str,
     bootstrap: SourceBootstrap,
 ) -> dict[str, Any]:
-    """How the jury agrees with people, and its lead over the member that is the best on other
+    """How the jury agrees with people, and its lead over the member that is best on other
     sources.
     """
     people, sources = _people(cell), cell.matrix.sources
@@ -232,6 +232,6 @@ def _row(
 
 
 def _best(agreement: Numbers) -> int:
-    """The place of the member that agrees most; the first of several."""
+    """The place of the member that agrees most; the first one, if several are equal."""
     shares = ratio(np.nansum(agreement, axis=0), (~np.isnan(agreement)).sum(axis=0))
     return int(np.argmax(np.nan_to_num(shares, nan=-1.0)))

@@ -13,25 +13,25 @@ from metal.show.view import Cell, Section, TableView
 
 MOST_ROWS = 100
 EXPLAINED = (
-    "The jury's gain in agreement with people over its best member (chosen on other sources),"
-    " in points with a 95% interval; then the agreement of the jury, and of that member."
+    "The jury's gain in agreement with people over its best member (chosen on other sources), in"
+    " points with a 95% interval; below it the agreement of the jury and of that member."
 )
 
 
 def answer(run: Jury) -> TableView:
-    """The jury beside its best member: criteria in rows, languages in columns."""
+    """The jury and its best member: criteria in rows, languages in columns."""
     rows = run.records("jury")
     places = ({**row, "place": run.where(row["criterion"], row["language"])} for row in rows)
     alone = len(run.settings["judges"]) == 1
     notes = (*([] if alone else [EXPLAINED]), *reasons(run, "jury", places, "place"))
-    title = "Agreement with people" if alone else "The jury beside its best member"
+    title = "Agreement with people" if alone else "The jury and its best member"
     return across_languages(
         run, "jury", title, rows, {"criterion": ""}, _cell, name="gain", notes=notes
     )
 
 
 def sections(run: Jury) -> list[Section]:
-    """Every figure."""
+    """The section with every figure."""
     rows, title = run.records("jury"), "How the jury agrees with people"
     free = [] if any(row["weights"] for row in rows) else ["weights"]
     table = TableView.of_figures(run, "jury", title, rows, heads=2, most=MOST_ROWS, without=free)

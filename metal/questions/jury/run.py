@@ -43,7 +43,9 @@ DESCRIBED: Tables = {
 
 @dataclass(frozen=True, repr=False)
 class Jury(Result):
-    """Several judges as one: its ratings, and whether it is better than the best of its members."""
+    """Several judges combined into one: its ratings, and whether it is better than the best of its
+    members.
+    """
 
     shown = "jury"
     ratings: pd.DataFrame

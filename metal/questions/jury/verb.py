@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 def jury(
     data: Data,
     *ratings: Ratings,
-    judges: Annotated[Names, Option("Its members; default all LLM judges in the data.", "-j")] = (),
+    judges: Annotated[
+        Names, Option(("Its members. [default: all LLM judges in the data]"), "-j")
+    ] = (),
     criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
     languages: Languages = (),
     by: Annotated[
@@ -59,7 +61,7 @@ def jury(
     of one is that judge.
 
     Members that make the same mistakes add little: the table shows how many independent judges they
-    count as. The jury is compared with its best member, which is chosen on other sources than those
+    count as. The jury is compared with its best member, which is chosen on sources other than those
     compared. Where the jury is not better, use that member instead. A jury costs as much as its
     members together.
 
@@ -70,13 +72,13 @@ def jury(
 
     Returns:
         The table `jury`, the ratings and the page. Nothing is written before `save`;
-        `metal.audit(DATA, RUNS, FOLDER)` puts what was saved beside its members, with a verdict of
-        its own.
+        `metal.audit(DATA, RUNS, FOLDER)` compares the saved jury with its members and gives it a
+        verdict of its own.
 
     Raises:
-        UsageError: If nothing was rated, for a rule that a criterion is not made for, or for a
+        UsageError: If nothing was rated, for a rule that does not suit a criterion, or for a
             name that a rater has.
-        UnknownName: For a judge that there is not.
+        UnknownName: For a judge that does not exist.
 
     Example:
         metal.jury("datasets/news", "runs/news-judges", by="weights").save("runs/news-jury")

@@ -6,8 +6,8 @@ from metal.questions.jury.run import Jury
 
 RULES = {
     "majority": (
-        "The level that most members gave; without one, their mean if it is a level; else no"
-        " rating."
+        "The level that most members gave; if no level has most votes, their mean if it is a"
+        " level, else no rating."
     ),
     "mean": (
         "The level nearest to the members' mean (of two equally near, the worse); for scores"
@@ -28,7 +28,8 @@ WORDS = {
         " that it is not chosen by luck; the table names the one that agrees most on all."
     ),
     "Gain": (
-        "The jury's agreement less that of the best member; percentile bootstrap over sources, 95%."
+        "The jury's agreement minus that of the best member; percentile bootstrap over sources,"
+        " 95%."
     ),
     "Better": "Yes: the interval of the gain is above 0; no: below; else unclear.",
     "Worth": (

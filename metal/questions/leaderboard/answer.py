@@ -47,7 +47,7 @@ def headline(run: Leaderboard) -> str:
 
 
 def lead(run: Leaderboard) -> str:
-    """Who is next, and how many cannot be compared."""
+    """Which generator is next, and how many cannot be compared."""
     rows = run.ranking(run.main, run.language)
     if len(rows) == 1:
         return ""
@@ -69,7 +69,7 @@ def scope(run: Leaderboard) -> str:
 
 
 def cards(run: Leaderboard) -> Iterator[Remark]:
-    """Beware, who is first in each language, what to do next."""
+    """Cards: what to beware of, which generator is first in each language, and what to do next."""
     if differing := differing_texts(run.ranking(run.main, run.language)):
         yield Remark("Beware of different texts", differing)
     if first := first_by_language(run):

@@ -1,5 +1,5 @@
-"""What stands beside a ranking by people: metrics and LLM judges on the same outputs, and what is
-still to be rated.
+"""Additions to a ranking by people: metrics and LLM judges on the same outputs, and what is still
+to be rated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from metal.stats.patterns import Codes, Numbers
 
 
 def raters_beside(dataset: Dataset, *, with_judges: bool) -> list[str]:
-    """The raters to put beside people: metrics, then judges if wanted; none that repeats
+    """The raters to show with people: metrics, then judges if wanted, without any that repeats
     another.
     """
     kinds = ("metric", "llm") if with_judges else ("metric",)
@@ -37,10 +37,10 @@ def beside_rows(
     language: str,
     given: Mapping[str, Mapping[str, Numbers]],
 ) -> Iterator[dict[str, Any]]:
-    """What metrics and judges gave each generator, on the outputs that people rated.
+    """The scores of metrics and judges for each generator, on the outputs that people rated.
 
-    On a criterion of the ranking, as shares of its scale; what a metric gives for all criteria, as
-    it stands, on the outputs of the last ranking (overall).
+    On a criterion of the ranking they are shares of its scale; a metric's scores for all criteria
+    are unchanged, on the outputs of the last ranking (overall).
     """
     if not cells:
         return
@@ -69,7 +69,9 @@ def beside_rows(
 def _shares(
     dataset: Dataset, ranked: Collection[str], by_criterion: Mapping[str, Numbers]
 ) -> dict[str, Numbers]:
-    """A rater's scores on the criteria ranked, as shares of their scales; overall their mean."""
+    """A rater's scores on the ranked criteria, as shares of their scales; for overall, their
+    mean.
+    """
     shares = {
         name: dataset.criteria[name].share(by_criterion[name])
         for name in ranked
@@ -82,7 +84,7 @@ def _shares(
 
 
 def _by_generator(outputs: Outputs, asked: Codes, values: Numbers) -> Iterator[dict[str, Any]]:
-    """One row per generator: the mean of the values on the outputs `asked` (a mask); none where
+    """One row per generator: the mean of the values on the outputs `asked` (a mask); no row if
     there is no value.
     """
     answered = asked & ~np.isnan(values)
@@ -133,8 +135,8 @@ def coverage_rows(
 def rating_command(
     dataset: str, generators: Sequence[str], *, sample: int | None = None, seed: int = 0
 ) -> str:
-    """The command that hands out what is still to be rated of some generators, as a shell reads
-    it.
+    """The command that hands out what is still to be rated of some generators, in the form for a
+    shell.
     """
     parts = ["metal", "annotate", "export", dataset, "--to", "html"]
     parts += [part for generator in generators for part in ("--generators", generator)]

@@ -1,4 +1,4 @@
-"""What to know before a ranking is read: who rated whom, and on what."""
+"""What to know before reading a ranking: who rated which generator, and on what."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ NAMED = 3  # generators named in a warning; the rest are counted
 
 
 def about_one_person(people: Sequence[str]) -> list[str]:
-    """What one person cannot say."""
+    """A warning about what one person's ratings cannot show."""
     return (
-        [f"{people[0]} is the only person: how people differ is in no interval"]
+        [f"{people[0]} is the only person: no interval includes how people differ"]
         if len(people) == 1
         else []
     )
 
 
 def about_people(ranking: Ranking, where: str) -> list[str]:
-    """Generators that other groups of people rated than most, and how to rank them all by the same
-    people.
+    """Generators that were rated by different groups of people than most, and how to rank all by
+    the same people.
     """
     if not (mixed := ranking.mixed):
         return []
@@ -38,17 +38,22 @@ def about_people(ranking: Ranking, where: str) -> list[str]:
     remedy = (
         f"{rated_all} ranks all by the same people"
         if rated_all
-        else 'no group rated every generator; `reference="group=NAME"` ranks those that it rated'
+        else (
+            'no group rated every generator; `reference="group=NAME"` ranks those that the'
+            " group rated"
+        )
     )
     return [
         f"{where}: generators were rated by different groups of people, who can differ in how high"
         f" they score: {named}{more}; the rest by {mixed.others}. Their scores are not comparable,"
-        f" and no test compares the former with the rest; {remedy}"
+        f" and no test compares the ones named with the rest; {remedy}"
     ]
 
 
 def about_a_ranking(ranking: Ranking, where: str) -> list[str]:
-    """Who cannot be compared for want of shared sources, and what differs between texts."""
+    """Which generators cannot be compared because they share too few sources, and how their texts
+    differ.
+    """
     rows, warnings = ranking.rows, []
     few = [row["generator"] for row in rows if "ranks: fewer than" in row["undefined"]]
     if few:
@@ -78,15 +83,15 @@ def _about_texts(ranking: Ranking, where: str) -> list[str]:
             else f"{ends[0]} each, not the same"
         )
         return [
-            f"{where}: generators were rated in different languages (sources: {each}); scores are"
-            " not of the same texts, people or languages, tests are on shared sources only;"
-            ' `by="language"` ranks within each language'
+            f"{where}: generators were rated in different languages (sources: {each}); their"
+            " scores are about different texts, people and languages; tests use shared sources"
+            ' only; `by="language"` ranks within each language'
         ]
     if least == most:
         return []
     return [
-        f"{where}: generators were rated on different sources, {least} to {most} of them; scores"
-        " are not of the same texts, tests are on shared sources only"
+        f"{where}: generators were rated on different sources, {least} to {most} of them, so their"
+        " scores are about different texts; tests use shared sources only"
     ]
 
 
@@ -95,7 +100,7 @@ def _languages(number: int) -> str:
 
 
 def about_overall(cells: Sequence[OutputScores], items: Codes, language: str) -> list[str]:
-    """Outputs that are not in overall, and that there is none."""
+    """Notes on outputs that do not count for overall, or that there is no overall score."""
     if len(cells) < 2:
         return []
     parts, last = [part for part in cells if part.criterion != OVERALL], cells[-1]
@@ -108,7 +113,12 @@ def about_overall(cells: Sequence[OutputScores], items: Codes, language: str) ->
     rated = np.any([~np.isnan(part.share) for part in parts], axis=0)
     partly = int((items & rated & np.isnan(last.share)).sum())
     return (
-        [f"{where}: {partly:,} outputs were rated on some criteria only and are not in overall"]
+        [
+            (
+                f"{where}: {partly:,} outputs were rated on only some criteria and do not count for"
+                " overall"
+            )
+        ]
         if partly
         else []
     )

@@ -1,5 +1,6 @@
-"""A leaderboard of generators by people (GENIE, section 6): scores in [0, 1] with their doubts, and
-who is shown to be better; automatic metrics beside; what is still to be rated.
+"""A leaderboard of generators by people (GENIE, section 6): scores in [0, 1] with their
+uncertainty, which generators are shown to be better, automatic metrics, and what is still to be
+rated.
 """
 
 from __future__ import annotations
@@ -95,9 +96,9 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class LeaderboardTables:
-    """tables: by name (COLUMNS). main: the criterion shown first. people: whose ratings count.
-    counted: the criteria that count. left_out: rated criteria without numeric bounds.
-    beside: metrics and judges.
+    """The results of a leaderboard. tables: by name (COLUMNS). main: the criterion shown first.
+    people: whose ratings count. counted: the criteria that count. left_out: rated criteria without
+    numeric bounds. beside: metrics and judges.
     """
 
     main: str
@@ -115,12 +116,12 @@ def leaderboard(
     settings: LeaderboardSettings | None = None,
     progress: Progress = no_progress,
 ) -> LeaderboardTables:
-    """The leaderboard of a dataset: all languages together, where there are several, then each;
-    each criterion that people rated and whose scale has ends, then `overall`, the mean of these on
+    """The leaderboard of a dataset: all languages together, if there are several, then each one;
+    each criterion that people rated and whose scale has ends, then `overall`, the mean of these for
     each output.
 
-    Raises UnknownName for a criterion, language, group or person that does not occur, UsageError
-    if the people rated nothing that could be scored.
+    Raises UnknownName for a criterion, language, group or person that does not occur, UsageError if
+    the people rated nothing that could be scored.
     """
     settings = settings or LeaderboardSettings()
     people = _people(dataset, settings)
@@ -213,8 +214,8 @@ def _endless(dataset: Dataset, name: str) -> str:
     """Why a criterion has no score between 0 and 1, and what to do."""
     if dataset.criteria[name].scale.levels:
         return (
-            "its levels have no order (nominal), so none of them is the best; make it ordinal, if"
-            " they have one"
+            "its levels have no order (nominal), so none of them is the best; make it ordinal if"
+            " they have an order"
         )
     return "its scale has no ends; declare range = [LOW, HIGH] in dataset.toml"
 
@@ -230,14 +231,14 @@ def _nothing_rated(dataset: Dataset, settings: LeaderboardSettings) -> str:
 
 
 def _human(dataset: Dataset, generator: str) -> bool:
-    """Whether dataset.toml says that a generator is people."""
+    """Whether dataset.toml says that a generator is human."""
     generators = dataset.extra.get("generators", {})
     about = generators.get(generator, {}) if isinstance(generators, Mapping) else {}
     return isinstance(about, Mapping) and about.get("kind") == "human"
 
 
 def _cells(scores: Mapping[str, OutputScores], items: Codes) -> list[OutputScores]:
-    """What is ranked on these outputs: each criterion that was rated there, and overall where there
+    """The rankings on these outputs: each criterion that was rated on them, and overall if there
     are several.
     """
     rated = [part for part in scores.values() if not np.isnan(part.share[items]).all()]
@@ -254,7 +255,10 @@ def _warnings_of_settings(
     if settings.sample is not None:
         counts = Counter(source.language for source in dataset.sources.values())
         warnings += [
-            f"{language_name(language)}: `sample={settings.sample}` is all of its {count} sources"
+            (
+                f"{language_name(language)}: `sample={settings.sample}` takes all of its {count}"
+                " sources"
+            )
             for language, count in sorted(counts.items())
             if count < settings.sample
         ]

@@ -1,4 +1,4 @@
-"""How much of each generator people rated, and the commands that hand out what nobody did."""
+"""How much of each generator people rated, and the commands that hand out unrated outputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def unrated(run: Leaderboard) -> list[dict[str, Any]]:
 
 
 def commands(run: Leaderboard) -> list[tuple[str, str]]:
-    """(generator, command that hands its outputs out) of the first that nobody has rated."""
+    """(generator, command that hands out its outputs) for the first generators that nobody has
+    rated.
+    """
     path = str(run.data.get("path", "DATASET"))
     return [
         (

@@ -1,7 +1,8 @@
-"""Generators by what people gave their outputs: scores with their doubts, and who is better than
-whom.
+"""Generators by people's scores for their outputs: scores with their uncertainty, and which
+generator is better than which.
 
-Generators that one group of people rated, such as experts, are not ranked against those of another.
+Generators rated by one group of people, such as experts, are not ranked against those rated by
+another group.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ MOST_GROUPS = 3  # named of a panel
 
 @dataclass(frozen=True)
 class Groups:
-    """names: groups of people, in string order, "" for people without one. of: (raters,) each rater
-    of the ratings table's place in `names`, -1 for those who do not count.
+    """Groups of people. names: in string order, "" for people without a group. of: (raters,) for
+    each rater of the ratings table, the place in `names`, -1 for those who do not count.
     """
 
     names: tuple[str, ...]
@@ -51,9 +52,9 @@ class Groups:
 class Panels:
     """Who rated the generators of a cell.
 
-    shares: (groups, generators) the weight of a group in what a generator was given: the mean over
-    its outputs of the group's share of an output's ratings. apart: (generators, generators) whether
-    two were rated by different panels.
+    shares: (groups, generators) the weight of a group in a generator's score: the group's share of
+    an output's ratings, averaged over its outputs. apart: (generators, generators) whether two were
+    rated by different panels.
     """
 
     names: tuple[str, ...]
@@ -61,8 +62,8 @@ class Panels:
     apart: Codes
 
     def describe(self, at: int | Codes) -> str:
-        """`group expert only`, or `groups crowd 62% and expert 38%`: of a generator, or of several
-        on average.
+        """`group expert only`, or `groups crowd 62% and expert 38%`: for a generator, or for
+        several on average.
         """
         share = self.shares[:, at].reshape(len(self.names), -1).mean(axis=1)
         rated = [int(place) for place in np.argsort(-share, kind="stable") if share[place] > 0]
@@ -88,8 +89,8 @@ class Panels:
 
 @dataclass(frozen=True)
 class Mixed:
-    """Generators that a panel other than most others' rated. odd: each with its panel. others: the
-    panel of the rest. of_all: groups that rated every generator.
+    """Generators rated by a different panel than most others. odd: these generators, each with its
+    panel. others: the panel of the rest. of_all: groups that rated every generator.
     """
 
     odd: tuple[tuple[str, str], ...]
@@ -102,9 +103,10 @@ def panels(
 ) -> Panels:
     """Who rated the generators of a cell.
 
-    place: (outputs,) generator * sources + source of each output, -1 where it is not in the cell.
-    counts: (generators, sources) outputs. Two generators with least_shared sources or more in
-    common are held against each other on these, as their test is, others on all of theirs.
+    place: (outputs,) generator * sources + source of each output, -1 if it is not in the cell.
+    counts: (generators, sources) outputs. The panels of two generators with least_shared sources or
+    more in common are compared on these sources, as in their test; those of other pairs on all
+    their sources.
     """
     generators = len(counts)
     if len(groups.names) < 2:
@@ -129,7 +131,7 @@ def panels(
 
 
 def _weights(scores: OutputScores, groups: Groups, place: Codes, counts: Numbers) -> Numbers:
-    """(groups, generators, sources) outputs, each shared out to the groups of those who rated
+    """(groups, generators, sources) outputs, each divided among the groups of the people who rated
     it.
     """
     at = place[scores.output]
@@ -143,11 +145,12 @@ def _weights(scores: OutputScores, groups: Groups, place: Codes, counts: Numbers
 
 
 def left_out(unlike: Codes, left: Codes, weight: Codes) -> Iterator[tuple[int, Codes]]:
-    """Those who are left out until all that are left can be held against each other, and whom each
-    was unlike.
+    """Generators that are removed until all the remaining ones can be compared with each other, and
+    which others each was unlike.
 
-    unlike: (generators, generators). left: (generators,) who is in, changed in place. Whoever is
-    unlike the most others goes first; of several, the one with the least weight, then the last.
+    unlike: (generators, generators). left: (generators,) which ones remain, changed in place. The
+    generator that is unlike the most others is removed first; of several, the one with the least
+    weight, then the last.
     """
     while (missing := (unlike & left & left[:, None]).sum(axis=1)).any():
         tied = np.flatnonzero(missing == missing.max())[::-1]
@@ -164,14 +167,14 @@ def generator_means(sums: Numbers, counts: Numbers) -> dict[str, Numbers]:
     """(generators,) means over outputs, with intervals and errors by source, by column of the
     table.
 
-    sums, counts: (generators, sources) the sum of a generator's shares on a source and how many
-    outputs they are of. score: sum / count over all sources. interval: 95%, over the generator's
-    own sources (see `interval_of_mean`). standard_error: sqrt(sum over sources of (sum - score *
+    sums, counts: (generators, sources) the sum of a generator's shares on a source, and the number
+    of outputs in it. score: sum / count over all sources. interval: 95%, over the generator's own
+    sources (see `interval_of_mean`). standard_error: sqrt(sum over sources of (sum - score *
     count)^2) / outputs, the plug-in error of a ratio of sums by cluster; with one output per source
-    it is the standard deviation over sqrt(n), GENIE's sigma / sqrt(n). worst_error: what it is at
-    most, sqrt(score (1 - score) sum of count^2) / outputs, which is sqrt(score (1 - score) / n)
-    with one output per source. One source: standard error and interval are NaN. Source: GENIE,
-    Appendix C; Bhatia, Davis (2000).
+    it is the standard deviation over sqrt(n), GENIE's sigma / sqrt(n). worst_error: the largest
+    possible one, sqrt(score (1 - score) sum of count^2) / outputs, which is sqrt(score (1 - score)
+    / n) with one output per source. With one source, standard error and interval are NaN. Source:
+    GENIE, Appendix C; Bhatia, Davis (2000).
     """
     outputs = counts.sum(axis=1)
     score = np.asarray(np.round(ratio(sums.sum(axis=1), outputs), DIGITS))
@@ -191,8 +194,9 @@ def generator_means(sums: Numbers, counts: Numbers) -> dict[str, Numbers]:
 
 @dataclass(frozen=True)
 class Ranking:
-    """rows: of the generators, best first. pairs: of every two of them. mixed: None if the same
-    groups of people rated all. languages: of the outputs that were ranked, how many there are.
+    """A ranking of generators. rows: one per generator, best first. pairs: one per pair of
+    generators. mixed: None if the same groups of people rated all. languages: how many languages
+    the ranked outputs have.
     """
 
     rows: list[dict[str, Any]]
@@ -209,12 +213,12 @@ def rank(
     seed: int,
     permutations: int,
 ) -> Ranking:
-    """Generators, best first, and every two of them, on the outputs `asked` (a mask).
+    """Rank generators, best first, and compare every pair of them, on the outputs `asked` (a mask).
 
     Equal scores share a rank. rank_low, rank_high: the ranks that paired tests on shared sources
-    leave open, by Holm's correction over all pairs. Two that different groups of people rated, or
-    that share fewer than LEAST_SHARED sources, are not tested and so not told apart; who is left
-    out of most tests has the reason in `undefined`, at `ranks`.
+    leave open, with Holm's correction over all pairs. Two generators that different groups of
+    people rated, or that share fewer than LEAST_SHARED sources, are not tested and so not
+    distinguished; a generator left out of most tests has the reason in `undefined`, at `ranks`.
     """
     items = asked & ~np.isnan(scores.share)
     generator_codes, generator = np.unique(outputs.generator[items], return_inverse=True)
@@ -268,7 +272,7 @@ def rank(
 def _counted(
     scores: OutputScores, outputs: Outputs, asked: Codes, rated: Codes, generator_codes: Codes
 ) -> dict[str, Codes]:
-    """Of each of the generators: languages of the outputs `rated` (a mask), and, of those `asked`,
+    """For each generator: languages of the outputs `rated` (a mask) and, for those `asked`,
     ratings, people who gave them, and ratings without a score.
     """
     size = len(outputs.generators)
@@ -293,10 +297,11 @@ def _counted(
 def _untested(
     score: Numbers, p: Numbers, names: list[str], people: Panels, ratings: Codes
 ) -> tuple[dict[int, str], Mixed | None]:
-    """Why a generator cannot be compared with the others, and who was rated by other people.
+    """Why a generator cannot be compared with the others, and which generators were rated by other
+    people.
 
-    Whoever was rated by other panels than the most others is left out, then whoever cannot be
-    compared with the most others, until all that are left can be compared.
+    Generators rated by different panels than most others are left out first, then those that cannot
+    be compared with most others, until all the remaining ones can be compared.
     """
     unknown = np.isnan(p)
     np.fill_diagonal(unknown, False)
@@ -325,7 +330,7 @@ def _untested(
 def _pairs(
     table: Numbers, pairs: Pairs, names: list[str], order: list[int], people: Panels
 ) -> list[dict[str, Any]]:
-    """Every two generators, the better one first."""
+    """Rows for every pair of generators, the better one first."""
     adjusted = pairs.adjusted
     rows = []
     for place, first in enumerate(order):

@@ -30,8 +30,8 @@ EXPLAINED = (
 )
 
 OF_CORRECTED = (
-    "people's mean of all sources that {} rated for every generator, by their labels and its"
-    " ratings (`metal.correct`); of single criteria in single languages."
+    "people's mean over all sources that {} rated for every generator, computed from people's"
+    " labels and its ratings (`metal.correct`); only for single criteria in single languages."
 )
 
 
@@ -64,7 +64,7 @@ def ranking_table(
 
 def ranking_chart(run: Leaderboard, key: str = "ranking", most: int = MOST_DOTS) -> Chart:
     """The main ranking, or its first rows: one row per generator, its score as a dot with its
-    interval. Who is first stands in the headline.
+    interval. The headline says who is first.
     """
     rows = run.ranking(run.main, run.language)
     chart = generator_dots(
@@ -74,7 +74,7 @@ def ranking_chart(run: Leaderboard, key: str = "ranking", most: int = MOST_DOTS)
 
 
 def _further_rankings(run: Leaderboard) -> tuple[Section, ...]:
-    """Every other criterion and language, closed at first; nothing where there is none."""
+    """Every other criterion and language, folded at first; empty if there is none."""
     tables = [
         (cell, ranking_table(run, *cell, f"ranking_{place}"))
         for place, cell in enumerate(run.cells[1:], 1)
@@ -85,17 +85,17 @@ def _further_rankings(run: Leaderboard) -> tuple[Section, ...]:
 
 
 def criterion_map(run: Leaderboard) -> TableView | None:
-    """Criteria, in the language of the main ranking; None if there is only one."""
+    """A map of criteria, in the language of the main ranking; None if there is only one."""
     return _heat(run).by_criterion("leaderboard")
 
 
 def language_maps(run: Leaderboard) -> list[TableView]:
-    """Languages, on each criterion that was rated in several, the main one first."""
+    """A map of languages for each criterion that was rated in several, the main one first."""
     return _heat(run).by_language("leaderboard", run.languages)
 
 
 def _heat(run: Leaderboard) -> Heat:
-    """Scores, one shade per tenth."""
+    """The settings of a map of scores, with one shade per tenth."""
     return Heat(
         run,
         who="generator",
@@ -105,13 +105,13 @@ def _heat(run: Leaderboard) -> Heat:
         shade=lambda score: max(1, min(9, int(score * 10))),
         head=name,
         order=run.order,
-        blank="people rated nothing of it there.",
+        blank="people rated none of its outputs there.",
         most=MOST_GENERATORS,
     )
 
 
 def beside_table(run: Leaderboard) -> TableView | None:
-    """The main ranking with what each metric and judge gives; None if there is none."""
+    """The main ranking with the scores of each metric and judge; None if there is none."""
     in_language = run.records("beside", language=run.language)
     rows = [row for row in in_language if row["criterion"] == run.main or row["scale"] == "own"]
     columns = list(dict.fromkeys((row["rater"], row["criterion"]) for row in rows))
@@ -136,23 +136,26 @@ def beside_table(run: Leaderboard) -> TableView | None:
     notes = _beside_notes(rows, list(elsewhere))
     if len(columns) > MOST_RATERS:
         notes.append(f"The first {MOST_RATERS} of {len(columns)}; the CSV has all.")
-    title = f"Metrics and judges beside people: {run.where(run.main, run.language)}"
+    title = f"Metrics and judges compared with people: {run.where(run.main, run.language)}"
     return TableView.of(run, "beside", title, ("generator", "people", *heads), lines, notes=notes)
 
 
 def _beside_notes(rows: Sequence[Row], elsewhere: Sequence[str]) -> list[str]:
-    """What the means are of. elsewhere: raters who have none of the main ranking."""
+    """Notes on the outputs that the means cover. elsewhere: raters without a mean in the main
+    ranking.
+    """
     notes = [
         "Means over the outputs that people rated. Each metric has its own scale (higher is"
         " better). Judges are on the people's scale, from 0 to 1."
     ]
     if any(row["coverage"] < 1 for row in rows):
         notes.append(
-            "A percentage: it scored only so many of these outputs, so its mean rests on others."
+            "A percentage means that it scored only so many of these outputs, so its mean is over"
+            " other outputs."
         )
     if elsewhere:
         named = places(list(map(within, elsewhere)))
-        notes.append(f"Not asked for all criteria, and so only in the CSV: {named}.")
+        notes.append(f"Not asked for all criteria, so only in the CSV: {named}.")
     return notes
 
 
@@ -168,7 +171,7 @@ def coverage_table(run: Leaderboard) -> TableView:
     """One row per generator and language: sources and outputs rated, and what can still be handed
     out.
     """
-    sample = f"Of the sample of {run.sample} sources per language. " if run.sample else ""
+    sample = f"For the sample of {run.sample} sources per language. " if run.sample else ""
     return TableView.of_figures(
         run,
         "coverage",
@@ -199,8 +202,8 @@ def answer(run: Leaderboard) -> Chart:
 
 
 def sections(run: Leaderboard) -> list[Section]:
-    """The main ranking and the others, criteria and languages beside each other, metrics, what is
-    to be rated.
+    """The sections: the main ranking and the others, maps of criteria and languages, metrics, and
+    what is still to be rated.
     """
     ranked = len(run.ranking(run.main, run.language))
     every = (ranking_chart(run, "ranking_all"),) if ranked > MOST_FIRST else ()
@@ -243,7 +246,7 @@ def _beside(run: Leaderboard) -> Section:
 
 
 def _next(run: Leaderboard) -> Section:
-    """What somebody who joins needs, and the commands that hand out what nobody rated."""
+    """What a new generator needs, and the commands that hand out unrated outputs."""
     words = (
         "A new generator needs ratings of its own outputs only: add its outputs to the"
         " dataset, have people rate them, import the ratings, and make this page again. Other"

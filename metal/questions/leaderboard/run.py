@@ -64,7 +64,7 @@ class Leaderboard(Result, RankingRun):
     listed = ("people", "counted")
 
     def more_facts(self) -> Mapping[str, Any]:
-        """What JSON says of the run besides its tables."""
+        """What JSON contains besides the run's tables."""
         return {"main": self.main}
 
     @classmethod
@@ -91,23 +91,23 @@ class Leaderboard(Result, RankingRun):
 
     @cached_property
     def corrected_by(self) -> str:
-        """The judge by whose ratings people's means are corrected; empty for none."""
+        """The judge whose ratings are used to correct people's means; empty for none."""
         return str(self.manifest["settings"].get("corrected", ""))
 
     @cached_property
     def seed(self) -> int:
-        """Of the sample and of all chance."""
+        """The seed of the sample and of everything random."""
         return int(self.manifest["settings"].get("seed", 0))
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """The generators as the main ranking has them, then those that are not in it."""
+        """The generators in the order of the main ranking, then those that are not in it."""
         ranked = self.rows("leaderboard", criterion=self.main, language=self.language)["generator"]
         return tuple(dict.fromkeys([*ranked, *self.tables["leaderboard"]["generator"]]))
 
     def criterion(self, key: str) -> str:
-        """What a criterion is called; `overall` is the mean of those that count, whatever the
-        dataset calls so.
+        """The name of a criterion; `overall` is the mean of the criteria that count, even if the
+        dataset has a criterion of that name.
         """
         return OVERALL if key == OVERALL else super().criterion(key)
 

@@ -12,15 +12,16 @@ from metal.version import __version__
 
 @dataclass(frozen=True)
 class LeaderboardSettings:
-    """Choices of a leaderboard. Empty tuples mean all.
+    """The settings of a leaderboard. Empty tuples mean all.
 
-    reference: the people whose ratings count (people.py). criteria: that count, also for overall.
-    aggregate: how several labels of one output become its score: their mean, or the label given
-    most often (the mean of several such labels); scores without levels are averaged in any case.
-    sample: score this many sources of each language (`sources_chosen`), None for all. with_judges:
-    put LLM judges beside people, as metrics are. permutations: of each test. exclude_noisy: the
-    model (metal.genie.noisy) by which people were left out before, "" for none. corrected: the
-    judge by whose ratings people's means are corrected beside the scores, "" for none.
+    reference: the people whose ratings count (people.py). criteria: those that count, also for
+    overall. aggregate: how several labels of one output become its score: their mean, or the label
+    given most often (the mean of several such labels); scores without levels are averaged in any
+    case. sample: score this many sources of each language (`sources_chosen`), None for all.
+    with_judges: show LLM judges with people, as for metrics. permutations: those of each test.
+    exclude_noisy: the model (metal.genie.noisy) that chose whom to leave out, "" for none.
+    corrected: the judge whose ratings are used to show corrected means with the scores, "" for
+    none.
     """
 
     reference: Annotated[
@@ -32,10 +33,10 @@ class LeaderboardSettings:
     ] = ""
     criteria: Annotated[
         tuple[str, ...],
-        Option("Criteria that count, also for overall; default all with bounded scales.", "-c"),
+        Option("Criteria that count, also for overall. [default: all with bounded scales]", "-c"),
     ] = ()
     languages: Annotated[
-        tuple[str, ...], Option("Languages; default all, together and each.", "-l")
+        tuple[str, ...], Option("Languages. [default: all together, and each alone]", "-l")
     ] = ()
     aggregate: Annotated[
         Literal["mean", "majority"],
@@ -76,7 +77,7 @@ class LeaderboardSettings:
 
 
 def signature(data: str, settings: LeaderboardSettings) -> str:
-    """Program, data, and every setting that moves a figure. data: Dataset.identity."""
+    """The program, the data, and every setting that affects a figure. data: Dataset.identity."""
     without = f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else ""
     return signature_line(
         {

@@ -29,8 +29,8 @@ NOT_CONCLUDED = (
 
 
 def facts(run: Leaderboard) -> dict[str, str]:
-    """What was ranked, how sure that is, what is missing, what not to conclude. Who is best stands
-    in the headline, and who is first in each language beside it.
+    """What was ranked, how certain that is, what is missing, and what not to conclude. The headline
+    says who is best, and the card next to it who is first in each language.
     """
     rows = run.ranking(run.main, run.language)
     lines = {
@@ -59,8 +59,8 @@ def _ranked(run: Leaderboard, rows: list[dict[str, Any]]) -> str:
 
 
 def not_shown_worse(run: Leaderboard, best: dict[str, Any]) -> list[str]:
-    """The generators that were compared with the first of the main ranking, and that it is not
-    shown to be above.
+    """The generators that were compared with the first of the main ranking, but are not shown to be
+    worse.
     """
     pairs = run.records(
         "comparisons", criterion=run.main, language=run.language, first=best["generator"]
@@ -99,7 +99,7 @@ def _sure(run: Leaderboard, rows: list[dict[str, Any]]) -> str:
     if errors:
         words = (
             "Standard errors"
-            f" {' to '.join(dict.fromkeys(share(pick(errors)) for pick in (min, max)))}, by what"
+            f" {' to '.join(dict.fromkeys(share(pick(errors)) for pick in (min, max)))}, where"
             f" such scores allow at most {share(most)}"
         )
     if len(rows) > 1:
@@ -112,14 +112,13 @@ def _sure(run: Leaderboard, rows: list[dict[str, Any]]) -> str:
         )
     if alone:
         words += (
-            f"; {alone} cannot be compared with most others, for reasons that stand under the"
-            " ranking"
+            f"; {alone} cannot be compared with most others, for reasons given below the ranking"
         )
     return f"{words}."
 
 
 def first_by_language(run: Leaderboard) -> str:
-    """Who is first in each language, where there are several of both."""
+    """Who is first in each language, if there are several of both."""
     each = list(filter(None, run.languages))
     if len(each) < 2 or run.tables["leaderboard"]["generator"].nunique() < 2:
         return ""
@@ -144,29 +143,29 @@ def _unrated(run: Leaderboard) -> str:
     partly = sum(0 < row["outputs_rated"] < row["outputs"] for row in coverage_rows(run))
     sentences = []
     if new:
-        sentences.append(f"nothing of {places(new)} is rated yet")
+        sentences.append(f"no output of {places(new)} is rated yet")
     if partly:
         sentences.append(
-            f"{plural(partly, 'generator')} {'is' if partly == 1 else 'are'} rated in part"
+            f"{plural(partly, 'generator')} {'is' if partly == 1 else 'are'} only partly rated"
         )
     text = "; ".join(sentences)
     return f"{capital(text)}." if text else ""
 
 
 def differing_texts(rows: list[dict[str, Any]]) -> str:
-    """That generators were not rated on the same texts, where they were not."""
+    """A remark if generators were not rated on the same texts."""
     least, most = (int(pick(row["sources"] for row in rows)) for pick in (min, max))
     few, many = (int(pick(row["languages"] for row in rows)) for pick in (min, max))
     if few < many:
         return (
             f"Generators were rated in {few} to {many} languages and on {least} to {most} sources:"
-            " their scores are not of the same texts, people or languages; see the languages one"
-            " by one."
+            " their scores are about different texts, people and languages; look at each language"
+            " alone."
         )
     if least < most:
         return (
-            f"Generators were rated on different sources ({least} to {most}): their scores are not"
-            " of the same texts."
+            f"Generators were rated on different sources ({least} to {most}): their scores are"
+            " about different texts."
         )
     return ""
 
@@ -192,37 +191,39 @@ def definitions(run: Leaderboard) -> dict[str, str]:
             " that lack a criterion do not count."
         ),
         "Interval": (
-            "95%, Wilson's at the effective number of items (by the variance over the"
-            " generator's own sources), wider for few sources by Student's t. It does not"
+            "95%, by Wilson at the effective number of items (from the variance over the"
+            " generator's own sources), widened by Student's t for few sources. It does not"
             " change when another generator joins."
         ),
         "Standard error": (
-            "Of the score, by source: the root of the summed squares of what each source's outputs"
-            " are above or below the score, over the number of outputs. With one output per source"
-            " that is the standard deviation over the root of n."
+            "Computed by source: the square root of the summed squares of how far each source's"
+            " outputs are above or below the score, divided by the number of outputs. With one"
+            " output per source that is the standard deviation divided by the square root of n."
         ),
         "At most": (
-            "What a standard error can be for a score m between 0 and 1 and n sources: the root of"
-            " m(1 − m)/n, by the Bhatia-Davis inequality; where sources have several outputs, n is"
-            " what these are worth if the outputs of a source are all alike."
+            "The largest possible standard error for a score m between 0 and 1 and n sources: the"
+            " square root of m(1 − m)/n, by the Bhatia-Davis inequality. If sources have several"
+            " outputs, n is what these are worth if all outputs of a source are alike."
         ),
         "Ranks": (
             "A two-sided paired test of every two generators on the sources they share"
             f" ({LEAST_SHARED} at least): {count(permutations)} permutations or more in which the"
-            " two exchange their scores, and Student's t where fewer than 10 of them reach the"
-            " difference; never below 2 to the power of 1 less the sources. Corrected by Holm over"
-            " all pairs. A generator's ranks go from 1 plus those shown to be better to the last"
-            " less those shown to be worse; pairs without a test count as not different. With 95%"
-            " all of these hold at once. Alike is not equal."
+            " two exchange their scores, and Student's t if fewer than 10 of them reach the"
+            " difference; p is never below 2 to the power of (1 minus the number of sources)."
+            " Corrected by Holm over all pairs. A generator's first possible rank is 1 plus the"
+            " number of those shown to be better; its last is the number of generators minus"
+            " those shown to be worse; pairs without a test count as not different. At 95% all of"
+            " these ranks hold at once. Not different does not mean equal."
         ),
         "Groups of people": (
-            "What a group weighs in a generator's score is the mean over outputs of its share of"
-            " the ratings of an output. Two generators are not compared where more than"
-            f" {MOST_MOVED:.0%} of the weight is with other groups, or where a group with"
-            f" {LEAST_MISSED:.0%} or more in one rated nothing of the other; on the sources they"
-            f" share, or on all where these are fewer than {LEAST_SHARED}. Whoever differs so from"
-            " the most others is named (of several alike, the one with the fewest ratings), until"
-            " none differ. The order is by score all the same."
+            "A group's weight in a generator's score is its share of the ratings of an output,"
+            " averaged over outputs. Two generators are not compared if more than"
+            f" {MOST_MOVED:.0%} of the weight is with different groups, or if a group with a"
+            f" weight of {LEAST_MISSED:.0%} or more for one rated nothing of the other. Weights"
+            " are those on the sources they share, or on all sources if they share fewer than"
+            f" {LEAST_SHARED}. The generator that differs in this way from most others is named"
+            " first (of several, the one with the fewest ratings), and so on until none differ."
+            " The order is still by score."
         ),
         "Sample": (
             "A fixed number of sources per language, chosen by a hash of seed, language and"

@@ -25,7 +25,7 @@ def headline(run: Passport) -> str:
     judges, total = len(run.judge_names), uses.total()
     rules = ""
     if best_verdict(run.records("uses")) != LIKE_A_PERSON:
-        rules = " By the rules before version 0.2: audit again."
+        rules = " Issued by the rules before version 0.2: audit again."
     if uses[ALONE]:
         alone = ", each looked at alone" if total > 1 else ""
         where = f"in {uses[ALONE]} of {plural(total, 'case')}{alone}, until {until}"
@@ -35,17 +35,22 @@ def headline(run: Passport) -> str:
         if allowed == 1:
             return f"Of {judges} judges only {within(best)} may be used alone: {where}.{rules}"
         return (
-            f"{allowed} of {judges} judges may be used alone somewhere; {within(best)} most often,"
+            f"{allowed} of {judges} judges may be used alone somewhere, most often {within(best)}:"
             f" {where}.{rules}"
         )
     beside = len(run.records("uses", use=BESIDE))
     who = within(best) if judges == 1 else f"None of the {judges} judges"
     nowhere = "may not be used alone anywhere" if judges == 1 else "may be used alone"
-    return f"{who} {nowhere}; beside people's ratings in {plural(beside, 'case')}, until {until}."
+    return (
+        f"{who} {nowhere}; together with people's ratings in {plural(beside, 'case')}, until"
+        f" {until}."
+    )
 
 
 def cards(run: Passport) -> Iterator[Remark]:
-    """What other runs say against what is allowed, what was not tested, what to do next."""
+    """Cards: what other runs say against what is allowed, what was not tested, and what to do
+    next.
+    """
     best = run.judge_names[0]
     allowed = {
         (row["judge"], row["language"], row["criterion"]) for row in run.records("uses", use=ALONE)

@@ -1,4 +1,4 @@
-"""What a passport says: what the judges of an audit may be used for, and what nobody tested."""
+"""What a passport says: what the judges of an audit may be used for, and what was not tested."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ QUESTIONS = {
 def issue(audit: AuditRun, issued: date, days: int) -> dict[str, Any]:
     """The content of the passport of an audit's judges, baselines left out.
 
-    A cell allows use ALONE where the judge is like a person, BESIDE people where it is informative,
-    and NEITHER elsewhere, or where a run given beside the audit disqualifies the judge. Figures are
+    A cell allows use ALONE if the judge is like a person, BESIDE people if it is informative, and
+    NEITHER otherwise, or if another run passed with the audit disqualifies the judge. Figures are
     [value, low, high].
     """
     lines: dict[tuple[str, str, str], list[dict[str, str]]] = {}
@@ -82,7 +82,7 @@ def _cell(row: Mapping[str, Any], lines: list[dict[str, str]]) -> dict[str, Any]
 def _not_tested(
     audit: AuditRun, judge: str, facts: Mapping[str, Any], cells: list[dict[str, Any]]
 ) -> Iterator[str]:
-    """What the audit, and the runs beside it, do not say of a judge."""
+    """What the audit, and the runs passed with it, do not say about a judge."""
     codes = {cell["language"] for cell in cells}
     languages = sorted(set(map(language_name, codes)))
     yield f"languages other than {listed(languages)}, and other texts than these"
@@ -99,7 +99,7 @@ def _not_tested(
             yield f"{what}{where}: no run of metal {question} was given"
     if not facts.get("prompt_hash"):
         yield (
-            "how it was asked: no prompt is on record, so that no judge can be shown to be this one"
+            "how it was asked: no prompt is recorded, so no judge can be shown to be the same one"
         )
     elif not facts.get("versions"):
-        yield "which version of the model answered: none is on record"
+        yield "which version of the model answered: none is recorded"

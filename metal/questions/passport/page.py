@@ -20,17 +20,18 @@ from metal.show.view import Cell, Section, TableView
 MOST_ROWS = 300
 MOST_JUDGES = 12  # on the first screen
 EXPLAINED = (
-    "Alone: {best}. Beside people: informative, with scores corrected by people. %: what it keeps"
-    " of what a person knows, by exact answers and by their order; where that is not above 0, only"
-    " corrected scores are of use; 90% intervals."
+    "Alone: {best}. With people: informative, with scores corrected by people's ratings. %: the"
+    " share of a person's lead that it keeps, by exact answers and by their order; if that is not"
+    " above 0, only corrected scores are of use; 90% intervals."
 )
 
 
 def answer(run: Passport, most: int = MOST_JUDGES) -> TableView:
-    """Judges and criteria in rows, languages in columns, the use in cells; judges that may be used
-    nowhere left out.
+    """Judges and criteria in rows, languages in columns, the use in cells; without judges that may
+    be used nowhere.
 
-    most: judges. Of one judge, whose name is the title's, rows and columns may change places.
+    most: the largest number of judges. For a single judge, whose name is in the title, rows and
+    columns may be swapped.
     """
     rows = run.records("uses")
     used = [
@@ -44,8 +45,8 @@ def answer(run: Passport, most: int = MOST_JUDGES) -> TableView:
     if left := len(run.judge_names) - len(used):
         verb = "is" if left == 1 else "are"
         notes.append(
-            f"{left} of {len(run.judge_names)} judges {verb} not in this table, but in the"
-            " passport."
+            f"{left} of {len(run.judge_names)} judges {verb} only in the passport, not in this"
+            " table."
         )
     title = (
         "What they may be used for" if len(used) > 1 else f"What {name(used[0])} may be used for"
@@ -56,7 +57,7 @@ def answer(run: Passport, most: int = MOST_JUDGES) -> TableView:
 
 
 def brief(run: Passport) -> Iterator[TableView]:
-    """What the judge that may be used most may be used for."""
+    """What the judge with the most permissions may be used for."""
     yield answer(run, 1)
 
 
@@ -76,7 +77,9 @@ def _cell(rows: list[Row]) -> Cell:
 
 
 def sections(run: Passport) -> list[Section]:
-    """Every case, how judges were asked, what was not tested, what other runs say."""
+    """The sections: every case, how judges were asked, what was not tested, and what other runs
+    say.
+    """
     figures = TableView.of_figures(
         run, "uses", "Every case", run.records("uses"), heads=3, most=MOST_ROWS
     )

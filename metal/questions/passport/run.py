@@ -1,4 +1,4 @@
-"""A run of `metal passport`: passport.json beside run.toml, raters.jsonl, warnings.txt, tables/,
+"""A run of `metal passport`: passport.json, run.toml, raters.jsonl, warnings.txt, tables/,
 report.html.
 """
 
@@ -50,8 +50,8 @@ DESCRIBED: Tables = {
 
 @dataclass(frozen=True, repr=False)
 class Passport(Result):
-    """What judges may be used for, by language and criterion, and until when. `content` is that of
-    passport.json.
+    """What judges may be used for, by language and criterion, and until when. `content`: the
+    content of passport.json.
     """
 
     shown = "uses"
@@ -103,7 +103,7 @@ class Passport(Result):
 
 
 def _tables(judges: Mapping[str, Mapping[str, Any]]) -> dict[str, pd.DataFrame]:
-    """The tables that a page is drawn from, of the passport's `judges`."""
+    """The tables from which a page is drawn, made from the passport's `judges`."""
     uses, facts, gaps = [], [], []
     for judge, of in judges.items():
         for cell in of["cells"]:

@@ -29,8 +29,8 @@ def passport(
     """Issue a passport for the judges of `run`, an audit: what each may be used for, by language
     and criterion.
 
-    A judge may be used alone where it is like a person, beside people (`metal.correct`) where it is
-    informative, and nowhere else. `runs` are runs of other questions on the same judges
+    A judge may be used alone where it is like a person, together with people (`metal.correct`)
+    where it is informative, and nowhere else. `runs` are runs of other questions on the same judges
     (`metal.bias_language`, ...): the passport records their findings, and a finding that
     disqualifies a judge removes a permission.
 
@@ -41,14 +41,14 @@ def passport(
     passport does not allow.
 
     Args:
-        runs: Further runs that are to stand in it.
+        runs: Further runs to record in it.
         run: An audit, or the run folder of one.
 
     Returns:
         The passport, with tables, page and `content`; nothing is written before `save`.
 
     Raises:
-        UsageError: For a run that is no audit or has no judges.
+        UsageError: For a run that is not an audit or has no judges.
 
     Example:
         metal.passport("runs/news-audit", days=90).save("runs/news-passport")
@@ -63,7 +63,7 @@ def passport(
     ratings, beside = told_apart(runs)
     if ratings:
         raise UsageError(
-            f"{ratings[0]}: has no findings about judges; add runs of `metal bias` and the like"
+            f"{ratings[0]}: it has no findings about judges; add runs of `metal bias` and the like"
         )
     try:
         issued = Date.fromisoformat(date) if date else today()

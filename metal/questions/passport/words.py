@@ -13,7 +13,7 @@ SOURCES = {"Alone, beside people": "the rules of a verdict"}
 
 
 def facts(run: Passport) -> dict[str, str]:
-    """The file, its days and its data."""
+    """The file, its dates and its data."""
     content = run.content
     return {
         "Valid": f"From {content['issued']} until the day before {content['expires']}.",
@@ -35,22 +35,26 @@ def definitions(run: Passport) -> dict[str, str]:
     best = best_verdict(run.records("uses"))
     return {
         "Alone, beside people": (
-            f"Alone: the verdict is *{best}*. Beside people: it is *informative*, so that the judge"
-            " narrows what people say (`metal correct`) and does not replace them. No: any other"
-            " verdict, or a run given beside the audit that disqualifies the judge there."
+            f"Alone: the verdict is *{best}*. With people: it is *informative*, so the judge makes"
+            " people's figures more precise (`metal correct`) but does not replace people. No:"
+            " any other verdict, or another run passed with the audit disqualifies the judge"
+            " there."
         ),
         "Kept of what a person knows": "0 is a constant answer, 1 a person.",
         "How they were asked": (
-            "Model, parameters and the hash of the prompt on each criterion, as `metal judge` kept"
-            " them; below the model the versions that answered. A judge that is asked otherwise is"
-            " not this judge."
+            "Model, parameters and the hash of the prompt on each criterion, as `metal judge`"
+            " recorded them; below the model are the versions that answered. A judge that is"
+            " asked differently is another judge."
         ),
         "SHA-256": (
-            "Of the canonical content: the JSON without `sha256`, in ASCII, keys sorted, no blanks."
+            "The hash is of the canonical content: the JSON without `sha256`, in ASCII, keys"
+            " sorted, no blanks."
         ),
     }
 
 
 def best_verdict(rows: Sequence[Row]) -> str:
-    """The best verdict by its name in the audit; audits before version 0.2 have another."""
+    """The best verdict by its name in the audit; audits before version 0.2 have another name for
+    it.
+    """
     return AS_GOOD if any(row["verdict"] == AS_GOOD for row in rows) else LIKE_A_PERSON

@@ -24,16 +24,16 @@ MOST_ROWS = 12
 LEAVE_OUT = "Leave them out"
 # What to do about a reason, by how it begins.
 ADVICE = {
-    DISAGREES: "Read some of their ratings first",
+    DISAGREES: "First read some of their ratings",
     NEVER: "Ask whether they use the scale upside down",
     "nearly always": "Ask whether they read the outputs",
     "much": "Go through the guidelines together",
-    "repeats": "Look whether comments fit the outputs",
+    "repeats": "Check whether their comments fit the outputs",
 }
 
 
 def worst_first(run: Monitor) -> list[Row]:
-    """The row of each person and language that says most against them, of those who stand out."""
+    """For each person and language that stands out, the row that speaks most against them."""
     rows: dict[tuple[str, str], Row] = {}
     for row in sorted(run.records("behaviour"), key=_badness):
         if known(row["stands_out"]) and row["stands_out"]:
@@ -46,7 +46,7 @@ def _disagrees(row: Row) -> bool:
 
 
 def _badness(row: Row) -> tuple[bool, float, float]:
-    """Who disagrees first, then by how far somebody is from colleagues."""
+    """A sort key: people who disagree first, then by distance from colleagues."""
     agreement, severity = row["agreement_difference"], row["severity"]
     less = agreement if known(agreement) and _disagrees(row) else 0.0
     return not _disagrees(row), less, -abs(severity) if known(severity) else 0.0
@@ -62,7 +62,7 @@ def headline(run: Monitor) -> str:
 
 
 def _beside(run: Monitor) -> str:
-    """Who stands out beside colleagues."""
+    """Who stands out from their colleagues."""
     overall = [row for row in run.records("behaviour") if row["criterion"] == ALL_CRITERIA]
     if not overall:
         return "No person has rated anything here."
@@ -84,12 +84,12 @@ def _beside(run: Monitor) -> str:
     )
     return (
         f"{number} of {people} people {'agrees' if number == 1 else 'agree'} with the others"
-        f" significantly less than these do with each other. Lowest is {who} {where}{figures}."
+        f" significantly less than these do with each other. The lowest is {who} {where}{figures}."
     )
 
 
 def _nobody(overall: Sequence[Row], people: int) -> str:
-    """Nobody stands out. overall: the rows over all criteria."""
+    """The headline if nobody stands out. overall: the rows over all criteria."""
     if all(known(row["not_compared"]) and row["not_compared"] for row in overall):
         return "Nobody can be compared: people share too few outputs."
     if people > 1:
@@ -108,7 +108,7 @@ def _where(run: Monitor, row: Row) -> str:
 
 
 def lead(run: Monitor) -> str:
-    """What else is known of those who stand out."""
+    """What else is known about those who stand out."""
     sentences = []
     if run.noisy:
         sentences.append(_beside(run))
@@ -125,7 +125,7 @@ def lead(run: Monitor) -> str:
 
 
 def scope(run: Monitor) -> str:
-    """What was looked at, for the line above the headline."""
+    """What was examined, for the line above the headline."""
     people = len(people_in(run.raters))
     asked = (
         f"{plural(len(run.examined), 'rater')} got test questions"
@@ -158,7 +158,7 @@ def _row(run: Monitor, row: Row) -> list[Cell | str]:
 
 
 def cards(run: Monitor) -> Iterator[Remark]:
-    """Beware, who cannot be compared, what to do next."""
+    """Cards: what to beware of, who cannot be compared, and what to do next."""
     yield Remark("Do not conclude", limits(run))
     apart: dict[str, Any] = {
         row["rater"]: row["not_compared"]

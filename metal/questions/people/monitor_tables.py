@@ -1,9 +1,9 @@
-"""The tables and warnings of `metal monitor`: test questions, behaviour beside colleagues, effects
-of exclusion; and whose behaviour stands out and why, in plain English.
+"""The tables and warnings of `metal monitor`: test questions, behaviour compared with colleagues,
+effects of exclusion; and whose behaviour stands out and why, in plain English.
 
 A reason to stand out needs two things: a difference that is beyond chance, corrected for the number
 of people looked at (Holm), and one large enough to matter. It is a reason to look at somebody's
-ratings, not a proof that they are bad: people with an eye of their own also differ.
+ratings, not a proof that they are bad: people with a better eye also differ.
 """
 
 from __future__ import annotations
@@ -78,11 +78,11 @@ LEAST_PEOPLE = 3
 
 
 def stands_out(row: Mapping[str, Any]) -> list[str]:
-    """The reasons, each with its figures; empty if nothing stands out. row: of `behaviour`, as a
-    mapping.
+    """The reasons, each with its figures; empty if nothing stands out. row: one of `behaviour`, as
+    a mapping.
 
-    Of labels nothing can be said where `not_compared` has a reason. Comments need no colleagues on
-    the same outputs and are looked at all the same.
+    Labels are not examined if `not_compared` has a reason. Comments need no colleagues on the same
+    outputs and are always examined.
     """
     about_labels = (
         []
@@ -93,18 +93,18 @@ def stands_out(row: Mapping[str, Any]) -> list[str]:
 
 
 def not_compared(row: Mapping[str, Any]) -> str:
-    """Why somebody's labels cannot be set beside others'; empty if they can."""
+    """Why somebody's labels cannot be compared with others'; empty if they can."""
     if not row["ratings"]:
-        return f"answered none of {count(row['unanswered'])} questions"
+        return f"answered none of {count(row['unanswered'])} test questions"
     if not row["shared"]:
         return (
-            f"shares none of {count(row['ratings'])} ratings with a colleague: there is nothing to"
-            " compare with"
+            f"no colleague rated any of the same outputs ({count(row['ratings'])} ratings): there"
+            " is nothing to compare with"
         )
     if row["shared"] < MIN_SHARED or row["sources"] < MIN_SOURCES:
         return (
-            f"too few shared ratings to say: {row['shared']} on {row['sources']} sources "
-            f"({MIN_SHARED} on {MIN_SOURCES} needed)"
+            f"too few shared ratings: {row['shared']} on {row['sources']} sources ({MIN_SHARED} on"
+            f" {MIN_SOURCES} needed)"
         )
     return ""
 
@@ -119,9 +119,10 @@ def _disagreement(row: Mapping[str, Any]) -> list[str]:
     if not (difference <= -DISAGREES_BY and row["agreement_difference_p_adjusted"] < ALPHA):
         return []
     return [
-        f"{DISAGREES} more than these do with each other: gives the same answer in"
-        f" {percent(row['agreement'])}, they in {percent(row['colleagues_agreement'])}, on the same"
-        f" {count(row['compared'])} ratings ({_figures(row, 'agreement_difference')})"
+        f"{DISAGREES} more than these do with each other: gives their answer in"
+        f" {percent(row['agreement'])} of cases, they give each other's in"
+        f" {percent(row['colleagues_agreement'])}, on the same {count(row['compared'])} ratings"
+        f" ({_figures(row, 'agreement_difference')})"
     ]
 
 
@@ -158,7 +159,7 @@ def _comments(row: Mapping[str, Any]) -> list[str]:
         return []
     text = " ".join(str(row["repeated_comment"]).split())
     text = text if len(text) <= _COMMENT_SHOWN else text[: _COMMENT_SHOWN - 1] + "…"
-    beside = f", colleagues {percent(others)} of theirs" if not isnan(others) else ""
+    beside = f", colleagues repeat {percent(others)} of theirs" if not isnan(others) else ""
     return [
         f"repeats comments again and again: {percent(row['repeated'])} of {count(row['comments'])}"
         f" were made on another output too{beside}; “{text}” on {count(row['repeated_outputs'])}"
@@ -175,8 +176,8 @@ def _figures(row: Mapping[str, Any], name: str, form: Callable[[Any], str] = per
 @dataclass(frozen=True)
 class Unanimous:
     """A group in a language. outputs: with `criteria` criteria rated by `people` each; same: those
-    on which everybody gave the same on each criterion. expected: their share if criteria came out
-    alike independently of each other.
+    on which everybody gave the same score on each criterion. expected: their share if agreement on
+    one criterion were independent of the others.
     """
 
     group: str
@@ -189,12 +190,12 @@ class Unanimous:
 
     @property
     def share(self) -> float:
-        """Of the outputs."""
+        """Their share of the outputs."""
         return self.same / self.outputs
 
     @property
     def suspicious(self) -> bool:
-        """Whether it is too often for people who rated by themselves."""
+        """Whether this is too frequent for people who rated independently."""
         enough = (
             self.outputs >= LEAST_OUTPUTS and self.people >= LEAST_PEOPLE and self.criteria >= 2
         )
@@ -243,10 +244,10 @@ def monitor_tables(
     """The tables by name: answers to test questions, behaviour, agreement, panels, exclusions and
     rounds.
 
-    dataset: with the people to look at. agreement: gives the rows of the people's agreement on a
-    dataset; called with noisy people and without. panels: the rows of scores by people per output,
-    from a dataset and a seed. rounds: lines of annotation/rounds.jsonl. progress: called with steps
-    done and all.
+    dataset: has the people to examine. agreement: returns the rows of the people's agreement on a
+    dataset; called with and without noisy people. panels: the rows of scores by people per output,
+    from a dataset and a seed. rounds: lines of annotation/rounds.jsonl. progress: called with the
+    steps done and the steps in all.
     """
     behaving, agreeing, settling = divided(progress, 12, 1, 2)
     people = people_in(dataset.raters)
@@ -331,7 +332,7 @@ def monitor_warnings(
 
 
 def _about_answers(raters: pd.DataFrame) -> Iterator[str]:
-    """Who got nothing right of the test questions, or left some open."""
+    """Warnings about raters who got no test question right, or left some unanswered."""
     for row in raters.to_dict("records"):
         asked = sum(row[f"{side}_asked"] for side in SIDES)
         right = sum(row[f"{side}_right"] for side in SIDES)
@@ -342,8 +343,8 @@ def _about_answers(raters: pd.DataFrame) -> Iterator[str]:
             )
         if row["unanswered"]:
             yield (
-                f"{row['rater']} left {row['unanswered']:,} test answers open; they count"
-                " neither way"
+                f"{row['rater']} left {row['unanswered']:,} test questions unanswered; they count"
+                " neither for nor against"
             )
 
 
@@ -355,13 +356,14 @@ def _remedy_for(doubted: DoubtedQuestions, criterion: str) -> str:
             f" false under [criteria.{doubted.criterion}] in dataset.toml"
         )
     return (
-        f"{doubted.failed} of {doubted.people} people fail {doubted.side} questions on {criterion} "
-        f"({language_name(doubted.language)}), so that nobody is called noisy for them: {remedy}"
+        f"{doubted.failed} of {doubted.people} people fail {doubted.side} questions on {criterion}"
+        f" ({language_name(doubted.language)}), so nobody is called noisy because of them:"
+        f" {remedy}"
     )
 
 
 def monitor_signature(data: str, tests: str, settings: Mapping[str, Any]) -> str:
-    """Program, data, test answers, and every setting that changes a figure."""
+    """The program, the data, test answers, and every setting that changes a figure."""
     parts = {
         "metal": __version__,
         "data": data,

@@ -15,13 +15,13 @@ MOST_ON_SCREEN = 3  # of those who stand out
 
 
 def answer(run: Monitor) -> TableView | None:
-    """Who stands out, where anybody does."""
+    """The table of who stands out, if anybody does."""
     table = answer_table(run)
     return table if table.rows else None
 
 
 def brief(run: Monitor) -> Iterator[TableView]:
-    """Who stands out, and how."""
+    """A table of who stands out, and how."""
     yield answer_table(run).first(MOST_ON_SCREEN, rest="-v names all")
 
 

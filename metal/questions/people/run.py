@@ -131,7 +131,7 @@ class Monitor(Result):
 
     @cached_property
     def noisy(self) -> list[str]:
-        """Those who fail the test questions."""
+        """The people who fail the test questions."""
         return [row["rater"] for row in self.examined if row["noisy"]]
 
     @cached_property

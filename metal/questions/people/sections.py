@@ -1,5 +1,5 @@
-"""The sections of the page about people as raters: test questions, colleagues, what leaving people
-out changes.
+"""The sections of the page about people as raters: test questions, colleagues, the effect of
+leaving people out.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ TESTS_LOOKS = {
     "noisy": (5, "noisy"),
     "judge": (1, "LLM judge, not flagged"),
 }
-COLLEAGUES_LOOKS = {"alike": (0, "as the others"), "out": (5, "stands out")}
+COLLEAGUES_LOOKS = {"alike": (0, "like the others"), "out": (5, "stands out")}
 RIGHT_THERE = (
-    "Right there: on the task and side that speaks most against them, with the 95% interval of"
-    " their own answers; P(noisy): of the model."
+    "Right there: the share right on the task and side that speaks most against them, with the"
+    " 95% interval of their own answers; P(noisy): the model's."
 )
 MOST_QUESTIONS = 30
 MOST_CHARTS = 6
@@ -56,7 +56,7 @@ def examined_section(run: Monitor) -> Section | None:
         (
             "Each rater by the task (language, criterion, side) that speaks most against them:"
             f" share right with 95% interval. Left of the line at {THRESHOLD:g} somebody is wrong"
-            " too often; noisy is who almost surely is."
+            " too often; people for whom this is almost certain are noisy."
         ),
     )
     by_cell = run.records("workers")
@@ -83,7 +83,7 @@ def _tests_chart(run: Monitor) -> Chart:
     noisy = sum(bool(row["noisy"]) for row in examined)
     return dots_chart(
         "share_right",
-        "Test questions right, where it speaks most against them",
+        "Test questions right, on the task that speaks most against each rater",
         f"Dots with intervals for {plural(len(rows), 'rater')}: {noisy} noisy.",
         rows,
         TESTS_LOOKS,
@@ -131,7 +131,7 @@ def raters_table(run: Monitor) -> TableView:
 
 
 def question_section(run: Monitor) -> Section | None:
-    """The questions that were answered wrong most often: their golds may be at fault."""
+    """The questions that were answered wrong most often, because their golds may be at fault."""
     asked = [row for row in run.records("questions") if row["asked"]]
     if not asked:
         return None
@@ -143,7 +143,7 @@ def question_section(run: Monitor) -> Section | None:
         " somebody."
     ]
     if nobody:
-        words.append(f"{nobody:,} nobody got right: look at these golds before at the people.")
+        words.append(f"{nobody:,} that nobody got right: check these golds before the people.")
     rows = (
         (
             Cell(
@@ -170,8 +170,8 @@ def beside_section(run: Monitor) -> Section | None:
         return None
     overall = [row for row in rows if row["criterion"] == ALL_CRITERIA]
     words = [
-        "Each person beside the colleagues who rated the same outputs, so that hard outputs condemn"
-        " nobody."
+        "Each person is compared with the colleagues who rated the same outputs, so hard outputs"
+        " condemn nobody."
     ]
     if not run.standing_out:
         words.append("Nobody stands out.")
@@ -191,7 +191,7 @@ def beside_section(run: Monitor) -> Section | None:
     further = TableView.of_figures(run, "behaviour", "By criterion", each, name=key, heads=3)
     return Section(
         "beside",
-        "People beside each other",
+        "People compared with each other",
         tuple(words),
         charts,
         tuple(tables),
@@ -202,7 +202,7 @@ def beside_section(run: Monitor) -> Section | None:
 def _why(
     key: str, title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]
 ) -> list[TableView]:
-    """The table of who and why; none without rows."""
+    """The table of who and why; no table without rows."""
     table = TableView.of(None, "behaviour", title, columns, rows, name=key, heads=len(columns))
     return [table] if rows else []
 
@@ -227,7 +227,7 @@ def _colleagues_chart(rows: Sequence[Row]) -> Chart | None:
     who, stand = plural(len(dots), "person", "people"), "stands" if out == 1 else "stand"
     return dots_chart(
         "agreement_difference",
-        "Agreement with colleagues, against theirs among themselves",
+        "Agreement with colleagues, and colleagues' agreement among themselves",
         f"Dots with intervals for {who}; {out} {stand} out over all criteria together.",
         dots,
         COLLEAGUES_LOOKS,
@@ -239,7 +239,7 @@ def _colleagues_chart(rows: Sequence[Row]) -> Chart | None:
 
 
 def _agreed(column: Column, row: Row, left: Row | None) -> Cell:
-    """A figure with its interval, and below what it is without noisy people."""
+    """A figure with its interval, and below it the figure without noisy people."""
     without = f"then {column.text(left)} {column.ends(left)}".strip() if left else ""
     return Cell(column.text(row), "\n".join(filter(None, [column.ends(row), without])))
 
@@ -260,7 +260,7 @@ def agreement_section(run: Monitor) -> Section | None:
         figures = (_agreed(column, row, left) for column in columns)
         heads = name(language_name(row["language"])), run.criterion(row["criterion"])
         rows.append((*heads, count(row["people"]), items, *figures))
-    words = ("Below each figure, what it is without noisy people.",) if after else ()
+    words = ("Below each figure is its value without noisy people.",) if after else ()
     titles = ("language", "", "people", "outputs", *(column.title for column in columns))
     table = TableView.of(run, "agreement", "Agreement of the people", titles, rows, heads=2)
     return Section("agreement", "Agreement", words, (), (table,))
@@ -281,9 +281,7 @@ def exclusion_section(run: Monitor) -> Section | None:
 
 
 def history_section(run: Monitor) -> Section | None:
-    """How many ratings everybody had after each import, and how they stood on the test
-    questions.
-    """
+    """How many ratings everybody had after each import, and their results on the test questions."""
     records = run.records("rounds")
     if not records:
         return None
@@ -322,18 +320,18 @@ def design_section(run: Monitor) -> Section | None:
     )
     words = [
         (
-            "Width of the 95% interval of a mean score, in shares of the scale; the line is"
-            f" {TARGET:g}. Twice the outputs help more than twice the people on each."
+            "Width of the 95% interval of a mean score, in shares of the scale; the line is at"
+            f" {TARGET:g}. Twice as many outputs help more than twice as many people on each."
         ),
         (
-            "metal design asks the same of a judge's F1 and of the alternative annotator test, with"
+            "metal design does the same for a judge's F1 and the alternative annotator test, with"
             " cost and hours."
         ),
     ]
     if len(cells) > MOST_CHARTS:
         words.append(
-            f"Drawn are the first {MOST_CHARTS} of {len(cells)} languages and criteria; the table"
-            " has all."
+            f"The chart shows the first {MOST_CHARTS} of {len(cells)} languages and criteria; the"
+            " table has all."
         )
     charts = tuple(
         _design_chart(run, *cell, of_cell) for cell, of_cell in list(cells.items())[:MOST_CHARTS]
@@ -344,8 +342,8 @@ def design_section(run: Monitor) -> Section | None:
 
 
 def _needed(row: Row) -> int:
-    """Outputs that make the interval as narrow as TARGET: its width falls with the root of their
-    number.
+    """How many outputs make the interval as narrow as TARGET; its width falls with the square root
+    of their number.
     """
     return math.ceil(float(row["items"]) * (WIDTH * float(row["sd"]) / TARGET) ** 2)
 

@@ -1,5 +1,5 @@
-"""`metal.monitor`: which raters stand out; `metal.monitor_simulate`: how well models find noisy
-ones.
+"""`metal.monitor`: find raters who stand out; `metal.monitor_simulate`: how well models find noisy
+raters.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def monitor(
         progress: Called with the parts done and the parts in all.
 
     Returns:
-        What is known of the raters: tables as DataFrames, plots, the page. Nothing is written
+        What is known about the raters: tables as DataFrames, plots, the page. Nothing is written
         before `save`.
 
     Raises:
@@ -148,7 +148,7 @@ def monitor(
 @documented
 def monitor_simulate(
     *,
-    model: Annotated[Names, Option("Models; default all eight of Table 1.", "-m")] = (),
+    model: Annotated[Names, Option("Models. [default: all eight of Table 1]", "-m")] = (),
     seeds: Annotated[int, Option("Number of simulations.", least=1)] = 40,
     rounds: Annotated[int, Option("Rounds of annotation per simulation.", least=1)] = 25,
     workers: Annotated[int, Option("Workers in a round.", least=1)] = 60,
@@ -181,7 +181,7 @@ def monitor_simulate(
     the result to choose a model, or to see what fewer questions would cost.
 
     Args:
-        progress: Called with simulations done and in all.
+        progress: Called with the simulations done and the simulations in all.
 
     Returns:
         One row per model and bucket (test questions a worker answered): precision, recall, their

@@ -27,7 +27,7 @@ def facts(run: Monitor) -> dict[str, str]:
     if run.examined:
         lines["Noisy"] = _names(run.noisy) or "Nobody, by the test questions."
     lines["Stands out"] = (
-        _names(list(run.standing_out)) or "Nobody, beside those who rated the same outputs."
+        _names(list(run.standing_out)) or "Nobody, compared with those who rated the same outputs."
     )
     exclusions = run.tables["exclusions"]
     if len(exclusions):
@@ -45,7 +45,7 @@ def _names(raters: list[str]) -> str:
 
 
 def limits(run: Monitor) -> str:
-    """What test questions, or colleagues, do not show of a person."""
+    """What test questions, or colleagues, do not show about a person."""
     if run.examined:
         return (
             "That a person who is not flagged is careful: a few questions reveal only the worst."
@@ -64,9 +64,9 @@ def definitions(run: Monitor) -> dict[str, str]:
     return {
         "Test question": (
             "A source shown with its own reference (positive), or with the reference of another"
-            " source of its language (negative). An answer is right on the right side of the middle"
-            " of the scale; the middle itself is wrong. Negative questions say nothing of criteria"
-            " that do not look at the source."
+            " source of its language (negative). An answer is right on the right side of the"
+            " middle of the scale; the middle itself is wrong. Negative questions are not used"
+            " for criteria that ignore the source."
         ),
         "Noisy": (
             f"By the model {settings['model']}: right answers are binomial, accuracies come from a"
@@ -82,10 +82,11 @@ def definitions(run: Monitor) -> dict[str, str]:
             " knows how the others did."
         ),
         "Agreement with colleagues": (
-            "Of outputs that two or more others of the same group rated: the share of them who"
-            " gave the same label, beside how often they do among themselves on those very"
-            " outputs, so that hard outputs condemn nobody. 95% intervals by bootstrap over"
-            f" sources ({count(settings['resamples'])} resamples); corrected over people by Holm."
+            "On outputs that two or more others of the same group rated: the share of these"
+            " others who gave the same label, compared with how often they give each other's"
+            " label on the same outputs, so hard outputs condemn nobody. 95% intervals by"
+            f" bootstrap over sources ({count(settings['resamples'])} resamples); corrected over"
+            " people by Holm."
         ),
         "Severity": (
             "How much lower a person scores than the mean of the others, as a share of the"
@@ -97,8 +98,8 @@ def definitions(run: Monitor) -> dict[str, str]:
         ),
         "How many are needed": (
             "The standard deviation of the people's mean score over simulated rounds of as many"
-            " outputs, with one, two, ... of their people on each; an interval is 3.92 of it wide,"
-            " less by the root of the outputs."
+            " outputs, with one, two, ... of their people on each; an interval is 3.92 times as"
+            " wide, and shrinks with the square root of the number of outputs."
         ),
         "Undefined": (
             "A figure without a value is a dash, never 0; the CSV files give the reason."

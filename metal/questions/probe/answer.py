@@ -32,11 +32,13 @@ def headline(run: ProbeReport) -> str:
     who = within(*judges) if len(judges) == 1 else f"any of {len(judges)} judges"
     judge = "it" if len(judges) == 1 else "they"
     where = plural(len(languages), "language")
-    return f"No fault of {who} is shown in {where}. This does not prove that {judge} can judge."
+    return f"No fault is shown for {who} in {where}. This does not prove that {judge} can judge."
 
 
 def _said_against(says: str, against: Mapping[str, Sequence[Row]]) -> str:
-    """Where this is said of the first judge, and of which others. against: the rows by judge."""
+    """Where this conclusion holds for the first judge, and for which other judges. against: the
+    rows by judge.
+    """
     (judge, own), *others = against.items()
     by_language: dict[str, set[str]] = {}
     for row in own:
@@ -67,7 +69,7 @@ def _languages(rows: Sequence[Row]) -> str:
 
 
 def _changes(rows: Sequence[Row]) -> str:
-    """What was changed, those first that were said most often."""
+    """The changes, the most frequent first."""
     names = [row["what"] for row in rows]
     together = ALL_CERTAIN["what"]
     ordered = sorted(dict.fromkeys(names), key=lambda what: (what != together, -names.count(what)))
@@ -76,10 +78,12 @@ def _changes(rows: Sequence[Row]) -> str:
 
 
 def cards(run: ProbeReport) -> Iterator[Remark]:
-    """What lures or moves a judge besides what the headline says, what is open, what to do next."""
+    """What lures or moves a judge besides what the headline says, what is undecided, and what to do
+    next.
+    """
     rows = run.records("probes")
     against = {says: [row for row in rows if row["says"] == says] for says in AGAINST}
-    for says, title in [(LURED, "Lured"), (MOVED, "Moved by what does not matter")]:
+    for says, title in [(LURED, "Lured"), (MOVED, "Moved by changes that do not matter")]:
         if against[says] and any(against[worse] for worse in AGAINST[: AGAINST.index(says)]):
             where = (
                 (within(row["judge"]), criterion_in_words(run, row["criterion"]))
@@ -101,7 +105,7 @@ def cards(run: ProbeReport) -> Iterator[Remark]:
 
 
 def _open(rows: Sequence[Row]) -> list[str]:
-    """How many cases are open, and how many decide nothing; nothing of none."""
+    """How many cases are undecided, and how many can decide nothing; empty if none are."""
     counted = []
     unsaid, undecided = (sum(row["says"] == says for row in rows) for says in (UNKNOWN, SHOWN))
     if unsaid:
@@ -112,9 +116,7 @@ def _open(rows: Sequence[Row]) -> list[str]:
 
 
 def _next(unfit: Mapping[str, Sequence[Row]], moved: Mapping[str, Sequence[Row]]) -> str:
-    """Where which judge is not to be used alone, and which texts it must not be given as they
-    are.
-    """
+    """Where a judge must not be used alone, and which texts it must not be given unchanged."""
     if not unfit and not moved:
         return "Have people rate a sample in each language:"
     words = []

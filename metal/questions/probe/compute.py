@@ -1,5 +1,5 @@
-"""What judges make of outputs that were changed in known ways: a row for each judge, criterion,
-language, change.
+"""How judges rate outputs that were changed in known ways: a row for each judge, criterion,
+language and change.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from metal.stats.probes import LEAST, Detection, Share, detection, dose_trend
 from metal.stats.significance import holm
 
 BLIND, LURED, MOVED, UNMOVED = "blind", "lured", "moved", "unmoved"
-NOT_BLIND, NOT_LURED, SHOWN = "not shown blind", "not shown lured", "decides nothing"
+NOT_BLIND, NOT_LURED, SHOWN = "not shown to be blind", "not shown to be lured", "decides nothing"
 AGAINST = (BLIND, LURED, MOVED)  # what is said against a judge
 CAPPED = "capped"
 LEVEL = 0.05  # of the chance that a judge is wrongly called any of AGAINST, over all of its rows
@@ -119,7 +119,7 @@ class _Scores:
 
     def pairs(self, raters: Sequence[str], rows: pd.DataFrame) -> tuple[Numbers, Numbers, Any, int]:
         """(clean, changed, source) of the rows that a rater answered on both sides, rater after
-        rater, and how many were answered on one side or none.
+        rater, and how many lack an answer on one side or both.
         """
         clean, after, source = [], [], []
         for rater in raters:
@@ -134,10 +134,10 @@ class _Scores:
 
 
 def probe_tables(dataset: Dataset, settings: AuditSettings, *, progress: Progress) -> Analysed:
-    """What each judge makes of each change that the dataset of probes declares.
+    """How each judge rates each change that the dataset of probes declares.
 
     Returns the tables `probes` and `trends`. Raises UsageError for a dataset that declares none, or
-    that no judge rated; UnknownName for names there are not.
+    that no judge rated; UnknownName for names that do not exist.
     """
     declared: Sequence[Mapping[str, Any]] = dataset.extra.get("probes", {}).get("conditions", ())
     if not declared:
@@ -251,8 +251,8 @@ def _row(
     changed: pd.DataFrame,
     settings: AuditSettings,
 ) -> dict[str, Any]:
-    """What the judge makes of these changed outputs, all in one language. about: what the dataset
-    declares of them.
+    """How the judge rates these changed outputs, all in one language. about: what the dataset
+    declares about them.
     """
     expected = next(
         (key for key in (FALLS, STAYS, CAPPED) if scores.criterion.name in about.get(key, ())), ""
@@ -301,8 +301,9 @@ def _noticed(scores: _Scores, people: Sequence[str], changed: pd.DataFrame) -> S
 def _says(
     seen: Detection, kind: str, expected: str, noticed: Share, ends: tuple[float, float]
 ) -> tuple[str, float, bool, str]:
-    """What is said unless the p-value, corrected, is below LEVEL; that p-value, NaN if the row
-    decides nothing; whether it is said whatever the p-value; and why nothing can be said.
+    """The conclusion unless the corrected p-value is below LEVEL; that p-value, NaN if the row
+    decides nothing; whether the conclusion holds whatever the p-value; and why there can be no
+    conclusion.
     """
     if not expected:
         return SHOWN, math.nan, True, "says: the expected effect on this criterion is unknown"
@@ -320,7 +321,7 @@ def _says(
     if seen.room < ROOM:
         return UNKNOWN, math.nan, True, "says: clean outputs have the worst score already"
     if kind == "graded" and not noticed.low > 0.5:
-        return SHOWN, math.nan, True, "says: nobody has shown that people notice it"
+        return SHOWN, math.nan, True, "says: it is not shown that people notice it"
     return NOT_BLIND, seen.blind_p, False, ""
 
 
@@ -334,8 +335,9 @@ def _within(seen: Detection, ends: tuple[float, float]) -> bool:
 
 
 def _conclude(rows: list[dict[str, Any]]) -> None:
-    """Correct each judge's p-values over all of its rows, and say what they show. Selectivity: how
-    much better a change is seen where it must be than on criteria that it leaves alone.
+    """Correct each judge's p-values over all of its rows, and record what they show. Selectivity:
+    how much better a change is noticed on criteria where it must be than on criteria that it leaves
+    alone.
     """
     for judge in {row["judge"] for row in rows}:
         own = [row for row in rows if row["judge"] == judge]
@@ -418,7 +420,7 @@ def _warnings(
     declared_for = set(chain.from_iterable(aspects))
     if unknown := sorted(asked - declared_for):
         yield (
-            f"what must happen on {first_few(unknown)} is not known; say it with `aspects` of"
+            f"the effect to expect on {first_few(unknown)} is unknown; name it with `aspects` of"
             " `metal.probe_plan`"
         )
     if (probes["kind"] == "graded").any() and probes["people_a"].isna().all():
@@ -426,6 +428,6 @@ def _warnings(
     silent = probes.groupby("judge")[["unanswered", "pairs"]].sum()
     for judge, row in silent[silent["unanswered"] > 0].iterrows():
         yield (
-            f"{judge}: {row['unanswered']:,} pairs without an answer on both sides, left out;"
+            f"{judge}: {row['unanswered']:,} pairs without answers to both outputs are left out;"
             f" {row['pairs']:,} remain"
         )

@@ -40,19 +40,20 @@ MOST_ROWS = 400
 MOST_ON_SCREEN = 6
 KINDS = ("certain", "graded", "invariant", "bait")
 EXPLAINED = (
-    "Without a sign: how often a text scores above its changed copy, 0.5 by chance; with one: how"
-    " far the change moves the score; on {}. What is not said to be missed is not shown to be seen."
+    "Figures without a sign: how often a text scores above its changed copy (0.5 by chance)."
+    " Figures with a sign: how far the change moves the score. Both on {}. A change that is not"
+    " listed as missed is not thereby shown to be seen."
 )
 DASHES = {  # why the table of all figures has one
     "expected": "the expected effect on this criterion is unknown",
     "p_adjusted": "the row cannot say anything against the judge",
     "selectivity": "only where the score must fall here and stay on another criterion",
-    "people_a": f"only of graded changes of which people rated {LEAST} pairs",
+    "people_a": f"only for graded changes of which people rated {LEAST} pairs",
 }
 
 
 def seen_charts(run: ProbeReport) -> list[Chart]:
-    """How well changes are seen, a chart for each judge, criterion and language; those with
+    """How well changes are noticed, a chart for each judge, criterion and language; those with
     blindness first.
     """
     groups: dict[tuple[str, str, str], list[Row]] = {}
@@ -81,11 +82,11 @@ def seen_charts(run: ProbeReport) -> list[Chart]:
 
 
 def answer(run: ProbeReport, *, below: bool = True, most: int | None = None) -> TableView:
-    """Judges and changes in rows, languages in columns; what is said, on the criterion where the
-    judge did worst.
+    """Judges and changes in rows, languages in columns; the conclusion on the criterion where the
+    judge did worst in cells.
 
-    below: whether a second line in each cell has the figure of what is said, and the criterion.
-    most: rows on a terminal.
+    below: whether a second line in each cell has the figure for the conclusion, and the criterion.
+    most: the largest number of rows on a terminal.
     """
     # what a certain or graded change must leave alone is in the table of all figures
     aside = {(kind, STAYS) for kind in ("certain", "graded")} | {(kind, "") for kind in KINDS}
@@ -117,18 +118,18 @@ def answer(run: ProbeReport, *, below: bool = True, most: int | None = None) -> 
     return replace(
         view,
         notes=(
-            f"{note} {UNDEFINED}: no such change in this language was rated." if dashes else note,
+            f"{note} {UNDEFINED}: no such change was rated in this language." if dashes else note,
         ),
     )
 
 
 def brief(run: ProbeReport) -> Iterator[TableView]:
-    """The same, a line for each row."""
+    """That table, with one line for each row."""
     yield answer(run, below=False, most=MOST_ON_SCREEN)
 
 
 def _cell(run: ProbeReport, rows: Sequence[Row], *, below: bool, several: bool) -> Cell:
-    """What is said on the criterion where the judge did worst."""
+    """The conclusion on the criterion where the judge did worst."""
     usable = [row for row in rows if known(row["a"])]
     if not usable:
         return Cell(UNDEFINED)
@@ -148,8 +149,8 @@ def _cell(run: ProbeReport, rows: Sequence[Row], *, below: bool, several: bool) 
 
 
 def _moved(run: ProbeReport, row: Row) -> float:
-    """How far a score went the wrong way, as a share of its scale: criteria have scales of their
-    own.
+    """How far a score went the wrong way, as a share of its scale: because criteria have different
+    scales.
     """
     return float(row["change"] if row["expected"] == CAPPED else abs(row["change"])) / run.span(
         row["criterion"]
@@ -157,7 +158,7 @@ def _moved(run: ProbeReport, row: Row) -> float:
 
 
 def sections(run: ProbeReport) -> list[Section]:
-    """How well changes are seen, every figure, doses."""
+    """The sections: how well changes are noticed, every figure, and doses."""
     rows = sorted(run.records("probes"), key=lambda row: row["says"] not in AGAINST)
     shown = [
         *_by_judge(
@@ -186,8 +187,8 @@ def _by_judge(
     rows: Sequence[Row],
     cells: Mapping[str, Callable[[Row], Cell | str]],
 ) -> Iterator[TableView]:
-    """The rows of a table, a view for each judge, with the reasons for what is open or
-    undefined.
+    """The rows of a table, a view for each judge, with the reasons for undecided or undefined
+    figures.
     """
     judges = list(dict.fromkeys(row["judge"] for row in rows))
     for place, judge in enumerate(judges):

@@ -67,8 +67,8 @@ class ProbeReport(Result):
     described = DESCRIBED
 
     def remarks(self) -> Iterator[VerdictLine]:
-        """All that is said against a judge: where it is blind or lured it is not to be used. And
-        what orders in the text change, shown or not.
+        """Lines on everything found against a judge: where it is blind or lured it must not be
+        used. Also the effect of orders in the text, whether shown or not.
         """
         for row in self.records("probes"):
             if row["says"] in AGAINST:
@@ -78,7 +78,7 @@ class ProbeReport(Result):
                 )
             elif row["says"] == NOT_LURED and row["probe"].startswith("order"):
                 change = estimate(row, "change", signed)
-                line = f"not shown to be raised by {row['what']}: {change}"
+                line = f"not shown that {row['what']} raises its scores: {change}"
                 yield VerdictLine(row["judge"], row["language"], row["criterion"], line, NOTED)
 
 

@@ -1,5 +1,5 @@
-"""`metal.probe_plan`, `probe_run`, `probe_report`: is a judge blind, even where nobody speaks the
-language?
+"""`metal.probe_plan`, `probe_run`, `probe_report`: find out where a judge is blind, even if nobody
+speaks the language.
 """
 
 from __future__ import annotations
@@ -44,7 +44,10 @@ PLAN = "probe plan"  # the verb that writes a dataset
 Probes = Annotated[
     Names,
     Option(
-        "Changes, by name or kind: certain, graded, invariant, bait. [default: all but graded]",
+        (
+            "Changes to make, by name or kind: certain, graded, invariant, bait. [default: all"
+            " but graded]"
+        ),
         metavar="NAME",
     ),
 ]
@@ -53,7 +56,7 @@ PerLanguage = Annotated[int, Option("Outputs to change per language.", "-n", met
 Aspects = Annotated[
     Pairs | None,
     Option(
-        "What your own criterion looks at: language, content, task, facts, safety, overall.",
+        "What a criterion of your own looks at: language, content, task, facts, safety, overall.",
         metavar="CRITERION=ASPECT",
         flag="--aspect",
     ),
@@ -91,14 +94,14 @@ def probe_plan(
 
     Args:
         data: A dataset folder, a table of ratings with texts, or a dataset from `metal.read`.
-        progress: Called with outputs done and in all.
+        progress: Called with the outputs done and the outputs in all.
 
     Returns:
         The dataset, which is written to `out`, and how many outputs were changed.
 
     Raises:
         UsageError: If there is nothing to change.
-        UnknownName: For a probe, criterion, language or aspect that there is not.
+        UnknownName: For a probe, criterion, language or aspect that does not exist.
 
     Example:
         metal.probe_plan("datasets/news", probes=["negation"], per_language=50)
@@ -163,14 +166,14 @@ def probe_run(
     shows which changes a judge misses.
 
     Args:
-        data: As of `metal.probe_plan`.
-        callbacks: As of `metal.judge`.
+        data: As in `metal.probe_plan`.
+        callbacks: As in `metal.judge`.
 
     Returns:
         The run of the judges.
 
     Raises:
-        UnknownName, DataError, JudgeStopped: As the two functions.
+        UnknownName, DataError, JudgeStopped: As in the two functions.
         UsageError: If `folder` holds another dataset.
 
     Example:

@@ -14,7 +14,7 @@ SOURCES = {
 
 
 def facts(run: ProbeReport) -> dict[str, str]:
-    """What is left open."""
+    """What the report leaves open."""
     words = (
         "That a judge is good where nothing is shown against it: a change may be easier to see than"
         " real faults."
@@ -26,33 +26,37 @@ def definitions(run: ProbeReport) -> dict[str, str]:
     """The definitions behind the page."""
     return {
         "A": (
-            "The share of pairs in which the clean output gets the better score, ties as half: 0.5"
-            " is chance, 1 sees every change. Intervals are 95%, over sources."
+            "The share of pairs in which the clean output gets the better score, with ties as"
+            " half: 0.5 is chance, 1 means that it sees every change. Intervals are 95%, over"
+            " sources."
         ),
         "Blind, lured, moved": (
-            "Blind: the judge surely notices fewer than half of the changes: A is below 1/2 + r/4,"
-            " where r is the share of clean outputs whose score can fall. Lured: what must not"
-            " raise a score does. Moved: what does not matter changes the mean, and not by less"
-            f" than {MARGIN:.0%} of the scale. Tests are one-sided, by Student's t over sources"
-            " (moved: two-sided), with Holm's correction over all rows of a judge that decide"
-            f" something, so that at most {LEVEL:.0%} of sound judges get any of these words."
+            "Blind: the judge surely notices fewer than half of the changes: A is below 1/2 +"
+            " r/4, where r is the share of clean outputs whose score can fall. Lured: a change"
+            " that must not raise a score raises it. Moved: a change that does not matter moves"
+            f" the mean, and is not shown to move it by less than {MARGIN:.0%} of the scale. Tests"
+            " are one-sided, by Student's t over sources (moved: two-sided), with Holm's"
+            " correction over all rows of a judge that decide something, so that at most"
+            f" {LEVEL:.0%} of sound judges get any of these words."
         ),
         "Certain, graded, invariant, bait": (
-            "A change that anybody sees who reads the language; one that counts only where people"
-            " who rated the changed outputs were shown to notice it (their A surely above 0.5); one"
-            " that must change nothing; one that must not raise a score."
+            "Certain: a change that anybody who reads the language sees. Graded: a change that"
+            " counts only where people who rated the changed outputs were shown to notice it"
+            " (their A surely above 0.5). Invariant: a change that must not change scores. Bait:"
+            " a change that must not raise a score."
         ),
         "Most changes that spoil a text": (
             "All pairs of an output and a certain change, taken together."
         ),
         "Selectivity": (
-            "A on this criterion less the mean A on criteria that the change leaves alone."
+            "A on this criterion minus the mean A on criteria that the change leaves alone."
         ),
         "To the best score": (
-            "Share of pairs in which the changed output gets the best score, and the clean one not."
+            "Share of pairs in which the changed output gets the best score and the clean one"
+            " does not."
         ),
         "Could fall": "The share of clean outputs that do not have the worst score already.",
         "Falls with the dose": (
-            "1 where each score falls with each dose, 0 where it does not depend on the dose."
+            "1 if each score falls with each dose, 0 if scores do not depend on the dose."
         ),
     }

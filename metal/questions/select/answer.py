@@ -22,12 +22,15 @@ def _best(run: Selection) -> Row | None:
 
 
 def headline(run: Selection) -> str:
-    """The most that a judge may answer, in how many cases anything."""
+    """The most that a judge may answer, and in how many cases it may answer anything."""
     rows, best = run.records("selection"), _best(run)
     if best is None:
         unsaid = sum(row["says"] == UNKNOWN for row in rows)
         if unsaid == len(rows):
-            return f"No data to decide whether a judge can be left alone: {plural(unsaid, 'case')}."
+            return (
+                "The data cannot tell whether a judge can be left alone"
+                f" ({plural(unsaid, 'case')})."
+            )
         more = f"; {unsaid} could not be tested" if unsaid else ""
         tried = len(rows) - unsaid
         which = "the one case does not reach" if tried == 1 else f"none of {tried} cases reaches"
@@ -41,15 +44,15 @@ def headline(run: Selection) -> str:
 
 
 def cards(run: Selection) -> Iterator[Remark]:
-    """Who is too sure of itself; where nothing can be said; what to do next."""
+    """Cards: which judge is too sure, where nothing can be concluded, and what to do next."""
     reason = ""
     rows = [row for row in run.records("calibration") if known(row["ece"])]
     if rows:
         worst = max(rows, key=lambda row: row["sure"] - row["agreement"])
         if worst["sure"] > worst["agreement"]:
             words = (
-                f"{within(worst['judge'])} on {case_of(run, worst)}: on average"
-                f" {percent(worst['sure'])} sure, but it agrees with people in only"
+                f"{within(worst['judge'])} on {case_of(run, worst)}: it is"
+                f" {percent(worst['sure'])} sure on average, but agrees with people in only"
                 f" {percent(worst['agreement'])}."
             )
             yield Remark("Overconfident", words)
@@ -74,7 +77,7 @@ def cards(run: Selection) -> Iterator[Remark]:
         )
         yield Remark(
             title,
-            "Compute the savings, from the price of a judge's and a person's answer:",
+            "Compute the savings from the price of a judge's answer and of a person's:",
             f"{command},people=0.2",
         )
     else:

@@ -1,5 +1,5 @@
-"""When a judge may answer alone: how sure it is of each answer, and from where on its answers are
-kept.
+"""When a judge may answer alone: how sure it is of each answer, and the threshold from which its
+answers are kept.
 """
 
 from __future__ import annotations
@@ -78,15 +78,15 @@ SELECTION = (
         "undefined",
     ),
 )
-ALONE, PART, PEOPLE, UNKNOWN = "alone", "in part", "people only", "cannot be said"
+ALONE, PART, PEOPLE, UNKNOWN = "alone", "in part", "people only", "cannot be told"
 
 
 @dataclass(frozen=True)
 class SelectSettings:
-    """alpha: errors allowed among the kept; delta: the chance that a threshold of any language
-    allows more. ways: the sources of confidence, the first that a judge has counts. cascade: judges
-    in the order in which they are asked. costs: dollars of a rating, by judge, and `people`.
-    orders: pairs that were shown in both orders.
+    """The settings of a selection. alpha: the errors allowed among kept answers; delta: the chance
+    that the threshold of any language allows more. ways: the sources of confidence; the first that
+    a judge has is used. cascade: judges in the order in which they are asked. costs: dollars per
+    rating, by judge, and for `people`. orders: pairs that were shown in both orders.
     """
 
     alpha: float
@@ -115,8 +115,8 @@ def selected(
 ) -> dict[str, pd.DataFrame]:
     """Tables `selection`, `calibration` and `curve`.
 
-    Raises UsageError if people and a judge, or all of the cascade, rated nothing, UnknownName
-    for a judge of it.
+    Raises UsageError if people and a judge, or all of the cascade, rated nothing, UnknownName for
+    an unknown judge in the cascade.
     """
     others = [name for name, rater in dataset.raters.items() if rater.kind != "human"]
     check_known("judge", chosen.cascade, others)
@@ -148,13 +148,13 @@ def selected(
 
 
 def _judges(dataset: Dataset, cell: AuditCell) -> Sequence[str]:
-    """The LLM judges of the cell; where there are none, all that are compared with people."""
+    """The LLM judges of the cell; if there are none, all raters that are compared with people."""
     llms = [judge for judge in cell.judges if dataset.raters[judge].kind == "llm"]
     return llms or cell.judges
 
 
 def _check_selected(rows: Sequence[Mapping[str, Any]], cascade: Sequence[str]) -> None:
-    """Raise UsageError if there is nothing to select, or nothing of the cascade."""
+    """Raise UsageError if there is nothing to select, or nothing for the cascade."""
     if cascade and THEN.join(cascade) not in [row["judge"] for row in rows]:
         raise UsageError(
             f"`cascade`: no language and criterion has people's answers and those of"
@@ -167,12 +167,12 @@ def _check_selected(rows: Sequence[Mapping[str, Any]], cascade: Sequence[str]) -
 def confidence_of(
     dataset: Dataset, cell: AuditCell, judge: str, chosen: SelectSettings, answers: Everywhere
 ) -> Sure:
-    """How sure the judge is of each answer in the cell: from the first way that it has.
+    """How sure the judge is of each answer in the cell: from the first available source.
 
-    The share of raters that gave the judge's answer, itself among them, where at least one other
-    answered: asked again, with other prompts, about the same output in other languages, or the
-    other judges but juries. Of a pair that was shown in both orders 1, or half for a tie, which
-    stands for two answers, too.
+    It is the share of answers that equal the judge's, itself included, if there is at least one
+    other: the judge asked again, with other prompts or about the same output in other languages, or
+    the other judges except juries. For a pair that was shown in both orders it is 1, or half for a
+    tie, which also means two different answers.
     """
     codes, raters = cell.by_judge(judge), dataset.raters
     others = [
@@ -201,7 +201,7 @@ def confidence_of(
 
 
 def _stored(dataset: Dataset, cell: AuditCell, judge: str) -> Numbers:
-    """(items,) the confidence that stands beside each rating."""
+    """(items,) the confidence that is stored with each rating."""
     if CONFIDENCE not in dataset.ratings:
         return np.full(len(cell.matrix.outputs), np.nan)
     values = dataset.ratings[CONFIDENCE].to_numpy()[cell.rows]
@@ -212,8 +212,8 @@ def _stored(dataset: Dataset, cell: AuditCell, judge: str) -> Numbers:
 @dataclass(frozen=True)
 class Everywhere:
     """All raters' answers on a criterion, in all languages. codes: (outputs, raters) classes,
-    negative without one. places: the row of each output. content: (outputs,) codes of what is
-    rated: equal for the same content by the same generator. languages: (outputs,) codes.
+    negative without one. places: the row of each output. content: (outputs,) codes that are equal
+    for the same content by the same generator. languages: (outputs,) codes.
     """
 
     codes: Codes
@@ -241,8 +241,8 @@ class Everywhere:
         )
 
     def by(self, raters: Sequence[str], cell: AuditCell) -> Codes:
-        """(items, raters) the answers of those of the raters that gave any, to the cell's
-        outputs.
+        """(items, raters) the answers to the cell's outputs, for those of the raters that gave
+        any.
         """
         columns = [self.raters[name] for name in raters if name in self.raters]
         return np.asarray(
@@ -261,7 +261,9 @@ class Everywhere:
 
 
 def _share(codes: Codes, others: Codes) -> Numbers:
-    """(items,) the share that gave the judge's answer, itself among them; NaN without another's."""
+    """(items,) the share of raters that gave the judge's answer, itself included; NaN if there is
+    no other rater.
+    """
     given = (others >= 0).sum(axis=1)
     alike = ((others == codes[:, None]) & (others >= 0)).sum(axis=1)
     return np.where((codes >= 0) & (given > 0), (1 + alike) / (1 + given), np.nan)
@@ -309,8 +311,8 @@ def _calibration_row(
 def _selection_row(
     cell: AuditCell, line: Mapping[str, Sure], chosen: SelectSettings, delta: float, seed: int
 ) -> dict[str, Any]:
-    """A judge, or judges one after another, with the threshold above which the first that reaches
-    it answers.
+    """The row of a judge, or of judges asked one after another, with the threshold: the first judge
+    that reaches it answers.
     """
     confidence = np.column_stack([sure.confidence for sure in line.values()])
     codes = np.column_stack([sure.codes for sure in line.values()])
@@ -335,7 +337,8 @@ def _selection_row(
     can = int((~np.isnan(confidence[decided])).any(axis=1).sum())
     if can < needed(chosen.alpha, delta):
         reason = (
-            f"{can} sources with an answer and its confidence, {needed(chosen.alpha, delta)} needed"
+            f"{can} sources that have an answer with a confidence, {needed(chosen.alpha, delta)}"
+            " needed"
         )
         return row | {"says": UNKNOWN, "undefined": f"threshold: {reason}"}
     value = threshold.value if math.isfinite(threshold.value) else math.inf
@@ -366,15 +369,15 @@ def _selection_row(
 
 
 def _a_source_once(sources: Codes, seed: int) -> Codes:
-    """The places of one item of each source, drawn: items of a source are not independent, and the
-    test needs that.
+    """The places of one randomly drawn item per source, because items of a source are not
+    independent, which the test requires.
     """
     order = np.random.default_rng([seed, len(sources)]).permutation(len(sources))
     return np.sort(order[np.unique(sources[order], return_index=True)[1]])
 
 
 def doubts(tables: Mapping[str, pd.DataFrame], alpha: float) -> Iterator[str]:
-    """What to know of the selection."""
+    """Notes on the selection."""
     rows = tables["selection"]
     if len(off := rows[rows["agreement_kept"] < 1 - alpha]):
         yield (
@@ -384,6 +387,6 @@ def doubts(tables: Mapping[str, pd.DataFrame], alpha: float) -> Iterator[str]:
         )
     if len(rows["judge"].unique()) > 1:
         yield (
-            "the guarantee holds for each judge by itself: whoever picks the best of several picks"
-            " luck, too"
+            "the guarantee holds for each judge by itself: if you pick the best of several, part"
+            " of its figure is luck"
         )

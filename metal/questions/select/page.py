@@ -16,8 +16,8 @@ from metal.show.view import Cell, Section, TableView
 
 MOST_ROWS = 100
 EXPLAINED = (
-    "Alone, in part: the share of outputs that the judge may answer, and its agreement there"
-    " at least."
+    "Alone, in part: the share of outputs that the judge may answer, and the least agreement it"
+    " has there."
 )
 
 
@@ -48,7 +48,7 @@ def _cell(rows: list[Row]) -> Cell:
 
 
 def sections(run: Selection) -> list[Section]:
-    """Every figure, and whether confidence can be believed."""
+    """The sections: every figure, and whether confidence can be believed."""
     selection, rows, curve = (run.records(table) for table in ("selection", "calibration", "curve"))
     free = [
         column

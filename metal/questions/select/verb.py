@@ -30,7 +30,7 @@ def select(
     data: Data,
     *ratings: Ratings,
     judges: Names = (),
-    criteria: Annotated[Names, Option("Criteria with classes; default all.", "-c")] = (),
+    criteria: Annotated[Names, Option("Criteria with classes. [default: all]", "-c")] = (),
     languages: Names = (),
     reference: Annotated[
         str,
@@ -57,7 +57,12 @@ def select(
     ] = 0.1,
     delta: Annotated[
         float,
-        Option("The chance that more differ, in any language.", least=0, most=1, open_ends=True),
+        Option(
+            ("The chance that more answers differ, in any language."),
+            least=0,
+            most=1,
+            open_ends=True,
+        ),
     ] = 0.1,
     cascade: Annotated[
         Names, Option("Ask these judges one after another, cheapest first.", metavar="JUDGES")
@@ -98,8 +103,8 @@ def select(
         `save`.
 
     Raises:
-        UsageError: If people and a judge, or all of a cascade, rated nothing, or for a source of
-            confidence that is none.
+        UsageError: If people and a judge, or all of a cascade, rated nothing, or for an unknown
+            source of confidence.
 
     Example:
         metal.select("datasets/news", "runs/news-judges", alpha=0.1).selection
@@ -117,8 +122,8 @@ def select(
     check_known("source of confidence", names(confidence), WAYS)
     if cascade and not len(set(names(cascade))) == len(names(cascade)) > 1:
         raise UsageError(
-            f"`cascade` {','.join(names(cascade))}: write two or more judges, each once, the cheap"
-            " first"
+            f"`cascade` {','.join(names(cascade))}: write two or more judges, each once, the"
+            " cheapest first"
         )
     chosen = SelectSettings(
         alpha,
@@ -150,7 +155,9 @@ def select(
 
 
 def _dollars(dataset: Dataset, costs: Pairs) -> dict[str, float]:
-    """Dollars of a rating, by judge, and `people`: as given, else as the judge's run counted it."""
+    """Dollars per rating, by judge, and for `people`: as given, else as counted in the judge's
+    run.
+    """
     from metal.errors import check_known
 
     check_known("judge, or people,", costs, ["people", *dataset.raters])

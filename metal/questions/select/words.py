@@ -1,4 +1,4 @@
-"""A selection in words: what is left open, and what the figures mean."""
+"""A selection in words: what it leaves open, and what the figures mean."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def facts(run: Selection) -> dict[str, str]:
     return {
         "Guarantee": (
             f"At most {percent(settings['alpha'])} of the kept answers differ from people's, in"
-            f" every language with a threshold, but for a chance of {percent(settings['delta'])} at"
-            " most."
+            " every language with a threshold; the chance that this is wrong is at most"
+            f" {percent(settings['delta'])}."
         ),
         "Do not conclude": (
             "Anything about outputs of another kind, other people, or a judge picked because it "
@@ -34,37 +34,40 @@ def definitions(run: Selection) -> dict[str, str]:
     return {
         "Confidence": (
             "The probability of the answered level, where ratings have one; else the share of"
-            " raters that give the judge's answer: asked again, in both orders, with other prompts,"
-            " in other languages, other judges."
+            " raters that give the judge's answer: the same judge asked again, in both orders,"
+            " with other prompts or in other languages, or other judges."
         ),
         "Threshold": (
-            "From strict to loose on a fixed grid, as long as the upper limit of errors among the"
-            " kept stays at or below the share allowed; a language's limit holds at its part of the"
-            " chance to be wrong. One output of each source decides, drawn."
+            "Thresholds are tried from strict to loose on a fixed grid, as long as the upper"
+            " limit of errors among the kept answers stays at or below the share allowed; each"
+            " language gets its part of the chance to be wrong. One output of each source"
+            " decides, drawn at random."
         ),
         "May answer": (
-            "Alone: everything above the threshold is everything. In part: people answer the rest."
-            " People only: no threshold is sure enough."
+            "Alone: all answers are above the threshold. In part: people answer the rest. People"
+            " only: no threshold is sure enough."
         ),
         "At least": (
-            "The lower limit of the agreement above the threshold, by the outputs that decided."
+            "The lower limit of the agreement above the threshold, from the outputs that decided."
         ),
         "Cascade": (
-            "Judges in the order given: the first whose confidence reaches the one threshold of all"
-            " answers."
+            "Judges are asked in the order given; the first whose confidence reaches the common"
+            " threshold answers."
         ),
         "ECE": (
-            "Mean distance of confidence and agreement over ten bins of equal mass; 95% interval"
-            " over sources. Equal width: over ten bins of equal width between the smallest and the"
-            " largest confidence. By chance: about what it would be if confidence were exactly"
-            " right."
+            "Mean distance between confidence and agreement over ten bins of equal mass; 95%"
+            " interval over sources. Equal width: over ten bins of equal width between the"
+            " smallest and the largest confidence. By chance: about what it would be if"
+            " confidence were exactly right."
         ),
-        "Brier": "Mean squared distance of confidence and being right.",
+        "Brier": "Mean squared distance between confidence and being right (0 or 1).",
         "AUROC": (
-            "The chance that an answer that agrees has more confidence than one that does not."
+            "The chance that an answer that agrees with people has more confidence than one that"
+            " does not."
         ),
         "Mapped": (
-            "Confidence turned into a chance by isotonic regression on sources apart (five folds)."
+            "Confidence turned into a probability by isotonic regression on other sources (five"
+            " folds)."
         ),
         "Per 1,000": (
             "Dollars for 1,000 outputs: each judge that is asked, and people for the rest."

@@ -1,4 +1,4 @@
-"""Whether a run's figures are those of the field's own libraries."""
+"""Whether a run's figures agree with those of well-known libraries."""
 
 from metal.runs.kinds import Kind
 

@@ -15,7 +15,7 @@ from metal.show.view import Remark
 
 
 def headline(run: Verified) -> str:
-    """How many figures are equal, and to what digit; of those that differ the first."""
+    """How many figures are equal, and to what digit; and the first one that differs."""
     equal, differ = run.counted[EQUAL], run.counted[DIFFERS]
     whose = f"figures of {within(run.of_run)}"
     if not equal + differ:
@@ -43,7 +43,7 @@ def _differing(run: Verified, row: Row) -> str:
 
 
 def cards(run: Verified) -> Iterator[Remark]:
-    """What is undefined, what is not compared, what to do next."""
+    """Cards: what is undefined, what is not compared, and what to do next."""
     counted = run.counted
     parts = [
         f"{plural(counted[kind], 'more figure')} {kind}{' by METAL' * (kind == LEFT)}"
@@ -58,7 +58,7 @@ def cards(run: Verified) -> Iterator[Remark]:
     title, folder = "What to do next", shlex.quote(run.of_run)
     if run.exit_code:
         words = (
-            "Make the run again and verify the new one. If figures still differ, a library or METAL"
+            "Run it again and verify the new run. If figures still differ, a library or METAL"
             " is at fault: report it with tables/figures.csv."
         )
         yield Remark(title, words, f"metal {run.settings['command']} {data_of(run)}")

@@ -1,4 +1,4 @@
-"""A run's figures beside those of other libraries, and to what digit they are equal."""
+"""A run's figures compared with those of other libraries, and to how many digits they are equal."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SUMMARY = (
 
 @dataclass(frozen=True)
 class Recorded:
-    """A table of a run as each of its files has it, by the file's name; rows in the same order."""
+    """A table of a run in each of its files, by the file's name, with rows in the same order."""
 
     name: str
     files: Mapping[str, pd.DataFrame]
@@ -56,7 +56,7 @@ class Recorded:
 
     @cached_property
     def torn(self) -> dict[int, list[str]]:
-        """The numbers on which the files do not agree: columns by the place of the row."""
+        """The numbers on which the files disagree: columns by the place of the row."""
         *others, last = self.files.values()
         columns = last.select_dtypes("number").columns
         apart: dict[int, list[str]] = {}
@@ -69,12 +69,13 @@ class Recorded:
         return apart
 
     def middle(self, place: int, figure: str) -> Recomputed:
-        """What most files say: in the place of a library, of a number that none of them has."""
+        """What most files say, used in place of a library for a number that no library has."""
         return Recomputed(float(np.median([*self.values(place, figure).values()])), OWN_FILES, 0)
 
 
 def digits_equal(value: float, other: float) -> int:
-    """To how many digits two numbers are equal: after the point, of numbers above 1 in all.
+    """To how many digits two numbers are equal: digits after the point or, for numbers above 1,
+    digits in all.
 
     >>> digits_equal(0.123456, 0.123457), digits_equal(0.5, 0.5), digits_equal(2000, 2001)
     (5, 15, 3)
@@ -97,9 +98,9 @@ def kind_of(value: float, of_library: float, reason: str) -> str:
 
 
 def compared(values: Mapping[str, float], recomputed: Recomputed, reason: str) -> dict[str, Any]:
-    """What is said of a figure: of its value in the file where it is farthest from the library's.
+    """The comparison of a figure, for the file whose value is farthest from the library's.
 
-    values: by file; where they are not the same, the figure differs. reason: why the run leaves it
+    values: by file; if they are not the same, the figure differs. reason: why the run leaves it
     undefined.
     """
     of_library = recomputed.value
@@ -122,7 +123,7 @@ def compared(values: Mapping[str, float], recomputed: Recomputed, reason: str) -
 
 
 def _apart(value: float, other: float) -> float:
-    """The distance of two numbers; infinite where one of them is none."""
+    """The distance of two numbers; infinite if one of them is not a number."""
     if known(value) and known(other):
         return abs(value - other)
     return math.inf if known(value) or known(other) else 0.0
@@ -142,7 +143,7 @@ Recompute = Callable[[Mapping[str, Any]], Iterable[tuple[str, Recomputed]]]
 def figure_rows(
     table: Recorded, who: str, recompute: Recompute, progress: Progress
 ) -> Iterator[dict[str, Any]]:
-    """A row for each figure of a table that a library has, or on which the files do not agree.
+    """A row for each figure of a table that a library can compute, or on which the files disagree.
 
     who: the column of the rater.
     """
@@ -211,7 +212,7 @@ def board_rows(
     tables: Mapping[str, Recorded],
     progress: Progress,
 ) -> Iterator[dict[str, Any]]:
-    """The correlations of a board's raters; of groups of people and ensembles there are none."""
+    """The correlations of a board's raters; groups of people and ensembles have none."""
     means = Means(dataset, people_named(dataset, settings.get("reference", "")))
 
     def rater(row: Mapping[str, Any]) -> Iterable[tuple[str, Recomputed]]:

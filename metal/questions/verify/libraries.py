@@ -1,4 +1,4 @@
-"""What other libraries compute, each in one call; NaN where a library has no number."""
+"""What other libraries compute, each in one call; NaN if a library has no number."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ LARGEST = 20_000_000  # numbers in the krippendorff package's array (outputs, va
 
 @dataclass(frozen=True)
 class Recomputed:
-    """A figure by another library. items: it rests on so many. reason: why it has no number."""
+    """A figure by another library. items: the number from which it is computed. reason: why it has
+    no number.
+    """
 
     value: float
     library: str
@@ -30,7 +32,7 @@ class Recomputed:
 
 
 def versions() -> dict[str, str]:
-    """The versions of the libraries. Raises MissingExtra where one is not installed."""
+    """The versions of the libraries. Raises MissingExtra if one is not installed."""
     try:
         return {name: version(name) for name in NEEDED}
     except PackageNotFoundError:
@@ -38,7 +40,9 @@ def versions() -> dict[str, str]:
 
 
 def quietly(compute: Callable[..., float]) -> Callable[..., float]:
-    """The function without its library's warnings, NaN where that raises or has no input."""
+    """The function without its library's warnings, and NaN if it raises an error or has no
+    input.
+    """
 
     @wraps(compute)
     def computed(*columns: Any, **options: Any) -> float:
@@ -80,7 +84,9 @@ def kappa(truth: Sequence[int], answer: Sequence[int]) -> float:
 
 @quietly
 def quadratic_kappa(table: Any, values: Sequence[float]) -> float:
-    """Cohen's kappa by statsmodels, squared distances of values; table: (levels, levels) counts."""
+    """Cohen's kappa by statsmodels, with squared distances between values; table: (levels, levels)
+    counts.
+    """
     from statsmodels.stats.inter_rater import cohens_kappa
 
     return float(cohens_kappa(table, weights=values, wt="quadratic", return_results=False))
@@ -88,7 +94,9 @@ def quadratic_kappa(table: Any, values: Sequence[float]) -> float:
 
 @quietly
 def fleiss(table: Any) -> float:
-    """Fleiss' kappa by statsmodels; table: (items, levels) counts, equally many ratings each."""
+    """Fleiss' kappa by statsmodels; table: (items, levels) counts, with equally many ratings per
+    item.
+    """
     from statsmodels.stats.inter_rater import fleiss_kappa
 
     return float(fleiss_kappa(table))

@@ -1,4 +1,4 @@
-"""The figures of an audit by other libraries: of judges, of people, of scores."""
+"""The figures of an audit by other libraries: those of judges, people and scores."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _mean(values: Iterable[float]) -> float:
 
 
 def _fleiss(panel: Panel, scores: pd.DataFrame) -> Recomputed:
-    """Fleiss' kappa of outputs, where all have equally many ratings."""
+    """Fleiss' kappa over outputs, if all have equally many ratings."""
     table = np.array([(scores == level).sum(axis=1) for level in panel.levels]).T
     if len(table) and len(set(table.sum(axis=1).tolist())) > 1:
         return Recomputed(math.nan, STATSMODELS, len(table), UNEVEN)
@@ -161,8 +161,8 @@ def _against_all(panel: Panel, complete: pd.DataFrame) -> Iterator[float]:
 
 
 def of_scores(panel: Panel, row: Row, left_out: Sequence[str]) -> Iterator[tuple[str, Recomputed]]:
-    """The figures of a judge on scores without classes: means over the people that it is held
-    against, each facing the mean of the others.
+    """The figures of a judge on scores without classes: means over the people it is compared with,
+    each facing the mean of the others.
     """
     sides = beside_the_rest(panel, row["judge"], left_out, int(row["answered"]), LEAST_SCORES)
     by: dict[str, tuple[str, Callable[..., float]]] = {

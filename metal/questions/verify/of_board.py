@@ -53,7 +53,7 @@ class Means:
         return _rounded(total / len(self._rated))
 
     def _of_part(self, part: Criterion, raters: Sequence[str]) -> pd.Series:
-        """(outputs,) the mean on one criterion; what metrics give is for all criteria."""
+        """(outputs,) the mean on one criterion; metrics' scores count for all criteria."""
         wide = self._wide[part.name]
         own = wide[[name for name in raters if name in wide]].mean(axis=1)
         sign = -1.0 if part.direction == "lower" else 1.0
@@ -65,7 +65,7 @@ class Means:
 
 
 def _rounded(means: pd.Series) -> pd.Series:
-    """The means to DIGITS of the largest, as a board takes them."""
+    """The means rounded to DIGITS of the largest, as on a board."""
     largest = float(means.abs().max())
     return means.round(DIGITS - math.ceil(math.log10(largest))) if largest > 0 else means
 

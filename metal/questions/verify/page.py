@@ -15,7 +15,7 @@ MOST_ROWS = 300
 
 
 def answer(run: Verified) -> TableView:
-    """The figures that differ, where there are any; else how many are equal, by figure."""
+    """The figures that differ, if there are any; else how many are equal, by figure."""
     differ = run.records("figures", says=DIFFERS)
     if differ:
         title = "Figures that differ"
@@ -35,7 +35,7 @@ def _summary(run: Verified) -> TableView:
 
 
 def sections(run: Verified) -> list[Section]:
-    """Every figure: those that differ first, then those without a comparison."""
+    """The section with every figure: first those that differ, then those without a comparison."""
     order = {DIFFERS: 0, EQUAL: 2}
     rows = sorted(run.records("figures"), key=lambda row: order.get(row["says"], 1))
     title = "In the run, and recomputed"

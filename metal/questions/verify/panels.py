@@ -1,7 +1,7 @@
-"""A run's ratings, cell by cell, as the tables that other libraries take.
+"""A run's ratings, cell by cell, as tables in the form for other libraries.
 
-Nothing here comes from METAL's own statistics: labels, panels and pairs are made anew from the
-ratings, by the rules that the definitions state.
+Nothing here comes from METAL's own statistics: labels, panels and pairs are built again from the
+ratings, by the rules in the definitions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ VOTES = ("majority-or-mean", "majority-or-middle", "majority")
 
 
 def by_vote(settings: Mapping[str, Any]) -> bool:
-    """Whether labels are counted, and not those of a model."""
+    """Whether labels are counted rather than estimated by a model."""
     return settings.get("aggregate", VOTES[0]) in VOTES
 
 
@@ -33,7 +33,7 @@ class Panel:
     """The ratings of a criterion in a language.
 
     people, judges: (outputs, raters) scores, NaN without one. asked: (outputs, raters) whether
-    there is a rating, with or without a score. settings: of the audit.
+    there is a rating, with or without a score. settings: those of the audit.
     """
 
     language: str
@@ -45,7 +45,7 @@ class Panel:
 
     @property
     def levels(self) -> list[float]:
-        """The values of the scale's levels, in its order; none of scores without levels."""
+        """The values of the scale's levels, in its order; empty for scores without levels."""
         return list(map(float, self.criterion.scale.values))
 
     @property
@@ -60,7 +60,7 @@ class Panel:
 
     @cached_property
     def usual(self) -> int:
-        """The commonest number of people of an output, the larger of several."""
+        """The most common number of people per output; of several, the largest."""
         often = Counter(self.ratings[self.ratings > 0].tolist())
         return max(often, key=lambda number: (often[number], number), default=0)
 
@@ -78,7 +78,7 @@ class Panel:
 
     @cached_property
     def labels(self) -> pd.Series:
-        """(outputs,) the label that people settle on, NaN where they do not, or are too few."""
+        """(outputs,) the label that people settle on, NaN if they do not, or are too few."""
         settled = [
             self._settled([score for score in row if score == score]) if complete else np.nan
             for row, complete in zip(self.people.to_numpy().tolist(), self.complete, strict=True)
@@ -86,7 +86,7 @@ class Panel:
         return pd.Series(settled, index=self.people.index, dtype=float)
 
     def _settled(self, scores: Sequence[float]) -> float:
-        """The commonest score; without one what the rule of the audit takes instead."""
+        """The most common score or, if there is none, what the rule of the audit takes instead."""
         rule = self.settings.get("aggregate", VOTES[0])
         (first, often), *others = Counter(scores).most_common(2)
         if not others or others[0][1] < often:

@@ -45,7 +45,7 @@ DESCRIBED: Tables = {
 
 @dataclass(frozen=True, repr=False)
 class Verified(Result):
-    """A run's figures beside those of other libraries. `exit_code`: 1 where one differs."""
+    """A run's figures compared with those of other libraries. `exit_code`: 1 if one differs."""
 
     shown = "summary"
     command = "verify"
@@ -53,12 +53,12 @@ class Verified(Result):
 
     @property
     def exit_code(self) -> int:
-        """0 where all figures that were compared are equal, 1 elsewhere."""
+        """0 if all compared figures are equal, else 1."""
         return int(self.counted[DIFFERS] > 0 or not self.counted[EQUAL])
 
     @property
     def counted(self) -> dict[str, int]:
-        """How many figures are equal, differ, or are undefined, by what the table says."""
+        """How many figures are equal, differ, or are undefined, by the words of the table."""
         says = self.tables["figures"]["says"]
         return {kind: int((says == kind).sum()) for kind in (EQUAL, DIFFERS, *sorted({*says}))}
 
@@ -74,5 +74,5 @@ class Verified(Result):
         return versions
 
     def more_facts(self) -> Mapping[str, Any]:
-        """What JSON says besides."""
+        """What JSON contains besides the tables."""
         return {"verified": self.of_run, "counted": self.counted, "libraries": {**self.libraries}}

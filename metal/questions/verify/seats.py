@@ -1,4 +1,4 @@
-"""A judge in the place of each person: what it said, what the person said, what the others said."""
+"""A judge in each person's place: the judge's answers, the person's, and the others'."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def of_seats(
 ) -> Iterator[tuple[str, Recomputed]]:
     """Correlations and quadratic kappa with the other people, of the judge and of a person.
 
-    Each rating that another person's stands beside is an observation. left_out: people who do not
-    count; items: how many outputs the figures are said to rest on.
+    Each rating of an output that another person also rated is an observation. left_out: people who
+    do not count; items: on how many outputs the run bases its figures.
     """
     people, answered = answered_outputs(panel, judge, left_out, items)
     alone = bool((people.notna().sum(axis=1) < 2).any())
@@ -54,9 +54,9 @@ def of_seats(
 def answered_outputs(
     panel: Panel, judge: str, left_out: Sequence[str], items: int
 ) -> tuple[pd.DataFrame, pd.Series]:
-    """People's scores, and the judge's, of the outputs that it answered and two people rated.
+    """People's scores and the judge's, for the outputs that it answered and two people rated.
 
-    Where `items` is not their number, outputs with one person are among them.
+    If `items` differs from their number, outputs with one person are included.
     """
     people = panel.people.drop(columns=[name for name in left_out if name in panel.people])
     number, answer = people.notna().sum(axis=1), panel.judges[judge]
@@ -71,8 +71,8 @@ def beside_the_rest(
 ) -> list[np.ndarray[Any, np.dtype[np.float64]]]:
     """The mean of the others, the judge's score and the person's, (3, outputs), for each person.
 
-    People with fewer than `least` outputs are taken together as one. Where outputs have one person,
-    the mean of the people and the judge's score, (2, outputs).
+    People with fewer than `least` outputs are combined into one. If outputs have one person, the
+    result is the mean of the people and the judge's score, (2, outputs).
     """
     people, answer = answered_outputs(panel, judge, left_out, items)
     number, total = people.notna().sum(axis=1), people.sum(axis=1)

@@ -1,4 +1,4 @@
-"""`metal.verify`: a run's figures recomputed by the libraries of the field."""
+"""`metal.verify`: a run's figures recomputed by well-known libraries."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def verify(
     *,
     data: Annotated[
         StrPath | None,
-        Option("Where the run's data lie now. [default: where run.toml says]", metavar="PATH"),
+        Option("Where the run's data are now. [default: as in run.toml]", metavar="PATH"),
     ] = None,
     progress: Progress | None = None,
 ) -> Verified:
-    """Recompute the figures of a run by scikit-learn, krippendorff, statsmodels and scipy, and
-    say to what digit they are equal.
+    """Recompute the figures of a run by scikit-learn, krippendorff, statsmodels and scipy, and say
+    to how many digits they are equal.
 
-    Of an audit F1, kappas, alphas, Fleiss' kappa, correlations and the alternative annotator test;
-    of a board the correlations; of a monitor how far people agree. The run's ratings are read
-    again, labels, pairs and panels are made anew by code of its own, and each library computes from
-    those. Figures are read from every file of the run's tables (CSV, JSON, Parquet), so that a
-    number changed in one of them is found. What no library has is not compared: intervals,
-    verdicts, Gwet's AC1.
+    For an audit these are F1, kappas, alphas, Fleiss' kappa, correlations and the alternative
+    annotator test; for a board the correlations; for a monitor how far people agree. The run's
+    ratings are read again, labels, pairs and panels are built again by separate code, and each
+    library computes from those. Figures are read from every file of the run's tables (CSV, JSON,
+    Parquet), so a number changed in one of them is found. What no library has is not compared:
+    intervals, verdicts, Gwet's AC1.
 
     Args:
         run: The folder of a run of `metal.audit`, `billboard` or `monitor`.
@@ -50,7 +50,7 @@ def verify(
 
     Raises:
         MissingExtra: Without the extra `verify`.
-        UsageError: For another folder, and where the data changed since the run.
+        UsageError: For another folder, or if the data have changed since the run.
 
     Example:
         metal.verify("runs/demo").tables["summary"]
@@ -68,8 +68,8 @@ def verify(
     opened = open_run(folder) if command in ("", *KINDS) else None
     if opened is None:
         raise UsageError(
-            f"{folder}: a run of `metal {command}`; recomputed are those of `metal audit`,"
-            " `billboard` and `monitor`"
+            f"{folder}: a run of `metal {command}`; only runs of `metal audit`, `billboard` and"
+            " `monitor` are recomputed"
         )
     dataset = _data_of(opened, folder, data)
     tables = {
@@ -97,14 +97,14 @@ def verify(
 
 
 def _data_of(opened: Run, folder: Path, data: Any) -> Dataset:
-    """The ratings that the run was made from. Raises UsageError where they changed since."""
+    """The ratings that the run was made from. Raises UsageError if they have changed since then."""
     from metal.api.read import load, reading_of
     from metal.data.pairs import made_pairs, one_item_per_pair, originals
 
     of_run = opened.data
     path = data if data is not None else of_run["path"]
     if data is None and not Path(path).exists():
-        raise UsageError(f"{folder}: its data {path} are not here; say where with `data`")
+        raise UsageError(f"{folder}: its data {path} are not here; name their place with `data`")
     runs = list(map(Path, of_run.get("more", ())))
     if any(map(made_pairs, runs)) and opened.command == "billboard":
         raise UsageError(f"{folder}: boards with judges of pairs are not recomputed")

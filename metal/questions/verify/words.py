@@ -13,8 +13,8 @@ SOURCES = {
 }
 NOT_COMPARED = (
     "Intervals, p-values, verdicts, Gwet's AC1, intraclass correlation, concordance and skill of"
-    " scores; figures on standardised scores, or on labels by Dawid-Skene or MACE; of boards the"
-    " groups of people, ensembles and generators. These libraries do not have them as METAL does."
+    " scores; figures on standardised scores, or on labels by Dawid-Skene or MACE; on boards, groups"
+    " of people, ensembles and generators. None of these libraries defines them as METAL does."
 )
 
 
@@ -28,8 +28,8 @@ def facts(run: Verified) -> dict[str, str]:
     return {
         "For a reviewer": (
             "Each figure was computed twice: by METAL, and from the same ratings by"
-            f" {with_versions(run)}. Separate code made labels, pairs and panels for these; none of"
-            " METAL's statistics took part."
+            f" {with_versions(run)}. Separate code built labels, pairs and panels for these; no code"
+            " of METAL's statistics was used."
         )
     }
 
@@ -38,20 +38,25 @@ def definitions(run: Verified) -> dict[str, str]:
     """The definitions behind the page."""
     return {
         "Equal": (
-            f"To {LEAST_DIGITS} digits or more, counted after the point, of numbers above 1 in all;"
-            " in each of the files that the run has of the table. Of numbers that no library has,"
-            " the files (CSV, JSON, Parquet) are held against each other."
+            f"Equal to {LEAST_DIGITS} digits or more: digits after the point or, for numbers above"
+            " 1, digits in all. This must hold in each file of the run that contains the table."
+            " If no library has a number, the files (CSV, JSON, Parquet) are compared with each"
+            " other."
         ),
-        "Undefined in both": "The run has a reason in the place of a number, the library none.",
+        "Undefined in both": (
+            "The run has a reason instead of a number; the library has no number either."
+        ),
         "Undefined in the library": (
             "The library has no number for what METAL defines: a correlation of a judge with one"
-            " answer (0 by METAL), Fleiss' kappa of outputs with different numbers of people."
+            " answer (METAL says 0), or Fleiss' kappa over outputs with different numbers of people."
         ),
-        "Left undefined by METAL": "The library has a number, METAL a reason against it.",
+        "Left undefined by METAL": "The library has a number; METAL has a reason for giving none.",
         "Alternative annotator test": (
-            "No library has it. Who is closer to the others is counted as in the program of the"
-            " paper's authors, the test is scipy's one-sample t (or Wilcoxon's), the correction by"
-            " Benjamini and Yekutieli statsmodels'."
+            "No library has it. Whether judge or person is closer to the others is counted as in"
+            " the program of the paper's authors; the test is scipy's one-sample t (or"
+            " Wilcoxon's), and the correction by Benjamini and Yekutieli is statsmodels'."
         ),
-        "Quadratic kappa": "By statsmodels, because the values of levels are its weights.",
+        "Quadratic kappa": (
+            "Computed by statsmodels, because it takes the values of levels as weights."
+        ),
     }

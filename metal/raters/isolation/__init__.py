@@ -1,11 +1,11 @@
-"""A stranger's metric: a Python file (see metal.raters.metrics.own) that is run in a process of its
-own, shut in.
+"""A stranger's metric: a Python file (see metal.raters.metrics.own) that is run in an isolated
+process of its own.
 
 Each run is a new child: once to learn what the function is, then for the texts to score, all at
 once. Before the file is run, the child gives up the network, all files but those it needs, other
 processes, and memory, disk and time beyond its limits (child.py), as far as the system allows;
-`protections` says what it came to here. What comes back is text, never objects, and is checked as a
-stranger's. When a run is over, the child and all it started have ended.
+`protections` says what was possible here. Only text comes back, never objects, and it is checked
+like any foreign input. When a run is over, the child and all it started have ended.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ def isolated_metric(
     readable: Sequence[Path] = (),
     limits: Limits | None = None,
 ) -> Metric:
-    """The function of a Python file as a metric, its code never run in this process.
+    """The function of a Python file as a metric; its code never runs in this process.
 
-    `readable` are files and folders beside the program's own file that it may read: word lists, a
-    model. The metric has the name and the signature that metal.raters.metrics.find_metric gives the
-    same function.
+    `readable` are files and folders that it may read besides its own file: word lists, a model. The
+    metric has the name and the signature that metal.raters.metrics.find_metric gives the same
+    function.
 
     Raises UsageError if there is no such file or function, or running the file fails; scoring
-    raises UsageError if a run fails as a whole, DataError if it answers otherwise than with
-    one score per text.
+    raises UsageError if a run fails as a whole, DataError if it does not answer with one score per
+    text.
     """
     limits = limits or Limits()
     name = f"{program}:{function}"
@@ -80,7 +80,9 @@ def isolated_metric(
         lines = _lines(name, reply, limits, len(items))
         if len(lines) != len(items):
             raise DataError(
-                f"metric {name}", f"{len(lines)} scores for {len(items)} texts", "It gives one each"
+                f"metric {name}",
+                f"{len(lines)} scores for {len(items)} texts",
+                ("It should give one for each text"),
             )
         return [_with_limit(_answer(line), reply, limits) for line in lines]
 
@@ -93,7 +95,7 @@ def isolated_metric(
 
 def protections(limits: Limits | None = None) -> tuple[str, ...]:
     """The protections against a program on this system, one sentence each, as found by a child
-    process that isolates itself. Raises UsageError if there can be no child.
+    process that isolates itself.
 
     Raises UsageError if there can be no child.
     """
@@ -108,7 +110,7 @@ def _digest(path: Path) -> str:
 
 
 def _lines(name: str, reply: ChildReply, limits: Limits, expected: int) -> list[Any]:
-    """The values of a child's lines; None for what is not JSON. Raises UsageError if the run
+    """The values of a child's lines; None for a line that is not JSON. Raises UsageError if the run
     failed as a whole.
     """
     # the last has no end, and so is none
@@ -137,7 +139,7 @@ def _problem(lines: Sequence[Any], reply: ChildReply, limits: Limits, expected: 
 
 
 def _with_limit(answer: Answer, reply: ChildReply, limits: Limits) -> Answer:
-    """An answer, with the limit where it is an error of writing more than that."""
+    """An answer, with the limit added if it is an error about writing more than that."""
     if not isinstance(answer, str):
         return answer
     refused = reply.disk is Disk.NONE and any(error in answer for error in REFUSALS)
@@ -172,7 +174,9 @@ def _value(line: bytes) -> Any:
 
 
 def _answer(value: Any) -> Answer:
-    """A finite number as it is; else, as for any metric, in words why there is none."""
+    """A finite number, unchanged; else, as for any metric, the reason in words why there is
+    none.
+    """
     if isinstance(value, str):
         return _clean(value) or "the metric gave none"
     if isinstance(value, bool) or not isinstance(value, int | float):

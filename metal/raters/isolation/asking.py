@@ -1,4 +1,4 @@
-"""The child from outside: it is started, asked, listened to, and ended."""
+"""The child from outside: starting it, asking it, listening to it, and ending it."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ LOOKS = 50  # a second, at its threads
 
 @dataclass(frozen=True)
 class ChildReply:
-    """What came from a child: its answers, how it ended (as subprocess has it), and the last it
-    printed.
+    """What came from a child: its answers, how it ended (in subprocess's terms), and its last
+    output.
 
-    late, flooded: it was ended because its time was up, or because it answered more bytes than it
-    may. excess: what else it did more of than it may. disk: where it wrote. left: what of that
-    could not be deleted, in words.
+    late, flooded: it was ended because its time was up, or because it answered more bytes than
+    allowed. excess: another limit that it exceeded. disk: where it wrote. left: a sentence on files
+    that could not be deleted.
     """
 
     answers: bytes
@@ -57,8 +57,8 @@ def ask(
 ) -> ChildReply:
     """Have a child carry out a request over some items; `most` is how many bytes it may answer.
 
-    When this returns or raises, Ctrl-C included, the child has ended. Raises UsageError if there
-    can be none.
+    When this returns or raises, even by Ctrl-C, the child has ended. Raises UsageError if there can
+    be no child.
     """
     if os.name != "posix":
         raise UsageError(
@@ -103,14 +103,14 @@ def _asked(
 
 
 def child_path() -> list[str]:
-    """Where the child looks for packages: absolute, METAL's own folder among it."""
+    """Where the child looks for packages: absolute paths, including METAL's own folder."""
     return list(
         dict.fromkeys([*map(os.path.abspath, sys.path), str(Path(metal.__path__[0]).parent)])
     )
 
 
 def _given(lines: Iterable[Mapping[str, Any]], folder: Path) -> IO[bytes]:
-    """A file of lines without a name that can only be read, so that no child writes in it."""
+    """A nameless read-only file with these lines, which no child can write to."""
     path = folder / "given"
     with path.open("xb") as file:
         file.writelines(json.dumps(line).encode("ascii") + b"\n" for line in lines)
@@ -152,8 +152,8 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 class _Listening:
-    """What a child says until it ends, or until it has done more than it may; its code is not known
-    yet.
+    """Collects what a child says until it ends, or until it exceeds a limit; its exit code is not
+    known yet.
     """
 
     def __init__(
@@ -231,7 +231,7 @@ class _Listening:
             self.waiting.unregister(descriptor)
 
     def _excess(self) -> str:
-        """What a child has too much of: threads."""
+        """The limit that a child exceeds: threads."""
         with suppress(OSError):
             if Path("/proc", str(self.child.pid), "task").stat().st_nlink - 2 > self.limits.threads:
                 return f"it began more than {self.limits.threads:,} threads"
@@ -239,7 +239,7 @@ class _Listening:
 
 
 def _end(child: subprocess.Popen[bytes]) -> int:
-    """End a child and its process group; how it ended."""
+    """End a child and its process group; return how it ended."""
     assert child.stdout is not None
     # it is not reaped yet, so the group is still its own
     with suppress(ProcessLookupError, PermissionError):

@@ -1,8 +1,8 @@
 """Linux: the system calls that this process, and all its threads, give up for good (seccomp).
 
 It closes what Landlock leaves open (kernel.py). Where a program has no file system of its own, its
-calls that make files, folders and links are also counted: the kernel asks whoever has the filter's
-listener before each (disk.py).
+calls that make files, folders and links are also counted: before each, the kernel asks the holder
+of the filter's listener (disk.py).
 """
 
 from __future__ import annotations
@@ -143,9 +143,9 @@ class _Program(ctypes.Structure):
 
 
 def refuse_system_calls(disk: Disk) -> bool:
-    """Refuse them from now on; False where this system cannot.
+    """Refuse these system calls from now on; False if this system cannot.
 
-    Where nothing may be written, making folders and links is among them. The process must have
+    If nothing may be written, calls that make folders and links are included. The process must have
     given up new privileges.
     """
     machine = MACHINES.get(platform.machine())
@@ -157,9 +157,10 @@ def refuse_system_calls(disk: Disk) -> bool:
 
 
 def refuse_and_count() -> int | None:
-    """The same, and the kernel asks before each call that makes a file, folder or link.
+    """Refuse these system calls, and have the kernel ask before each call that makes a file, folder
+    or link.
 
-    Returns the descriptor where it asks, None if nothing was done: this system cannot.
+    Returns the descriptor on which it asks; None if nothing was done, because this system cannot.
     """
     machine = MACHINES.get(platform.machine())
     if machine is None:
@@ -178,9 +179,9 @@ def _packed(instructions: list[Instruction]) -> _Program:
 def filter_for(machine: int, column: int, process: int, disk: Disk) -> list[Instruction]:
     """The filter of a machine for a process: what the kernel goes through at each system call.
 
-    machine: as the kernel calls it. column: which of a call's two numbers is this machine's. disk:
-    where the process may write; calls that make a file, folder or link are asked about where they
-    are counted.
+    machine: its name in the kernel. column: which of a call's two numbers is this machine's. disk:
+    where the process may write; if files are counted, the kernel asks about calls that make a file,
+    folder or link.
     """
     refuse = _error(errno.EPERM)
     program = [
@@ -237,7 +238,7 @@ def filter_for(machine: int, column: int, process: int, disk: Disk) -> list[Inst
 
 
 def _making(flags_at: int | None, mode_at: int | None, answer: Instruction) -> list[Instruction]:
-    """Instructions for a call that makes something. One that opens a file may make none."""
+    """Instructions for a call that makes something. A call that opens a file may make nothing."""
     instructions: list[Instruction] = []
     if flags_at is not None:
         load = (LOAD, 0, 0, _argument(flags_at))
@@ -249,7 +250,7 @@ def _making(flags_at: int | None, mode_at: int | None, answer: Instruction) -> l
 
 
 def _any_of(values: Sequence[int]) -> list[Instruction]:
-    """Go to the next instruction where what was loaded is one of the values, else skip it."""
+    """Go to the next instruction if the loaded value is one of these, else skip it."""
     last = len(values) - 1
     return [(EQUAL, last - at, int(at == last), value) for at, value in enumerate(values)]
 

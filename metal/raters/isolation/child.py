@@ -1,8 +1,8 @@
-"""The child's side: it shuts itself in, runs the program and answers in lines of JSON.
+"""The child's side: it isolates itself, runs the program and answers in lines of JSON.
 
 The request is the first line of standard input; the items follow, one per line. Answers go through
-a pipe of their own, so that what the program prints is never an answer. Once the program has begun,
-nothing here can be trusted: the parent takes every answer for a stranger's.
+a pipe of their own, so nothing that the program prints is an answer. Once the program has begun,
+nothing here can be trusted, and the parent treats every answer as foreign input.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def main(request: Mapping[str, Any]) -> None:
 
 
 def _described(metric: Metric) -> dict[str, Any]:
-    """All of a metric but the function and its name."""
+    """Everything about a metric except the function and its name."""
     return {
         field.name: getattr(metric, field.name)
         for field in dataclasses.fields(metric)
@@ -117,11 +117,12 @@ def _described(metric: Metric) -> dict[str, Any]:
 def confine(
     limits: Limits, folder: Path, readable: Sequence[Path], parent: int, control: int | None = None
 ) -> list[str]:
-    """Shut this process in for good.
+    """Isolate this process for good.
 
-    folder: where it may write. control: a socket where the parent is told how that is limited.
+    folder: where it may write. control: a socket on which the parent is told how writing is
+    limited.
 
-    Returns a sentence for each protection, also for those that this system does not give. Raises
+    Returns a sentence for each protection, including those that this system does not offer. Raises
     UsageError if the process has threads, which would stay outside.
     """
     network = calls = False
@@ -150,7 +151,7 @@ def confine(
 def _filtered(disk: Disk) -> tuple[Disk, int | None, bool]:
     """Refuse system calls; without a file system of its own, have what the process makes counted.
 
-    Returns where it may write then, the listener, and whether calls are refused.
+    Returns where it may then write, the listener, and whether calls are refused.
     """
     if disk is not Disk.OWN:
         listener = refuse_and_count()
@@ -162,12 +163,13 @@ def _filtered(disk: Disk) -> tuple[Disk, int | None, bool]:
 def _sentences(
     limits: Limits, disk: Disk, network: bool, calls: bool, version: int, memory: bool
 ) -> list[str]:
-    """The protections in words. version: of Landlock, 0 where there is none."""
+    """The protections in words. version: that of Landlock, 0 if there is none."""
     reads = (
-        "files: it reads Python, system libraries, its own file and what it was given; it writes "
+        "files: it reads Python, system libraries, its own file and the files it was given; it"
+        " writes "
     )
     if version == 0:
-        files = "files: it reads and writes whatever its user may; this system offers no Landlock"
+        files = "files: it reads and writes whatever its user may; this system has no Landlock"
     elif disk is Disk.NONE:
         files = f"{reads}nowhere"
     else:
@@ -201,13 +203,13 @@ def _network(calls: bool, network: bool, version: int) -> str:
     if calls or network:
         return "network: none"
     if version >= 4:
-        return "network: no TCP; UDP, and so names of hosts, are open here"
-    return "network: open, this system offers no way to shut it"
+        return "network: no TCP; UDP, and with it the lookup of host names, is open here"
+    return "network: open; this system offers no way to close it"
 
 
 def python_folders() -> list[Path]:
-    """Where Python, installed packages and METAL lie. Other folders on Python's path may hold
-    anybody's files.
+    """The folders of Python, installed packages and METAL. Other folders on Python's path may
+    contain anybody's files.
     """
     prefixes = list(map(Path, {sys.prefix, sys.base_prefix, sys.exec_prefix}))
     installed = {*site.getsitepackages(), site.getusersitepackages()}
@@ -220,7 +222,7 @@ def python_folders() -> list[Path]:
 
 
 def limit_resources(limits: Limits, disk: Disk) -> bool:
-    """Set what the system counts; whether memory is among it."""
+    """Set the limits that the system enforces; return whether memory is one of them."""
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, limits.file_bytes(disk))
     _limit(resource.RLIMIT_NOFILE, OPEN_FILES)

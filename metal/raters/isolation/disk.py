@@ -30,7 +30,9 @@ CLEARING = 5.0  # seconds that a folder may be cleared for, also when a child's 
 
 
 class Creations:
-    """Counts what a child makes, a folder as several files, and refuses more."""
+    """Counts the files that a child makes (a folder counts as several) and refuses more than
+    allowed.
+    """
 
     def __init__(self, listener: int, most: int) -> None:
         self.listener = listener
@@ -39,7 +41,7 @@ class Creations:
         self.folder_calls = numbers_here("mkdir", "mkdirat")
 
     def answer(self) -> bool:
-        """Answer a question if there is one; False once there will be none."""
+        """Answer a question if there is one; False once there will be no more."""
         waiting = select.poll()
         waiting.register(self.listener, select.POLLIN)
         events = dict(waiting.poll(0)).get(self.listener, 0)
@@ -78,7 +80,7 @@ def tell(control: int, disk: Disk, listener: int | None) -> None:
 
 
 def hear(channel: socket.socket, most: int) -> tuple[Disk, Creations | None]:
-    """What a child told, once it did; nothing can be written where it ended before."""
+    """What a child reported about its disk; if it ended before, nothing can be written."""
     message, descriptors, _, _ = socket.recv_fds(channel, 64, 1)
     for descriptor in descriptors:
         os.set_inheritable(descriptor, False)
@@ -95,11 +97,11 @@ def private_folder() -> Path:
 
 
 def clear(folder: Path, until: float) -> str:
-    """Delete a child's folder, whatever a stranger left in it; in words what stays.
+    """Delete a child's folder, whatever was left in it; return a sentence on what remains.
 
-    until: by the monotonic clock. Folders in folders may be too deep for recursion and for a path,
-    and nobody may be allowed to list them: level by level, each is opened to its user, and the
-    folders in it are moved up.
+    until: a time on the monotonic clock. Nested folders may be too deep for recursion and for a
+    path, and may not be readable, so the function goes level by level: it gives the user access to
+    each folder and moves the folders in it up.
     """
     name = os.urandom(8).hex()  # the stranger's files are not called that
     moved = 0
@@ -119,9 +121,10 @@ def clear(folder: Path, until: float) -> str:
 
 
 def _without_files(folder: Path, until: float) -> list[Path]:
-    """Delete all in a folder but the folders that are not empty: those, opened to their user.
+    """Delete everything in a folder except folders that are not empty; return these, with access
+    for their user.
 
-    Raises TimeoutError, an OSError.
+    Raises TimeoutError, which is an OSError.
     """
     _check_time(until)
     with os.scandir(folder) as scan:

@@ -1,12 +1,12 @@
-"""Linux: what this process, and all it starts, gives up for good.
+"""Linux: what this process, and every process it starts, gives up for good.
 
-Privileges, the network and the disk, as far as the system lets anyone give them up; files
-(Landlock). calls.py has the filter of system calls (seccomp).
+These are privileges, the network and the disk, as far as the system allows, and files (Landlock).
+calls.py has the filter of system calls (seccomp).
 
-Landlock says nothing of who may read what otherwise: it takes away. It cannot hinder anyone from
-asking whether a path exists, and it leaves open what the filter of system calls closes: sockets of
-every kind, other processes, owners, permissions and dates of files, memory that no limit counts,
-and what an administrator may do.
+Landlock grants nothing, it only takes rights away. It cannot prevent a check whether a path exists,
+and it leaves open what the filter of system calls closes: sockets of every kind, other processes,
+owners, permissions and dates of files, memory that no limit counts, and what an administrator may
+do.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ def libc() -> ctypes.CDLL:
 
 
 def die_with(parent: int) -> None:
-    """Be killed when the parent ends, however it ends."""
+    """Let this process be killed when the parent ends, however it ends."""
     libc().prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:  # it ended before the line above
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 def yield_to_others() -> None:
-    """Let other programs have the processors first, and be ended first where memory runs out."""
+    """Let other programs have the processors first, and be ended first if memory runs out."""
     os.nice(NICENESS)
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
 
 
 def leave_network() -> bool:
-    """Go where there is no network but an interface that is down; False where the system does not
+    """Move to a network namespace in which the only interface is down; False if the system does not
     allow it.
     """
     user, group = os.geteuid(), os.getegid()
@@ -69,11 +69,12 @@ MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE = 1 << 1, 1 << 2, 1 << 14, 1 << 18
 
 
 def own_file_system(folder: Path, megabytes: int, files: int) -> bool:
-    """Cover a folder with an empty file system in memory that only this process sees, and go there.
+    """Cover a folder with an empty file system in memory that only this process sees, and change to
+    it.
 
-    It has a size, and counts all that is in it: files without a name, folders nobody may list. It
-    is gone with the process. False where the system does not allow it, which it does where
-    leave_network left the users, and to root.
+    It has a fixed size, and everything in it counts, even files without a name and folders that
+    cannot be listed. It disappears with the process. False if the system does not allow it; it does
+    allow it to root, and if leave_network created a user namespace.
     """
     system = libc()
     unshare = getattr(system, "unshare", None)
@@ -90,7 +91,7 @@ def own_file_system(folder: Path, megabytes: int, files: int) -> bool:
 
 
 def give_up_privileges() -> None:
-    """No capabilities, and no way to any: root is then a user like others, who owns root's
+    """No capabilities, and no way to get any: root is then an ordinary user who owns root's
     files.
     """
     system = libc()
@@ -120,15 +121,15 @@ SCOPES = 1 << 0 | 1 << 1  # abstract sockets and signals stay among those shut i
 
 
 def landlock_version() -> int:
-    """The version of Landlock here; 0 where there is none."""
+    """The version of Landlock here; 0 if there is none."""
     return max(0, system_call(CREATE, None, 0, ASK_VERSION))
 
 
 def shut_in(readable: Iterable[Path], writable: Iterable[Path]) -> int:
-    """Open nothing from now on but what lies in these files and folders. Paths that do not exist
-    are passed over.
+    """From now on, open nothing except these files and what is in these folders. Paths that do not
+    exist are skipped.
 
-    Returns the version of Landlock, 0 where nothing was done. Version 4 shuts TCP too, version 6
+    Returns the version of Landlock, 0 if nothing was done. Version 4 also blocks TCP, version 6
     signals to others and abstract sockets. The process must have given up new privileges.
     """
     version = landlock_version()

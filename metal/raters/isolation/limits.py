@@ -1,4 +1,4 @@
-"""What a stranger's program may use, and how it is kept from writing more."""
+"""What a submitted program may use, and how it is kept from writing more."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ FOLDER = 8  # files that a folder counts as: some disks take that much longer to
 
 
 class Disk(StrEnum):
-    """Where a program writes: what holds depends on what the system allows.
+    """Where a program writes, which depends on what the system allows.
 
-    OWN: a file system of its own, in memory, with a size. COUNTED: a folder on the disk; files are
-    small, and each that is made is counted for as long as the program runs, so that the sum has a
-    bound wherever they go. NONE: nowhere.
+    OWN: a file system of its own, in memory, with a fixed size. COUNTED: a folder on the disk;
+    files are small, and each new one is counted while the program runs, which limits their total
+    size wherever they are. NONE: nowhere.
     """
 
     OWN = "own"
@@ -29,14 +29,14 @@ class Disk(StrEnum):
 
 @dataclass(frozen=True)
 class Limits:
-    """What a stranger's program may use.
+    """What a submitted program may use.
 
-    seconds: by the clock, for a run over all texts. memory_mb, file_mb: of memory, and of each file
-    it writes. Memory counts as the system counts addresses: libraries with many threads ask for
-    more than they use. disk_mb, files: of all its files together, and their number, folders and
-    links included. They lie in memory, beside memory_mb; where the system allows no such file
-    system, each is small instead, and all ever made are counted (see Disk). threads: at a time,
-    looked at several times a second.
+    seconds: wall-clock time, for a run over all texts. memory_mb, file_mb: the size of memory, and
+    of each file that it writes. Memory counts as the system counts addresses: libraries with many
+    threads ask for more than they use. disk_mb, files: the size of all its files together, and
+    their number, including folders and links. They are in memory, in addition to memory_mb; if the
+    system allows no such file system, each file has to be small, and all files ever made are
+    counted (see Disk). threads: how many at a time, checked several times a second.
     """
 
     seconds: float = 600
@@ -52,7 +52,7 @@ class Limits:
 
     @property
     def files_counted(self) -> int:
-        """How many files a program may make that has no file system of its own."""
+        """How many files a program may make if it has no file system of its own."""
         return self.disk_mb * SMALL_FILES
 
     def file_bytes(self, disk: Disk) -> int:
@@ -69,6 +69,6 @@ class Limits:
         each = self.file_bytes(disk)
         size = f"{each >> 20:,} MB" if each >= MEGABYTE else f"{each >> 10:,} kB"
         if disk is Disk.OWN:
-            return f"{size} a file, {self.disk_mb:,} MB and {self.files:,} files at a time"
+            return f"{size} per file, {self.disk_mb:,} MB and {self.files:,} files at a time"
         counted = f"{self.files_counted:,} files in all, a folder counted as {FOLDER}"
-        return f"{size} a file and {counted}: this system grants it no file system of its own"
+        return f"{size} per file and {counted}: this system grants it no file system of its own"

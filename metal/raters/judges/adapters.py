@@ -1,20 +1,27 @@
-"""Judges of other packages as METAL's: LangChain runnables, inspect_ai scorers, DeepEval and ragas metrics.
+"""Judges of other packages as METAL's: LangChain runnables, inspect_ai scorers, DeepEval and ragas
+metrics.
 
-An object of theirs is recognized by its class, so that nothing is imported that is not there already, and becomes a
-function of source, output and criterion (`metal.raters.judges.functions`). What each is handed:
+An object of theirs is recognized by its class, so nothing is imported that is not loaded already,
+and it becomes a function of source, output and criterion (`metal.raters.judges.functions`). What
+each is handed:
 
-LangChain   a dict: source, output, language, criterion (its name), question, levels, references; it returns a text, a
+LangChain   a dict: source, output, language, criterion (its name), question, levels, references; it
+returns a text, a
             message, a score, or an object with `score` and `justification`
-inspect_ai  a TaskState with the source as input and the output as completion; the references as target. Its letters
-            C, P, I become the best score, the middle and the worst; N (no answer) is none; a number is a score on the
+inspect_ai  a TaskState with the source as input and the output as completion; the references as
+target. Its letters
+            C, P, I become the best score, the middle and the worst; N (no answer) is none; a number
+            is a score on the
             scale
-DeepEval    an LLMTestCase: input, actual_output, the first reference as expected_output, the source as context and
+DeepEval    an LLMTestCase: input, actual_output, the first reference as expected_output, the source
+as context and
             retrieval_context
-ragas       a SingleTurnSample: user_input, response, the first reference, the source as retrieved_contexts
+ragas       a SingleTurnSample: user_input, response, the first reference, the source as
+retrieved_contexts
 
-Scores of DeepEval and ragas run from 0 (worst) to 1 (best). They are stretched over the criterion's scale, on levels to
-the nearest, and the score as it was given begins the justification.
-"""  # noqa: E501
+Scores of DeepEval and ragas run from 0 (worst) to 1 (best). They are stretched over the criterion's
+scale, on levels to the nearest, and the score as it was given begins the justification.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +44,10 @@ _INSPECT_SCORES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": math.nan}
 
 
 def adapted(judge: Any) -> Callable[..., Any]:
-    """What METAL calls for a judge: the function itself, or one that asks an object of another
-    package.
+    """The function that METAL calls as a judge: the function itself, or one that asks an object of
+    another package.
 
-    Raises UsageError for what is neither.
+    Raises UsageError if it is neither.
     """
     ancestors = [(kind.__module__, kind.__name__) for kind in type(judge).__mro__]
     for module, name, adapter in _CLASSES:
@@ -58,23 +65,23 @@ def adapted(judge: Any) -> Callable[..., Any]:
         )
     if registered is not None:
         raise UsageError(
-            "a function of inspect_ai that makes a scorer or is none; give what it returns:"
-            " scorer()"
+            "a function of inspect_ai that is not a scorer but may return one; pass what it"
+            " returns: scorer()"
         )
     taken: Callable[..., Any] = judge
     return taken
 
 
 def stretched(share: float, criterion: Criterion) -> float:
-    """A score from 0 (worst) to 1 (best) on the criterion's scale, of levels the nearest one.
+    """A score from 0 (worst) to 1 (best) on the criterion's scale; on levels, the nearest one.
 
     Raises ValueError for a share outside 0 to 1, and for a scale without a worst and a best end.
     """
     scale = criterion.scale
     if scale.ends is None:
         raise ValueError(
-            f"{criterion.name} has no worst and best score, so that a score from 0 to 1 means"
-            " nothing on it"
+            f"{criterion.name} has no worst and best score, so a score from 0 to 1 means nothing"
+            " on it"
         )
     if not 0 <= share <= 1:
         raise ValueError(f"{share:g} is not between 0 and 1")
@@ -84,7 +91,7 @@ def stretched(share: float, criterion: Criterion) -> float:
 
 
 def _with_reason(share: Any, reason: Any, criterion: Criterion) -> tuple[float, str] | None:
-    """A score from 0 to 1 as an answer; None for none."""
+    """A score from 0 to 1 as an answer; None if there is no score."""
     if share is None or math.isnan(float(share)):
         return None
     return (

@@ -1,5 +1,4 @@
-"""Attempts at a question: one connection, its pace, retries where they help, and when to stop
-asking.
+"""Attempts at a question: one connection, its pace, useful retries, and when to stop asking.
 
 tenacity retries: exponential backoff with full jitter, on top of any wait that the provider asks
 for.
@@ -51,8 +50,8 @@ PLAIN_REPLY = '{"score": 1, "justification": "Because."}'
 
 
 def parameters_of(model: Model, question: Question) -> dict[str, Any]:
-    """The model's parameters with the question's own; one that the model's settings unset stays
-    unset.
+    """The model's parameters with the question's own; a parameter that the model's settings unset
+    stays unset.
     """
     return {key: question.parameters.get(key, value) for key, value in model.parameters.items()}
 
@@ -77,10 +76,10 @@ def request_for(model: Model, question: Question, rejected: Collection[str]) -> 
 
 
 class Account(Protocol):
-    """Pays for questions, and keeps their records."""
+    """An object that pays for questions and keeps their records."""
 
     async def reserve(self, question: Question) -> float | None:
-        """Reserve the US dollars that a question may cost at most; None: it may not be begun."""
+        """Reserve the US dollars that a question may cost at most; None if it must not be begun."""
 
     def release(self, reserved: float) -> None:
         """Give back what was reserved for a question that has ended."""
@@ -95,12 +94,12 @@ class Account(Protocol):
 class Attempts:
     """Asks one model until there is a reply, or no reason to continue.
 
-    halted: nothing more is sent, and no wait is sat out. closed: no question is begun any more;
-    those in flight are finished. tried: the other questions may be begun, because the first was
-    answered or nothing more is to be learnt from waiting. reached: something has answered in this
-    session. in_vain: questions that all attempts were made at before anything was answered; the
-    first gets FIRST_ATTEMPTS, the others one. note(parameter, said): called once
-    for each parameter that the model rejects.
+    halted: nothing more is sent, and waits end at once. closed: no more questions are begun; those
+    in flight are finished. tried: the other questions may be begun, because the first was answered
+    or waiting for it would show nothing more. reached: something has answered in this session.
+    in_vain: questions whose attempts all failed before anything was answered; the first gets
+    FIRST_ATTEMPTS, the others one. note(parameter, said): called once for each parameter that the
+    model rejects.
     """
 
     def __init__(self, setup: JudgeSetup, client: Client, note: Callable[[str, str], None]) -> None:
@@ -123,7 +122,7 @@ class Attempts:
         )
 
     def halt(self, *, interrupted: bool = False) -> None:
-        """Send nothing more, and sit out no wait. interrupted: the run was asked to stop."""
+        """Send nothing more, and end all waits. interrupted: the run was asked to stop."""
         self.interrupted = self.interrupted or interrupted
         self.halted.set()
         self.closed.set()
@@ -268,7 +267,7 @@ class Attempts:
         return request_for(self.model, question, self.rejected)
 
     def hide_secrets(self, failure: CallFailed) -> None:
-        """Remove keys from what a failure says."""
+        """Remove keys from a failure's message."""
         failure.message = self.secrets.hidden_text(failure.message)
         failure.body = self.secrets.hidden_text(failure.body)
 
@@ -322,9 +321,9 @@ class Attempts:
     def record_reply(
         self, question: Question, reply: Reply, attempt: Attempt, price: Price | None
     ) -> tuple[Record, float]:
-        """The journal record of a reply, and its US dollars, which are counted.
+        """The journal record of a reply, and its cost in US dollars, which is added to the total.
 
-        It is not settled when the reply cannot be read and the rules allow asking again.
+        The record is not final if the reply cannot be read and the rules allow asking again.
         """
         cost = book(self.progress, self.estimator, price, question, reply)
         if self.model.gives_probabilities:
@@ -335,7 +334,7 @@ class Attempts:
         return Record(line, kind, kind not in ASK_AGAIN or attempt.number > self.rules.reasks), cost
 
     def record_failure(self, question: Question, failure: CallFailed, attempt: Attempt) -> Record:
-        """The journal record of a question that brought no reply."""
+        """The journal record of a question that got no reply."""
         self.hide_secrets(failure)
         line = failure_line(self.model.name, question, failure, attempt)
         return Record(line, failure.kind, settled=True)

@@ -50,7 +50,7 @@ from metal.errors import check_known
 from metal.stats.aggregate import aggregate
 
 FOLDS = 5
-UNTRAINED = "no ratings by people elsewhere"
+UNTRAINED = "people rated no other sources"
 
 ClassCounts = np.ndarray[Any, Any]
 
@@ -84,8 +84,8 @@ def lexical(dataset: Dataset, criterion: Criterion, seed: int) -> Iterator[Ratin
 
 
 def learned(name: str, dataset: Dataset, criterion: Criterion, seed: int) -> Iterator[Rating]:
-    """A rating for each output, chosen from the people's class frequencies in the parts that the
-    output is not in.
+    """A rating for each output, chosen from people's class frequencies in the parts that do not
+    contain the output.
 
     name: majority (the most frequent class; the lowest such class on a tie) or random (drawn with
     the frequencies).
@@ -186,7 +186,7 @@ def lexical_rating(
     level, values = rule.level(surface), criterion.scale.values
     exact = len(values) == rule.top + 1 and level in values
     if not exact and (criterion.scale.measure != "ordinal" or len(values) <= rule.top):
-        return None, f"rule gives {level} of 0 to {rule.top}, which this scale has no level for"
+        return None, f"the rule gives {level} on 0 to {rule.top}, for which this scale has no level"
     score = float(level) if exact else values[level * (len(values) - 1) // rule.top]
     why = (
         f"overlap {surface.overlap:.2f}, length {surface.length:.2f}, repetition"
@@ -225,8 +225,8 @@ def measure(text: str, source: str, language: str) -> Surface:
 
 
 def terms_of(text: str) -> list[str]:
-    """The words of a text in lower case; a stretch in a script without spaces gives each pair of
-    neighbours.
+    """The words of a text in lower case; text in a script without spaces gives each pair of
+    neighbouring characters.
     """
     terms = []
     for word in _WORD.findall(text.lower()):
@@ -239,7 +239,7 @@ def terms_of(text: str) -> list[str]:
 
 @lru_cache(maxsize=256)
 def native_letters(language: str) -> regex.Pattern[str]:
-    """Letters of the script a language is written in; of a translation pair, of the target."""
+    """Letters of the script a language is written in; for a translation pair, the target's."""
     script = langcodes.Language.get(sides(language)[1]).maximize().script or "Latn"
     names = _SCRIPTS.get(script, script).split()
     return regex.compile(

@@ -59,11 +59,11 @@ class Reply:
 
 
 class CallFailed(Exception):
-    """A request that brought no reply. kind: one of the kinds below; message: the provider's, on
-    one line.
+    """A request that got no reply. kind: one of the kinds below; message: the provider's, on one
+    line.
 
-    status: of HTTP. wait: seconds the provider asks us to wait. parameter: the parameter it
-    rejects, if it names one. body: what arrived, where that is not a reply at all.
+    status: the HTTP status. wait: the seconds that the provider asks us to wait. parameter: the
+    parameter that it rejects, if it names one. body: what arrived, if it is not a reply at all.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ VERDICT = "verdict"
 
 
 def check_size(size: int, most: int = MOST_BYTES) -> None:
-    """Raises CallFailed for a reply of more bytes than there may be."""
+    """Raise CallFailed for a reply with more bytes than allowed."""
     if size > most:
         raise CallFailed(TOO_LARGE, f"more than {most / 1e6:g} MB")
 
@@ -176,7 +176,7 @@ class RunPlan(Protocol):
     def questions_per_model(self) -> int: ...
 
     def questions(self, model: Model, start: int = 0) -> Iterator[Question]:
-        """The questions for a model, without the first `start`."""
+        """The questions for a model, leaving out the first `start`."""
 
 
 class JudgeStopped(MetalError):
@@ -198,7 +198,7 @@ def answer_schema(
     letters: Mapping[str, float] | None = None,
     order: Sequence[str] = ("score", "justification"),
 ) -> dict[str, Any]:
-    """The JSON schema of an answer whose parts all are required, and are written in this order.
+    """The JSON schema of an answer whose parts are all required, in this order.
 
     The score is on this scale, or one of `letters`.
     """
@@ -236,9 +236,9 @@ class Status:
     """How far a batch is. stage: the provider's word for it. done: requests with an answer or a
     failure; None: unknown.
 
-    ended: there will be no more results, and those there are can be fetched. failure: why it was
-    refused as a whole, without asking anything: BUSY when too many tokens are waiting already, else
-    a kind of any request.
+    ended: there will be no more results, and the existing ones can be fetched. failure: why it was
+    refused as a whole, without asking anything: BUSY if too many tokens are waiting already, else a
+    kind of failure as for any request.
     """
 
     stage: str
@@ -253,12 +253,12 @@ class BatchClient(Protocol):
 
     A batch is a file of requests, one per line, that is uploaded, submitted under a token of ours,
     and watched until it ends. Its results may lack requests (the batch expired or was cancelled)
-    and contain failures beside replies.
+    and contain failures as well as replies.
     """
 
     @property
     def limits(self) -> BatchLimits:
-        """The provider's own limits, which the user's settings can only lower or add to."""
+        """The provider's own limits, which the user's settings can only tighten."""
 
     def line(self, key: str, ask: ModelRequest) -> bytes:
         """The line of a request file for a question, without its line break. key: 32 hex digits,

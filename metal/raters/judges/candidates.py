@@ -1,6 +1,4 @@
-"""The verdicts that a text may give, each with its rank and with what the words around it say. What
-only looks like a verdict is blanked out (not_verdicts.py); then the forms of forms.py are looked
-for.
+"""The verdicts that a text may give, each with its rank and with what the words around it say.
 
 What only looks like a verdict is blanked out (not_verdicts.py); then the forms of forms.py are
 looked for.
@@ -33,9 +31,9 @@ _SCHEMA_TYPES = {"integer", "number", "string", "object", "array", "boolean"}  #
 class Evidence(NamedTuple):
     """Something given as a verdict.
 
-    score: None for an object without one. borrowed: it is not the judge's own. corrects: it
-    replaces those before it. middle: it is that of a range. written: it has the form of a whole
-    verdict, an object or a labelled score.
+    score: None for an object without one. borrowed: whether it is not the judge's own. corrects:
+    whether it replaces those before it. middle: whether it is the middle of a range. written:
+    whether it has the form of a whole verdict, an object or a labelled score.
     """
 
     rank: int
@@ -78,7 +76,7 @@ def number_of_field(
 
 
 def _lone_number(fields: Mapping[str, object]) -> float | None:
-    """The number of an object that has one, `{"stars": 4, "of": "clarity"}`, but of no schema,
+    """The number of an object that has one, `{"stars": 4, "of": "clarity"}`, unless it is a schema,
     `{"type": "integer", "default": 3}`.
     """
     if fields.get("type") in _SCHEMA_TYPES or "enum" in fields:
@@ -90,9 +88,9 @@ def _lone_number(fields: Mapping[str, object]) -> float | None:
 def evidence_in(
     text: str, scale: Scale, letters: Mapping[str, float] | None, least: int = forms.ASIDE
 ) -> Iterator[Evidence]:
-    """All that a text gives as a verdict; not all of it need be on the scale.
+    """Everything that a text gives as a verdict, even if it is off the scale.
 
-    least: the rank of the least forms that numbers are looked for in, to save time.
+    least: the lowest rank of forms in which numbers are looked for, to save time.
     """
     if not text.strip():
         return
@@ -126,7 +124,7 @@ def evidence_in(
 def _meant_instead(
     around: Surroundings, end: int, labels: Mapping[str, float]
 ) -> Iterator[Evidence]:
-    """The score that the words after a score put in place of it, if they do."""
+    """The score with which the words after a score replace it, if they do."""
     meant = around.instead(end, tuple(labels))
     if meant and meant["n"] is not None:
         yield Evidence(forms.TIED, meant.start("n"), read_number(meant["n"]), corrects=True)
@@ -136,8 +134,8 @@ def _meant_instead(
 
 
 def _weighed(rank: int, around: Surroundings, place: int) -> int:
-    """The rank of a score by the words before it: what could be is worth less, what concludes is
-    worth more.
+    """The rank of a score by the words before it: a possibility counts less, a conclusion counts
+    more.
     """
     if around.conditional(place):
         return forms.OTHER
@@ -145,10 +143,10 @@ def _weighed(rank: int, around: Surroundings, place: int) -> int:
 
 
 def _with_middles(text: str, scale: Scale) -> tuple[str, set[int]]:
-    """The text with the middle of each range in place of it (`10-15`: 12.5), and where these are.
+    """The text with each range replaced by its middle (`10-15`: 12.5), and where these are.
 
-    On levels a range names several of them, one that spans more than a quarter of a scale says too
-    little, and some count something: these are blanked out.
+    Some ranges are blanked out: on levels, where they name several; those that span more than a
+    quarter of a scale, which say too little; and those that count something.
     """
     if not _TWO_NUMBERS.search(text) or not RANGE.search(text):
         return text, set()
@@ -174,8 +172,8 @@ def _with_middles(text: str, scale: Scale) -> tuple[str, set[int]]:
 
 
 def _ends_of(match: Any, allowed: set[float]) -> tuple[float, float] | None:
-    """The ends of a range, the lower one first; None if it is none, or out of another top than
-    those allowed.
+    """The ends of a range, the lower one first; None if it is not a range, or is out of a top that
+    is not allowed.
     """
     low, high = read_number(match["low"]), read_number(match["high"])
     if low is None or high is None:
@@ -189,8 +187,8 @@ def _ends_of(match: Any, allowed: set[float]) -> tuple[float, float] | None:
 
 
 def verdict_alone(text: str, scale: Scale, letters: Mapping[str, float] | None) -> float | None:
-    """The verdict of a text that is nothing else: `2`, `**Good**`, `(B)`, `Assistant B`, `two`, `2
-    Good`.
+    """The verdict of a text that consists of nothing else: `2`, `**Good**`, `(B)`, `Assistant B`,
+    `two`, `2 Good`.
     """
     bare = _HEADING.sub("", text).strip(" \t\n\"'*_`()[].:。")
     if letters and (letter := regex.sub(rf"\A{forms.LETTERED}", "", bare).upper()) in letters:
@@ -244,7 +242,7 @@ _Found = tuple[int, Any, str | int, float]
 
 def _numbers_in(text: str, scale: Scale, least: int) -> Iterator[_Found]:
     """Each number that is given as a verdict, unless it is out of another scale's top; and the
-    label beside it.
+    label next to it.
     """
     allowed = tops(scale)
     for rank, pattern, of_noun in _patterns_for(text, least):
@@ -267,8 +265,8 @@ def _numbers_in(text: str, scale: Scale, least: int) -> Iterator[_Found]:
 
 
 def _rank_in_text(rank: int, match: Any, text: str, of_noun: bool) -> int:
-    """The rank of a number's form here: less in brackets, the highest where it is called final or
-    that of the whole.
+    """The rank of a number's form here: lower in brackets, the highest if it is called final or
+    overall.
     """
     begin = match.start()
     if rank != forms.FINAL and not_verdicts.IN_BRACKETS.search(text, max(0, begin - 1000), begin):
@@ -278,8 +276,8 @@ def _rank_in_text(rank: int, match: Any, text: str, of_noun: bool) -> int:
 
 
 def _patterns_for(text: str, least: int) -> Iterator[tuple[int, Any, bool]]:
-    """The forms in which a text may give a number: rank, pattern, whether a noun of another
-    language begins it.
+    """The forms in which a text may give a number: rank, pattern, and whether it begins with a noun
+    of another language.
     """
     lowered = text.lower()
     nouns = words_in(lowered, "nouns")
@@ -300,7 +298,7 @@ def _patterns_for(text: str, least: int) -> Iterator[tuple[int, Any, bool]]:
 
 
 def _patterns_of_last_line(text: str) -> Iterator[tuple[int, Any, bool]]:
-    """The forms that a text's last line speaks for: a line that begins with a name, one that ends
+    """The forms that a text's last line suggests: a line that begins with a name, or one that ends
     with aspects.
     """
     last = text.rstrip().rpartition("\n")[2]
@@ -363,8 +361,8 @@ def _labels_in(text: str, scale: Scale, letters: Mapping[str, float]) -> Iterato
 def _held_or_not(
     matches: Iterator[Any], labels: Mapping[str, float], scale: Scale
 ) -> Iterator[_Found]:
-    """Each label that a word says holds; of two levels the other one, where it says that it does
-    not.
+    """Each label that a word confirms or, if there are two levels and a word denies one, the
+    other.
     """
     for match in matches:
         value = labels.get(match["label"].casefold())
@@ -376,13 +374,13 @@ def _held_or_not(
 
 
 def _labels_of(scale: Scale) -> dict[str, float]:
-    """Label in lower case -> value, of those that are no numbers."""
+    """Label in lower case -> value, for labels that are not numbers."""
     levels = [level for level in scale.levels if read_number(level.label) is None]
     return {level.label.casefold(): level.value for level in levels}
 
 
 def _answers(lowered: str, labels: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The words for yes, for no and for neither that a text in lower case may hold, but for those
+    """The words for yes, for no and for neither that a text in lower case may hold, except words
     that are labels themselves.
     """
     keys = ("yes", "no", "neither")

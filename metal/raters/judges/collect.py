@@ -1,7 +1,7 @@
 """What a journal holds for a plan: the best record for each question, statistics of the calls, and
 a judge's ratings.
 
-Verdicts are read again from the replies, so that a better reply parser helps answers that are
+Verdicts are read again from the replies, so a better reply parser also helps answers that are
 already paid for.
 """
 
@@ -37,12 +37,12 @@ Asked = TypeVar("Asked", bound=Question)
 class CallStatistics:
     """What the calls of one model and prompt were like, over all sessions of a run.
 
-    kinds: VERDICT or why there is none, for each rating. failed: calls given up, to be made when
-    the run is resumed. failures: what was said, for each time that one was given up; kept_bodies:
-    what came then, which may have been paid. retried, asked_again: calls. wavering: verdicts beside
-    another score. unsure: why verdicts lack a probability that was asked for. reused: answers taken
-    from other runs. batched: of the tokens, those of the batch service ("in", "out"). uncounted:
-    replies whose tokens the provider did not give. seconds: of each reply.
+    kinds: for each rating VERDICT, or why there is none. failed: calls given up, to be made when
+    the run is resumed. failures: the messages of calls given up; kept_bodies: what arrived for
+    them, which may have been paid for. retried, asked_again: numbers of calls. wavering: verdicts
+    with another score in the reply. unsure: why verdicts lack a requested probability. reused:
+    answers taken from other runs. batched: the tokens of the batch service ("in", "out").
+    uncounted: replies for which the provider gave no token counts. seconds: the time of each reply.
     """
 
     kinds: Counter[str] = field(default_factory=Counter)
@@ -67,7 +67,7 @@ class CallStatistics:
 
     @property
     def heard(self) -> bool:
-        """Whether there is a reply, of this run or of one it was taken from."""
+        """Whether there is a reply, from this run or from one that it was taken from."""
         return bool(self.replies or self.reused)
 
     @property
@@ -76,8 +76,8 @@ class CallStatistics:
         return self.kinds[VERDICT]
 
     def cost(self, price: Price | None, batch_price: Price | None = None) -> float | None:
-        """US dollars of all replies; None without a price. batch_price: of batched ones, where it
-        differs.
+        """US dollars of all replies; None without a price. batch_price: that of batched replies, if
+        it differs.
         """
         if not price:
             return None
@@ -153,7 +153,7 @@ def failure_reason(record: Mapping[str, Any]) -> str:
 
 
 def index_journal(plan: RunPlan, path: Path) -> JournalIndex:
-    """Read a journal for the questions of a plan. Raises DataError for a damaged one."""
+    """Read a journal for the questions of a plan. Raises DataError for a damaged journal."""
     names = plan.names
     statistics = {name: CallStatistics() for name in names.values()}
     places: dict[bytes, int] = {}
@@ -194,16 +194,16 @@ def verdicts_to_reuse(
 
 @dataclass(frozen=True)
 class Collected:
-    """What a journal contains of a judging plan."""
+    """What a journal contains for a judging plan."""
 
     plan: JudgingPlan
     index: JournalIndex
 
     def ratings(self, progress: Progress = no_progress) -> Iterator[Rating]:
-        """A rating for every criterion of what was asked, in the plan's order. Counts into the
+        """A rating for every criterion of what was asked, in the plan's order. Updates the
         statistics.
 
-        progress: in questions.
+        progress: called with the questions done.
         """
         models = self.plan.models
         for model, advance in zip(models, divided(progress, *[1] * len(models)), strict=True):
@@ -284,7 +284,9 @@ class Collected:
 def _read(
     record: Mapping[str, Any], question: JudgingQuestion, criterion: str
 ) -> tuple[float | None, str, str, bool]:
-    """Score, reason for none, comment, and whether the verdict contradicts itself."""
+    """The score or the reason why there is none, the comment, and whether the verdict contradicts
+    itself.
+    """
     reason = failure_reason(record)
     if reason:
         return None, reason, "", False

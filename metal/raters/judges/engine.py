@@ -1,5 +1,5 @@
-"""What carries out a run: this process (runner), a provider's batch service (batch/), or a Ray
-cluster (cluster/).
+"""Engines, which carry out a run: this process (runner), a provider's batch service (batch/), or a
+Ray cluster (cluster/).
 
 Every engine is an entry point of the group `metal.engines`. All of them ask the same questions
 under the same keys, and write every reply to the journal of the run.
@@ -27,7 +27,7 @@ LOCAL, BATCH = "local", "batch"  # two of the engines
 @dataclass(frozen=True)
 class Rules:
     """How questions are asked. reasks: how often to ask again after an unreadable reply. attempts:
-    at one request.
+    how many at one request.
 
     limit: begin at most this many calls. max_cost: US dollars. backoff: about how many seconds to
     wait before the second attempt; the wait doubles before each further one.
@@ -44,11 +44,11 @@ class Rules:
 class Progress:
     """What has happened to the questions of one model in this session.
 
-    done: questions with an answer, those of earlier sessions included. kinds: of replies and
-    failures. cost: US dollars. sent: requests. retries: why questions were asked again. stopped:
-    why the judge cannot continue; empty while it can. under_way: questions in open batches;
-    arriving: how many of them have an answer; awaited: what the run is waiting for. unused: answers
-    to questions that are no longer in the plan.
+    done: questions with an answer, including those of earlier sessions. kinds: those of replies and
+    failures, with counts. cost: US dollars. sent: the number of requests. retries: why questions
+    were asked again. stopped: why the judge cannot continue; empty while it can. under_way:
+    questions in open batches; arriving: how many of them have an answer; awaited: what the run is
+    waiting for. unused: answers to questions that are no longer in the plan.
     """
 
     model: Model
@@ -65,8 +65,8 @@ class Progress:
     awaited: str = ""
 
     def count(self, kind: str, settled: bool) -> None:
-        """Count a journal record that is safe on the disk. settled: its question need not be asked
-        again.
+        """Count a journal record that is safe on the disk. settled: whether its question need not
+        be asked again.
         """
         if settled:
             self.kinds[kind] += 1
@@ -77,10 +77,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """An engine by name, and what it can be told. wait: for batches to end.
+    """An engine by name, and its options. wait: whether to wait for batches to end.
 
-    address: of a Ray cluster; empty starts one on this machine.
-    cancelling: cancel the open batches, merge what they have answered, and ask nothing.
+    address: that of a Ray cluster; empty starts one on this machine. cancelling: cancel the open
+    batches, merge what they have answered, and ask nothing.
     """
 
     wait: bool = True
@@ -92,7 +92,7 @@ class EngineOptions:
 @dataclass(frozen=True)
 class JudgeSetup:
     """One model's part of a session. questions: how many the plan has for it. rejected: parameter
-    -> what it said.
+    -> the model's message.
     """
 
     model: Model
@@ -127,8 +127,8 @@ class Session:
 
 
 class Engine(Protocol):
-    """A run in progress. stopping: set once the run was asked to stop. over_budget: `max_cost`
-    ended it.
+    """A run in progress. stopping: set once the run was asked to stop. over_budget: whether
+    `max_cost` ended it.
     """
 
     over_budget: bool
@@ -138,7 +138,7 @@ class Engine(Protocol):
 
     @staticmethod
     async def check(models: Iterable[Model], options: EngineOptions) -> None:
-        """Raises UsageError or MissingExtra when a key, an address or a library is missing. Writes
+        """Raise UsageError or MissingExtra if a key, an address or a library is missing. Writes
         nothing.
         """
 
@@ -147,13 +147,13 @@ class Engine(Protocol):
         """One for each model, in the plan's order."""
 
     def stop(self) -> str:
-        """Begin nothing more, and end as soon as no answer is lost by it. Returns a message for the
+        """Begin nothing more, and end as soon as that loses no answer. Returns a message for the
         user.
         """
 
     async def go(self) -> None:
         """Ask until nothing is left, no judge can continue, or the run is stopped. Raises OSError
-        of the disk.
+        for errors of the disk.
         """
 
 
@@ -164,7 +164,7 @@ def load_engine(name: str) -> type[Engine]:
 
 
 async def check_clients(models: Iterable[Model]) -> None:
-    """Raises UsageError or MissingExtra when a model cannot be asked: no key, no address, or no
+    """Raise UsageError or MissingExtra if a model cannot be asked: no key, no address, or no
     library.
     """
     for model in models:

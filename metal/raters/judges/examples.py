@@ -1,5 +1,5 @@
-"""Examples in prompts: outputs that people rated, shown with their rating. Nothing of their sources
-is judged.
+"""Examples in prompts: outputs that people rated, shown with their rating. Outputs of their sources
+are not judged.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ def draw_examples(
     dataset: Dataset, outputs: Sequence[Output], criteria: Iterable[str], count: int, seed: int
 ) -> dict[str, tuple[RatedExample, ...]]:
     """`count` examples for each language of the outputs, each of another source, with as many
-    different scores as can be.
+    different scores as possible.
 
-    An output can be one if more than half of those who rated it gave one level, on every criterion
-    that is rated in its language; scores without levels are averaged. criteria: those that are
-    asked; the same are drawn for any of them. Raises UsageError if a language has too few, or
-    nobody rated a criterion in it.
+    An output can be an example if more than half of those who rated it agree on a level, on every
+    criterion that is rated in its language; scores without levels are averaged. criteria: those
+    that are asked; the same examples are drawn for any of them. Raises UsageError if a language has
+    too few, or nobody rated a criterion in it.
     """
     agreed = _agreed(dataset)
     by_language = grouped(outputs, lambda output: output.language)
@@ -75,7 +75,7 @@ def _most_varied(
     count: int,
     rng: np.random.Generator,
 ) -> list[Output]:
-    """Up to `count` outputs in random order, each of another source and with the scores that were
+    """Up to `count` outputs in random order, each of another source, preferring scores that were
     shown least.
     """
     free = [pool[place] for place in rng.permutation(len(pool))]
@@ -92,8 +92,8 @@ def _most_varied(
 
 
 def _agreed(dataset: Dataset) -> dict[str, dict[str, float]]:
-    """By output and criterion, the level of more than half of the people, or their mean where there
-    are no levels.
+    """By output and criterion, the level that more than half of the people gave, or their mean if
+    there are no levels.
     """
     ratings = dataset.ratings
     people = ratings[

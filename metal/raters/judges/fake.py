@@ -1,19 +1,22 @@
-"""Synthetic judges, whose behaviour is known: `fake:sensitive?d=1.5`, to see whether an analysis finds what is there.
+"""Synthetic judges, whose behaviour is known: `fake:sensitive?d=1.5`, to test whether an analysis
+finds what is there.
 
-They are functions of an output's record (its id, language, text, and how it was changed), not of a prompt, and go the
-way of function judges: journaled, resumed, free. Equal names give equal outputs equal scores.
+They are functions of an output's record (its id, language, text, and how it was changed), not of a
+prompt, and are handled like function judges: journaled, resumed, free. Equal names give equal
+outputs equal scores.
 
-sensitive  d                  scores drawn evenly over the scale; d standard deviations lower where a change must show
-blind      language, d        sensitive (d = 3), but sees no change in the language; without one, in none
-lenient    language, shift, d sensitive (d = 3), and `shift` levels or points higher in the language
-swayed     by, language, shift, d   sensitive (d = 3), and `shift` levels or points higher where a change of that name
+sensitive  d                  scores drawn evenly over the scale; d standard deviations lower where
+a change must show blind      language, d        sensitive (d = 3), but sees no change in the
+language; without one, in none lenient    language, shift, d sensitive (d = 3), and `shift` levels
+or points higher in the language swayed     by, language, shift, d   sensitive (d = 3), and `shift`
+levels or points higher where a change of that name
                               (order, authority, bandwagon, padded, ...) was made
-length     -                  higher for longer texts
-position   language, shift    prefers the output of a pair that is shown first, with log odds of `shift` (else always);
+length     -                  higher for longer texts position   language, shift    prefers the
+output of a pair that is shown first, with log odds of `shift` (else always);
                               elsewhere as random
-copycat    -                  gives a changed output what it gave the original
-random     -                  scores drawn evenly over the scale
-"""  # noqa: E501
+copycat    -                  gives a changed output what it gave the original random     -
+scores drawn evenly over the scale
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ _NORMAL = NormalDist()
 
 @dataclass(frozen=True)
 class Behaviour:
-    """How a synthetic judge behaves. language: where it does so; empty: everywhere. by: see
+    """How a synthetic judge behaves. language: the one in which it does so; empty for all. by: see
     `swayed`.
     """
 
@@ -66,8 +69,8 @@ class Behaviour:
 
     @classmethod
     def read(cls, model: str, place: object) -> Behaviour:
-        """From `blind?language=yo&d=2`. Raises UnknownName or DataError for what is no such
-        judge.
+        """The behaviour from a name such as `blind?language=yo&d=2`. Raises UnknownName or
+        DataError for any other name.
         """
         kind, _, query = model.partition("?")
         check_known(f"{place}: synthetic judge", [kind], BEHAVIOURS)
@@ -113,14 +116,14 @@ PROVIDER = replace(PROVIDER, settings=_settings)
 
 
 def as_synthetic(model: Model) -> Model:
-    """The model as nothing is sent to it: free, without parameters."""
+    """The model as one to which nothing is sent: free, without parameters."""
     return replace(model, parameters={}, price=Price(0, 0), batch_price=None)
 
 
 def with_records(outputs: Iterable[Output], declared: Iterable[Mapping[str, Any]]) -> list[Output]:
-    """The outputs with their records as texts, which is what a synthetic judge reads.
+    """The outputs with their records as texts, which a synthetic judge reads.
 
-    declared: what a dataset of probes says of each condition (`falls`: criteria; `share` of the
+    declared: what a dataset of probes says about each condition (`falls`: criteria; `share` of the
     strongest dose).
     """
     by_condition = {about["condition"]: about for about in declared}
@@ -146,8 +149,8 @@ def with_records(outputs: Iterable[Output], declared: Iterable[Mapping[str, Any]
 def synthetic_judge(model: Model, conditions: Iterable[str] = ()) -> JudgeFunction:
     """The judge as a function of a source, an output's record and a criterion.
 
-    conditions: of the outputs. Raises UnknownName for one that is swayed by none of these, nor by a
-    probe.
+    conditions: those of the outputs. Raises UnknownName for a judge that is swayed by none of
+    these, nor by a probe.
     """
     behaviour = Behaviour.read(model.model, f"judge {model.name!r}")
     changes = sorted(
@@ -181,8 +184,9 @@ def respond(
     draw: float,
     chance: float,
 ) -> float:
-    """The score of an output by what was done to it. draw: what the judge would think of it as it
-    was, from 0 to 1; chance: whether a shift that is no whole number of levels takes one more.
+    """The score of an output, given how it was changed. draw: what the judge would think of the
+    original, from 0 to 1; chance: decides whether a shift by a fraction of a level moves one level
+    more.
     """
     if behaviour.kind not in ("position", "random", "length", "copycat"):
         draw = _sensitive(behaviour, record, criterion.name, draw)
@@ -197,7 +201,7 @@ def respond(
 
 
 def _uniform(*parts: str) -> float:
-    """A number above 0 and below 1 that depends on the texts only."""
+    """A number above 0 and below 1 that depends only on the texts."""
     digest = blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=6).digest()
     return (int.from_bytes(digest) + 0.5) / 2**48
 

@@ -1,4 +1,6 @@
-"""The forms in which prose gives a verdict, each with its rank, and what only looks like one."""
+"""The forms in which prose gives a verdict, each with its rank, and texts that only look like
+one.
+"""
 
 from __future__ import annotations
 
@@ -273,7 +275,7 @@ _NAMES_THE_SCORE = Deferred(
 
 
 def aspects_in(text: str) -> list[Any]:
-    """The scores for aspects in a line, if each of several names there is that of one; empty
+    """The scores for aspects in a line, if it names several and each is an aspect; empty
     otherwise.
     """
     if not ENDS_IN_NUMBER.search(text):
@@ -315,9 +317,7 @@ ANY_STAR = regex.compile(rf"stars?\b|[{_STARS}]", regex.I)
 
 @lru_cache(maxsize=256)
 def noun_pattern(nouns: tuple[str, ...]) -> Any:
-    """A number after a noun of another language than English: Je donne une note de 3,
-    スコアは3です.
-    """
+    """A number after a noun in a language other than English: `note de 3`, `スコアは3`."""
     noun = pattern_of(nouns)
     return regex.compile(
         rf"(?:{_FINAL_ELSEWHERE}\s*)?{noun}(?:\s*{_FINAL_ELSEWHERE})?{_UP_TO_NUMBER}"

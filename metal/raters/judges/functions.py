@@ -1,15 +1,15 @@
 """A Python function as a judge: called with texts, journaled, limited and resumed like any model.
 
-The function is called as `judge(source, output, criterion)`: the two texts and the Criterion. Where
-it has a parameter named `language` or `references` (of the source, a list of texts), it gets that
-too. Of a pair, `output` is a list of the two texts as they are shown, and the score is 0 for the
-first, 1 for the second, 2 for a tie. It returns a score of the criterion's scale; a score and a
+The function is called as `judge(source, output, criterion)`: the two texts and the Criterion. If it
+has a parameter named `language` or `references` (those of the source, a list of texts), it gets
+that too. For a pair, `output` is a list of the two texts as they are shown, and the score is 0 for
+the first, 1 for the second, 2 for a tie. It returns a score of the criterion's scale; a score and a
 justification; the text of a reply, from which the verdict is read as from a model's; or None for no
 answer.
 
 By name it is `module:function`, imported as by `python -m` (the working folder first), or an entry
-point of the group `metal.judges`. Judges of other packages are taken as they are
-(`metal.raters.judges.adapters`). Code that is named is run: name only what you trust.
+point of the group `metal.judges`. Judges of other packages are accepted unchanged
+(`metal.raters.judges.adapters`). Code that is named is run, so name only what you trust.
 """
 
 from __future__ import annotations
@@ -48,32 +48,32 @@ RAISED = "the judge raised"
 
 @dataclass(frozen=True)
 class FunctionModel(Model):
-    """A function in the place of a model. model: its name and a fingerprint of its code."""
+    """A function in place of a model. model: its name and a fingerprint of its code."""
 
     @cached_property
     def gives_probabilities(self) -> bool:
-        """Never."""
+        """False, because functions never give probabilities."""
         return False
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Its code is all that its answers depend on."""
+        """Its code, because its answers depend on nothing else."""
         return {"provider": PROVIDER, "model": self.model}
 
 
 @dataclass(frozen=True)
 class DirectPrompt(Prompt):
-    """What a function or a score head is handed, in the place of a prompt: nothing is worded."""
+    """What a function or a score head gets in place of a prompt; nothing is put into words."""
 
     answer_tokens: ClassVar[int] = 0
 
     @property
     def name(self) -> str:
-        """Empty: the judge's name is the function's, or the model's."""
+        """Empty, because the judge's name is the function's, or the model's."""
         return ""
 
     def letters(self, criterion: str) -> None:
-        """Functions answer with scores."""
+        """None, because functions answer with scores."""
 
     def digest(self, criterion: str) -> str:
         """Short hash of the scale and whether it is flipped."""
@@ -89,7 +89,7 @@ class DirectPrompt(Prompt):
         *outputs: str,
         references: Sequence[str] = (),
     ) -> Message:
-        """The texts as JSON; two that are compared as a list."""
+        """The texts as JSON; two texts of a pair as a list."""
         judged = outputs if len(outputs) > 1 else outputs[0]
         texts = {"language": language, "source": source, "output": judged}
         return Message(
@@ -100,10 +100,10 @@ class DirectPrompt(Prompt):
 def direct_prompt(
     criteria: Iterable[Criterion], references: bool = False, flip: Collection[str] = ()
 ) -> DirectPrompt:
-    """The one prompt of a run of functions or score heads. references: whether they are handed
-    those of the source.
+    """The one prompt of a run of functions or score heads. references: whether they get those of
+    the source.
 
-    flip: criteria whose scores run the other way round.
+    flip: criteria whose scores run in reverse.
     """
     rubrics = {
         criterion.name: Rubric(criterion, flipped=criterion.name in flip) for criterion in criteria
@@ -112,8 +112,8 @@ def direct_prompt(
 
 
 def is_function(name: str) -> bool:
-    """Whether a judge's name is that of a function: an entry point, or `module:function` of a
-    module that is here.
+    """Whether a judge's name is that of a function: an entry point, or `module:function` of an
+    existing module.
     """
     if name in plugins(GROUP):
         return True
@@ -127,7 +127,7 @@ def is_function(name: str) -> bool:
 
 
 def named_function(name: str) -> JudgeFunction:
-    """The judge of a name for which `is_function`. Raises UsageError if it cannot be
+    """The judge of a name that `is_function` accepts. Raises UsageError if it cannot be
     imported.
     """
     value = plugins(GROUP)[name].value if name in plugins(GROUP) else name
@@ -146,7 +146,7 @@ def named_function(name: str) -> JudgeFunction:
 
 
 def _program(name: str) -> bytes:
-    """The file in which a named judge is written, on which its answers depend; empty if it has
+    """The file in which a named judge is written, because its answers depend on it; empty if it has
     none.
     """
     value = plugins(GROUP)[name].value if name in plugins(GROUP) else name
@@ -155,7 +155,7 @@ def _program(name: str) -> bytes:
 
 
 def function_model(name: str, function: JudgeFunction, concurrency: int | None = None) -> Model:
-    """A function as a model. A changed function is another judge, whose answers are its own.
+    """A function as a model. A changed function is another judge with answers of its own.
 
     concurrency: calls at a time; by default one for a plain function, 16 for a coroutine function.
     Raises UsageError if the function cannot be called with a source, an output and a criterion.
@@ -175,7 +175,7 @@ def function_model(name: str, function: JudgeFunction, concurrency: int | None =
 
 
 def _extras(function: JudgeFunction) -> list[str]:
-    """What it takes by name, besides the texts and the criterion."""
+    """The extra parameters that it takes by name, besides the texts and the criterion."""
     return [
         name
         for name in ("language", "references")
@@ -184,7 +184,7 @@ def _extras(function: JudgeFunction) -> list[str]:
 
 
 def takes_references(function: JudgeFunction) -> bool:
-    """Whether it is handed the references of the source; synthetic judges are not."""
+    """Whether it gets the references of the source; synthetic judges are not."""
     return "references" in _extras(function)
 
 
@@ -202,9 +202,7 @@ def _code(function: JudgeFunction) -> bytes:
 
 
 class FunctionClient:
-    """A function in the place of a connection to a model. tokens: how many a call takes, where that
-    is known.
-    """
+    """A function in place of a connection to a model. tokens: how many a call takes, if known."""
 
     def __init__(
         self, function: JudgeFunction, criteria: Mapping[str, Criterion], tokens: int | None = None
@@ -213,7 +211,7 @@ class FunctionClient:
         self._extras = _extras(function)
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, because nothing is open."""
 
     async def ask(self, ask: ModelRequest) -> Reply:
         """One call of the function. Raises CallFailed if it raises."""
@@ -244,7 +242,7 @@ class FunctionClient:
 
 
 def _as_reply(answer: Any) -> str:
-    """What the function returned as the text of a reply."""
+    """What the function returned, as the text of a reply."""
     if answer is None:
         return ""
     if isinstance(answer, str):

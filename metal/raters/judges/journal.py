@@ -1,13 +1,17 @@
-"""The journal of a run: every reply that arrived, one JSON object a line, on disk before it counts.
+"""The journal of a run: every reply that arrived, one JSON object per line, on disk before it
+counts.
 
-A line is written as soon as its reply arrives (a killed process loses nothing that was written) and counts once it is
-synced to the disk, several at a time, on a thread. Lines begin with their key, so that a resumed run learns within
-seconds what is answered. A last line that a crash cut short is removed when the journal is opened.
+A line is written as soon as its reply arrives (a killed process loses nothing that was written) and
+counts once it is synced to the disk, several at a time, on a thread. Lines begin with their key, so
+a resumed run learns within seconds what is answered. A last line that a crash cut short is removed
+when the journal is opened.
 
-    {"key": K, "kind": "verdict", ...}    a reply with a verdict; other kinds of reply: unparsable, refused, ...
-    {"key": K, "kind": "failed", ...}     a question given up; it is asked again when the run is resumed
+    {"key": K, "kind": "verdict", ...}    a reply with a verdict; other kinds of reply: unparsable,
+    refused, ...
+    {"key": K, "kind": "failed", ...}     a question given up; it is asked again when the run is
+    resumed
     {"key": "", "kind": "rejected", ...}  a parameter that a model rejects
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
@@ -136,7 +140,7 @@ class Journal:
 
 
 def heal(path: Path) -> bool:
-    """Remove a last line that a crash cut short; whether there was one."""
+    """Remove a last line that a crash cut short; return whether there was one."""
     if not path.is_file() or not path.stat().st_size:
         return False
     with path.open("r+b") as file:
@@ -166,7 +170,7 @@ def scan(path: Path) -> Iterator[tuple[str, str, int, bytes]]:
                 raise DataError(
                     f"{path} line {number}",
                     "not a line of a journal",
-                    "Restore the file, or begin a new run",
+                    "Restore the file, or start a new run",
                 )
             yield match[1].decode(), match[2].decode("ascii", "replace"), place, line
             place += len(line)
@@ -236,8 +240,8 @@ def read_answered(reasks: int, *journals: Path) -> Answered:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A line for the journal. kind: of the reply or failure. settled: its question need not be
-    asked again.
+    """A line for the journal. kind: that of the reply or failure. settled: whether its question
+    need not be asked again.
     """
 
     line: bytes
@@ -247,8 +251,8 @@ class Record:
 
 @dataclass
 class Attempt:
-    """The requests made for one reply. number: which time the question is asked. failures: requests
-    without a reply.
+    """The requests made for one reply. number: how often the question has been asked. failures:
+    requests without a reply.
 
     began, took: seconds, of the last request; took is None in a batch, which does not tell. batch:
     the token of the batch. sent: the parameters of the last request.

@@ -28,8 +28,8 @@ BATCH_SECONDS = 24 * 3600.0  # within which batch services promise to be done
 
 @dataclass
 class Budget:
-    """What may be spent on a run, and what has been. limit None: no limit. committed: reserved for
-    calls in flight.
+    """What may be spent on a run, and what has been spent. limit: None for no limit. committed:
+    reserved for calls in flight.
     """
 
     limit: float | None = None
@@ -76,8 +76,8 @@ class TokenEstimator:
         )
 
     def most(self, rough: float, answer: float, longest: float = 0.0) -> tuple[float, float]:
-        """Tokens in and out at most, judging by the replies so far. longest: the answer, before
-        there is a reply.
+        """Tokens in and out at most, judging by the replies so far. longest: the longest answer to
+        expect before there is a reply.
         """
         return rough * self.worst_ratio, (
             answer * self.worst_answer if self.answers else max(longest, answer)
@@ -106,8 +106,8 @@ def book(
     question: Question,
     reply: Reply,
 ) -> float:
-    """Count a reply's tokens and US dollars, which are returned. Tokens the provider does not count
-    are estimated.
+    """Count a reply's tokens and its US dollars; return the dollars. Tokens the provider does not
+    count are estimated.
     """
     rough = question.rough_tokens, question.answer_tokens
     estimator.learn(*rough, reply.tokens_in, reply.tokens_out)
@@ -125,11 +125,11 @@ def book(
 
 @dataclass
 class CostEstimate:
-    """What is still to be asked of one model: calls, tokens, dollars (None: no price is known),
+    """The calls still to be made to one model: calls, tokens, dollars (None: no price is known),
     seconds.
 
     answered: questions that need not be asked. begins: index of the first unanswered question in
-    the plan. batch: they go through the batch service.
+    the plan. batch: whether they go through the batch service.
     """
 
     model: Model
@@ -143,7 +143,7 @@ class CostEstimate:
 
     @property
     def cost(self) -> float | None:
-        """US dollars, where the price is known."""
+        """The cost in US dollars, if the price is known."""
         price = (self.batch and self.model.batch_price) or self.model.price
         return price.cost(self.tokens_in, self.tokens_out) if price else None
 
@@ -152,7 +152,7 @@ class CostEstimate:
         """How long it may take: by the calls in flight and the limits per minute; for batches, a
         day.
 
-        Of a function it is not known, and 0.
+        For a function it is unknown, and 0.
         """
         model = self.model
         if self.batch:
@@ -173,8 +173,8 @@ def estimates(
     batch: bool = False,
     progress: Callable[[int, int], None] = no_progress,
 ) -> list[CostEstimate]:
-    """What each model has still to be asked. settled: keys that need not be asked. limit: calls of
-    the whole run.
+    """The calls still to be made to each model. settled: keys that need not be asked. limit: calls
+    of the whole run.
 
     progress: called for each model with its questions counted and all its questions.
     """
@@ -226,7 +226,7 @@ STREAK = 20
 
 
 async def sleep_until(event: asyncio.Event, seconds: float) -> bool:
-    """Sleep, at most until the event; whether it has come."""
+    """Sleep, at most until the event; return whether it has come."""
     try:
         async with asyncio.timeout(seconds):
             return await event.wait()
@@ -236,7 +236,7 @@ async def sleep_until(event: asyncio.Event, seconds: float) -> bool:
 
 @dataclass
 class Allowance:
-    """Units a minute, spent evenly: what is spent moves the time from which more may be used."""
+    """Units per minute, spent evenly: spending some moves the time from which more may be used."""
 
     a_minute: float
     burst: float = 1.0  # seconds of allowance that may be used at once
@@ -310,7 +310,7 @@ class Pace:
             delay = 0.0
 
     def leave(self) -> None:
-        """Give back the place."""
+        """Give back the place of a call in flight."""
         self.in_flight -= 1
         self._wake()
 
@@ -333,8 +333,8 @@ class Pace:
         self.streak += 1
 
     def busy(self, wait: float, sent_at: float) -> None:
-        """Too many requests: cut once for all calls that were in flight together, and wait as long
-        as asked.
+        """Too many requests: cut the limit once for all calls that were in flight together, and
+        wait as long as asked.
         """
         now = time.monotonic()
         self._open_at = max(self._open_at, now + wait)
@@ -344,5 +344,5 @@ class Pace:
 
     @property
     def down(self) -> bool:
-        """Whether so many attempts failed in a row that the provider seems to be down."""
+        """Whether enough attempts failed in a row that the provider seems to be down."""
         return self.streak >= max(STREAK, 2 * int(self.limit))

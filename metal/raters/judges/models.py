@@ -1,7 +1,7 @@
 """Judge models by name: their settings in judges.toml, and models that were shut down.
 
-A judge is named PROVIDER:MODEL (`openai:gpt-4o`), or has a name of its own in judges.toml. Which
-providers there are, and how each names its models, is in metal.raters.judges.providers;
+A judge is named PROVIDER:MODEL (`openai:gpt-4o`), or has a name of its own in judges.toml. The
+providers, and how each names its models, are in metal.raters.judges.providers;
 `metal.judges_list()` shows them.
 """
 
@@ -53,10 +53,11 @@ SHUT_DOWN = {
 class BatchSettings:
     """How batches are made: [judges.NAME.batch] of judges.toml. 0 or "": the provider's default.
 
-    requests, bytes: at most, in one batch. tokens: that may wait at the provider at once, over all
-    batches. poll: seconds between two status requests. settle: seconds after which the provider's
-    list shows a submitted batch. bucket: gs://... for Vertex AI. machine_type, accelerator_type,
-    accelerator_count, replicas: for a model you deployed, where its endpoint does not tell.
+    requests, bytes: the most in one batch. tokens: how many may wait at the provider at once, over
+    all batches. poll: seconds between two status requests. settle: seconds after which the
+    provider's list shows a submitted batch. bucket: gs://... for Vertex AI. machine_type,
+    accelerator_type, accelerator_count, replicas: for a model you deployed, if its endpoint does
+    not say.
     """
 
     requests: int = 0
@@ -75,11 +76,11 @@ class BatchSettings:
 class Model:
     """A model to judge with, and how to call it.
 
-    name: the model as the ratings name it. provider, model: whom to ask. parameters: sent with each
+    name: the model's name in the ratings. provider, model: whom to ask. parameters: sent with each
     question (temperature 0 by default). structured: how a JSON answer is requested first.
-    api_key_env: the environment variable with the key, where it is not the provider's usual one.
+    api_key_env: the environment variable with the key, if it is not the provider's usual one.
     batch_price: the price of answers from the batch service. thoughts: about how many tokens it
-    thinks before an answer, until its replies show it: they are paid as answers are. Limits are per
+    thinks before an answer, until its replies show it: they are paid like answers. Limits are per
     minute; None means no limit of METAL's own.
     """
 
@@ -106,14 +107,16 @@ class Model:
 
     @property
     def seconds_a_call(self) -> float:
-        """A guess, for the time a run may take; of functions and synthetic judges it is not known,
-        and 0.
+        """A guess, for estimating the time of a run; for functions and synthetic judges it is
+        unknown, and 0.
         """
         return 0.0 if self.provider in ("function", "fake") else 2.0
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Everything that may change the model's answers; it is part of the key of each answer."""
+        """Everything that may change the model's answers; these facts are part of the key of each
+        answer.
+        """
         project, location = self.project, self.location
         if find_provider(self.provider).located:
             project = project or os.environ.get("GOOGLE_CLOUD_PROJECT", "")
@@ -138,16 +141,16 @@ class Model:
         )
 
     def asked_for_probabilities(self) -> Model:
-        """The model with the parameters that ask for token probabilities; those of judges.toml go
-        first.
+        """The model with the parameters that ask for token probabilities; those of judges.toml have
+        priority.
         """
         return replace(
             self, parameters={**find_provider(self.provider).probabilities, **self.parameters}
         )
 
     def sent_headers(self) -> dict[str, str]:
-        """The extra headers; `$NAME` stands for an environment variable. Raises UsageError when it
-        is not set.
+        """The extra headers; `$NAME` means an environment variable. Raises UsageError when it is
+        not set.
         """
         headers = dict(self.headers)
         for name, value in self.headers.items():
@@ -177,7 +180,7 @@ class Model:
 
 
 def with_settings(model: Model, **changes: Any) -> Model:
-    """The model with some settings changed; None leaves a setting as it is."""
+    """The model with some settings changed; None leaves a setting unchanged."""
     return replace(model, **{key: value for key, value in changes.items() if value is not None})
 
 
@@ -193,7 +196,7 @@ def without_secrets(url: str) -> str:
 
 
 def url_of(model: Model) -> str:
-    """Where a model is asked: its own address, else that of the environment; empty for its
+    """Where a model is asked: its own address, else the one in the environment; empty for its
     provider's usual one.
     """
     provider = find_provider(called(model.provider, model.model)[0])
@@ -207,8 +210,8 @@ def find_model(name: str, named: Mapping[str, Model], *, base_url: str = "") -> 
     """The model of that name: one of judges.toml, or PROVIDER:MODEL.
 
     base_url: the address of models whose provider needs one; others keep theirs. Raises
-    UnknownName, or UsageError for a model that was shut down or whose address nobody gave, or is
-    none.
+    UnknownName, or UsageError for a model that was shut down or has no address, or an impossible
+    one.
     """
     if name in named:
         model = named[name]
@@ -240,18 +243,18 @@ def find_model(name: str, named: Mapping[str, Model], *, base_url: str = "") -> 
 
 
 def check_base_url(base_url: str, models: Iterable[Model]) -> None:
-    """Raises UsageError for an address where none of these models is asked: texts would go
-    elsewhere than meant.
+    """Raise UsageError for an address that none of these models uses, because texts would not go
+    where they were meant to.
     """
     if base_url and all(model.base_url != base_url for model in models):
         raise UsageError(
-            "none of these models is asked at `base_url`; openai-compatible:MODEL and"
-            " vllm-...:MODEL are"
+            "none of these models uses `base_url`; only openai-compatible:MODEL and"
+            " vllm-...:MODEL do"
         )
 
 
 def _is_address(url: str) -> bool:
-    """Whether a client can be led there: http or https, a host, and a port that there may be."""
+    """Whether a client can use this address: http or https, a host, and a possible port."""
     try:
         parts = urlsplit(url)
         return (
@@ -265,9 +268,7 @@ def _is_address(url: str) -> bool:
 
 
 def _meant(name: str, named: Mapping[str, Model]) -> str:
-    """What to say of a judge's name that is not known: the judges it is near to, or the providers
-    of such a model.
-    """
+    """The hint for an unknown judge's name: similar judges, or the providers of such a model."""
     line = family_of_name(name)
     asking = [
         f"{provider}:{name}" for provider in provider_names() if line and line in _lines(provider)
@@ -303,7 +304,7 @@ _KEYS = ("model", "temperature", *_TEXTS, *_NUMBERS, *_TABLES)
 
 
 def _read_model(name: str, entry: Mapping[str, Any], file: str) -> Model:
-    """A model from its table in judges.toml, or from {"model": NAME} where `file` is empty."""
+    """A model from its table in judges.toml, or from {"model": NAME} if `file` is empty."""
     place = f"{file}: judge {name}" if file else f"judge {name!r}"
     _check_entry(entry, place)
     provider, _, model = str(entry.get("model", "")).partition(":")
@@ -349,7 +350,7 @@ def _check_budget(parameters: Mapping[str, Any], place: str) -> None:
 
 
 def _check_entry(entry: Mapping[str, Any], place: str) -> None:
-    """Raise UnknownName or DataError for a key or value of a judge's table that cannot be."""
+    """Raise UnknownName or DataError for an impossible key or value in a judge's table."""
     check_known(f"{place}: key", entry, _KEYS)
     for key in _TEXTS:
         if not isinstance(entry.get(key, ""), str):

@@ -1,5 +1,5 @@
-"""What gives no verdict of the judge though it looks like one, and what a verdict depends on that
-stands around it.
+"""Texts that look like a verdict of the judge but are not, and the surroundings on which a verdict
+depends.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ _SENTENCE_END = regex.compile(r"[.!?](?=\s)|[。！？।\n]")
 
 
 class Surroundings:
-    """A text, and what stands before a place in it."""
+    """A text, and the words before a place in it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -158,7 +158,7 @@ class Surroundings:
         )
 
     def borrowed(self, place: int) -> bool:
-        """Whether what stands there is quoted, hypothetical or somebody else's."""
+        """Whether the text at this place is quoted, hypothetical or somebody else's."""
         if place not in self._known:
             begin = max(0, place - 200)
             borrows = BORROWED.search(self.text, begin, place)
@@ -168,10 +168,9 @@ class Surroundings:
         return self._known[place]
 
     def corrects(self, place: int, since: int) -> bool:
-        """Whether words between both places say that what stands at the later one replaces what
-        stands at the other.
+        """Whether words between two places say that the later text replaces the earlier.
 
-        A score for one aspect replaces none, and a second conclusion does not replace the first.
+        A score for one aspect replaces nothing, and a second conclusion does not replace the first.
         """
         if self._corrects is None or OF_ASPECT.match(self.text, place):
             return False
@@ -187,18 +186,18 @@ class Surroundings:
         return tuple(chain.from_iterable(listed))
 
     def instead(self, place: int, labels: tuple[str, ...]) -> Any:
-        """The match of a number (group `n`) or label that a word says to be meant in place of the
-        one that ends there: 4, no wait, 3. None if there is none.
+        """The match of a number (group `n`) or label that words put in place of the one ending
+        there: 4, no wait, 3. None if there is none.
         """
         pattern = self._instead and _instead_pattern(self._instead, labels)
         return pattern and pattern.match(self.text, place)
 
     def conditional(self, place: int) -> bool:
-        """Whether what stands there is what could be."""
+        """Whether the text at this place is only a possibility."""
         return _CONDITIONAL.search(self.text, max(0, place - 80), place) is not None
 
     def concludes(self, place: int) -> bool:
-        """Whether what stands there is about all there is."""
+        """Whether the text at this place is about the whole output."""
         begin = max(0, place - 300)
         return self._concludes and _CONCLUDES_HERE.search(self.text, begin, place) is not None
 
@@ -225,7 +224,7 @@ def is_labelled(text: str, match: Any, start: int) -> bool:
 
 @lru_cache(maxsize=512)
 def _compiled(words: tuple[str, ...], then: str = "") -> Any:
-    """A pattern of any of these words; None without."""
+    """A pattern of any of these words; None without words."""
     return regex.compile(f"(?i){pattern_of(words)}{then}") if words else None
 
 
@@ -336,9 +335,10 @@ NO_VERDICTS = tuple(
 
 
 def without_verdicts_of_none(text: str, percent: bool) -> str:
-    """The text with spaces for what only looks like a verdict, so offsets are kept.
+    """The text with everything that only looks like a verdict replaced by spaces, which keeps
+    offsets.
 
-    percent: whether `%` after a score says nothing more, since the scale goes to 100.
+    percent: whether `%` after a score adds nothing, because the scale goes to 100.
     """
     has_number = NUMBER_ANYWHERE.search(text) is not None
     patterns = [pattern for with_number, pattern in NO_VERDICTS if has_number or not with_number]
@@ -386,7 +386,7 @@ def _denied_after(words: tuple[str, ...]) -> Any:
 
 
 def _without_sentences(pattern: Any, text: str) -> str:
-    """The text with each sentence blanked out that the pattern matches in."""
+    """The text with each sentence blanked out in which the pattern matches."""
     kept, done = "", 0
     for match in pattern.finditer(text):
         if match.start() < done:

@@ -1,4 +1,4 @@
-"""What judges are asked: every output on every criterion, by every model with every prompt, as
+"""The questions to judges: every output on every criterion, by every model with every prompt, as
 often as requested.
 """
 
@@ -48,12 +48,12 @@ class JudgingQuestion:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """None: judges are asked with the model's parameters."""
+        """Empty, because judges are asked with the model's parameters."""
         return {}
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """For the journal."""
+        """What the journal records about the question."""
         template = self.prompt.template
         asked = (
             {"criteria": self.criteria} if template.together else {"criterion": self.criteria[0]}
@@ -108,7 +108,7 @@ class JudgingQuestion:
 
     @property
     def message(self) -> Message:
-        """What is sent; rendered each time, so that questions that are only counted cost next to
+        """What is sent; rendered each time, so questions that are only counted cost next to
         nothing.
         """
         shown = self.output.shown
@@ -118,11 +118,11 @@ class JudgingQuestion:
     def probabilities(
         self, criterion: str, judged: float, reply: object
     ) -> tuple[float | None, float | None, str]:
-        """The probability of the level that a raw reply answered; the mean of the levels by theirs;
-        why there is none.
+        """The probability of the level that a raw reply gives; the mean of the levels weighted by
+        probability; and why there is none.
 
-        The mean, on the dataset's scale, takes every level among the alternatives: without one
-        there is none.
+        The mean, on the dataset's scale, needs every level among the alternatives; if one is
+        missing, there is no mean.
         """
         scale = self.prompt.rubrics[criterion].criterion.scale
         levels = self.prompt.letters(criterion) or {f"{value:g}": value for value in scale.values}
@@ -138,8 +138,8 @@ class JudgingQuestion:
         return given.confidence, mean, given.why
 
     def rated(self, criterion: str, judged: float) -> float:
-        """A verdict's score on the dataset's scale; of a pair that was shown swapped, the place in
-        the pair itself.
+        """A verdict's score on the dataset's scale; for a pair shown in reverse, the place in the
+        pair itself.
         """
         score = self.prompt.rubrics[criterion].score(judged)
         turned = self.output.condition == SWAPPED and score in (FIRST, SECOND)
@@ -166,7 +166,8 @@ class JudgingPlan:
         """The outputs with a text: each with its source's text, a digest of both, and about how
         many tokens they have.
 
-        A message consists of these and of what `Prompt.frame` digests, so keys need no message.
+        A message consists of these and of what `Prompt.frame` digests, so keys can be made without
+        a message.
         """
         rows = []
         for output in self.outputs:
@@ -222,7 +223,7 @@ class JudgingPlan:
 
     @property
     def without_reference(self) -> int:
-        """Outputs that prompts which show references have to judge without one."""
+        """Outputs that have to be judged without a reference by prompts that show references."""
         if not any(prompt.template.shows_references for prompt in self.prompts):
             return 0
         return sum(not self.references(output) for output in self.outputs if output.has_text)
@@ -231,7 +232,7 @@ class JudgingPlan:
         """The questions for a model, without the first `start`.
 
         They come prompt by prompt and criterion by criterion (or with all of them together), so
-        that providers can cache what their messages share.
+        providers can cache what their messages share.
         """
         for prompt in self.prompts:
             template = prompt.template
@@ -278,8 +279,8 @@ class JudgingPlan:
 
 
 def rough_tokens(letters: int, size: int) -> float:
-    """About how many tokens a text of so many letters and bytes has: a quarter of Latin letters,
-    half of others.
+    """About how many tokens a text with these numbers of letters and bytes has: a quarter of Latin
+    letters, half of others.
 
     It can be wrong by a third and more; TokenEstimator corrects it by the first replies.
 
@@ -298,8 +299,8 @@ def rater_name(model: Model, prompt: Prompt, sample: int = 1) -> str:
 
 
 def asked_as(model: Model, prompt: Prompt, criteria: Iterable[str]) -> dict[str, Any]:
-    """How a judge is asked, as raters.jsonl keeps it: the model, its settings, the prompt and its
-    hashes.
+    """How a judge is asked, as recorded in raters.jsonl: the model, its settings, the prompt and
+    its hashes.
     """
     hashes = {criterion: prompt.digest(criterion) for criterion in criteria}
     return model.described() | {"prompt": prompt.name, "prompt_hash": hashes}
@@ -318,12 +319,12 @@ def choose_outputs(
     if outputs and not any(output.chosen for output in outputs.values()):
         if not any(output.has_text for output in outputs.values()):
             raise UsageError(
-                "none of the outputs has a text, and what has none cannot be rated; read the texts"
-                " as well"
+                "no output has a text, and without a text it cannot be rated; import the texts as"
+                " well"
             )
         raise UsageError(
-            "none of the outputs is chosen to be rated; `metal.generate` chooses some, and with "
-            "`metal.generate(keep_flagged=True)` flagged ones too"
+            "no output is chosen to be rated; `metal.generate` chooses some, and"
+            " `metal.generate(keep_flagged=True)` also chooses flagged ones"
         )
     wanted = set(languages or available)
     chosen = [output for output in outputs.values() if output.chosen and output.language in wanted]
@@ -334,7 +335,7 @@ def choose_outputs(
 
 
 def _spread_over_languages(outputs: Sequence[Output], sample: int, seed: int) -> set[str]:
-    """The ids of so many outputs at random, taken from language after language in turn."""
+    """The ids of this many random outputs, taken from language after language in turn."""
     rng = np.random.default_rng(seed)
     rounds: list[tuple[int, int, Output]] = []
     for place, language in enumerate(sorted({output.language for output in outputs})):

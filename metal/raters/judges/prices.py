@@ -1,5 +1,5 @@
-"""What tokens cost, and how many a model thinks before it answers: prices.toml, and what its
-parameters say.
+"""Prices of tokens, and how many tokens a model thinks before it answers: from prices.toml and the
+model's parameters.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def listed_price(provider: str, model: str) -> Price | None:
 
 def thoughts(provider: str, model: str, parameters: Mapping[str, Any]) -> float:
     """About how many tokens a model thinks before an answer: as listed, unless its parameters say
-    whether it does.
+    whether it thinks.
     """
     outer = list(map(parameters.get, THINKING))
     inner: list[Any] = []
@@ -72,8 +72,8 @@ def thoughts(provider: str, model: str, parameters: Mapping[str, Any]) -> float:
 
 
 def _listed(provider: str, model: str) -> list[float]:
-    """What prices.toml has of a model: of its exact name, or of its name without a date; empty for
-    nothing.
+    """The entry of prices.toml for a model's exact name, or for its name without a date; empty if
+    there is none.
     """
     provider, name = called(provider, model)
     record = find_provider(provider)

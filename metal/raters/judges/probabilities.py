@@ -1,8 +1,9 @@
 """Token probabilities: how likely the answered level was, and the mean of all levels weighted by
-theirs.
+probability.
 
-They are read from the raw reply, as OpenAI's chat completions, vLLM and Gemini give them: for each
-token the likeliest alternatives. The mean over levels is the score of G-Eval (Liu et al. 2023).
+They are read from the raw reply, in the form of OpenAI's chat completions, vLLM and Gemini: for
+each token the likeliest alternatives. The mean over levels is the score of G-Eval (Liu et al.
+2023).
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ _BLANKS = " \t\r\n\"'"
 
 @dataclass(frozen=True)
 class LevelProbabilities:
-    """confidence: the probability of the answered level; None for the reason in `why`. by_level:
-    the probability of each level that is among the alternatives."""
+    """Probabilities of levels. confidence: that of the answered level; None for the reason in
+    `why`. by_level: the probability of each level that is among the alternatives.
+    """
 
     confidence: float | None
     by_level: Mapping[float, float]
@@ -40,13 +42,13 @@ class LevelProbabilities:
 def level_probabilities(
     reply: object, answered: float, levels: Mapping[str, float], under: str = ""
 ) -> LevelProbabilities:
-    """The probabilities of levels in a raw reply. answered: the level it gave; levels: what each is
-    written as; under: the key of the object that has the score, where the reply has several.
+    """The probabilities of levels in a raw reply. answered: the level it gave; levels: how each is
+    written; under: the key of the object that has the score, if the reply has several.
 
     The level has to be one token: the whole reply, or the field `score` of its JSON. Probabilities
-    of one level written in several ways ("2", " 2") add up. A level that begins as the answered one
-    does (10 and 1) has to be among the alternatives, since it may be several tokens, of which the
-    first is the answered one's.
+    of one level written in several ways ("2", " 2") add up. A level that begins like the answered
+    one (10 and 1) has to be among the alternatives, because it may consist of several tokens of
+    which the first is that of the answered level.
     """
     if classes := class_probabilities(reply):
         by_class = dict(zip(levels.values(), classes, strict=True))
@@ -105,7 +107,8 @@ def class_probabilities(reply: object) -> list[float]:
     """The probabilities of a classifier's classes in a raw reply, in the order of the classes;
     empty if it has none.
 
-    Numbers that do not add up to 1 are none (labels that may all hold, or no activation).
+    Numbers that do not add up to 1 are not such probabilities (labels that may all hold, or no
+    activation).
     """
     probabilities = [number for row in _list(reply, "data")[:1] for number in _list(row, "probs")]
     is_one = len(probabilities) > 1 and all(
@@ -115,7 +118,7 @@ def class_probabilities(reply: object) -> list[float]:
 
 
 def _tokens(reply: object) -> Iterator[tuple[dict[str, Any], list[Any]]]:
-    """The tokens of a raw reply, each with its alternatives, in the reply's own objects; none where
+    """The tokens of a raw reply, each with its alternatives, in the reply's own objects; empty if
     it has none.
     """
     for choice in _list(reply, "choices")[:1]:
@@ -134,8 +137,8 @@ def _list(node: object, name: str) -> list[Any]:
 
 
 def slim(raw: bytes) -> bytes:
-    """A raw reply without the alternatives to tokens that are no verdict, which would be nearly all
-    of the journal.
+    """A raw reply without the alternatives to tokens that are not the verdict, which would make up
+    nearly all of the journal.
     """
     reply = json.loads(raw)
     for token, alternatives in _tokens(reply):

@@ -1,9 +1,9 @@
 """Prompts: prompts/judge/NAME.toml and a rubric become exactly what is sent.
 
 Everything except source and output is the same for all outputs in a language, so it is rendered
-once (a frame) and the two texts are put in. They stand between marker lines with a code made from
-the texts themselves: no text can contain the code that its own content leads to, so no text can
-close its fence.
+once (a frame) and the two texts are put in. They are between marker lines with a code made from the
+texts themselves: no text can contain the code that its own content leads to, so no text can close
+its fence.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ ANSWER_TOKENS = 120  # of a verdict with two or three sentences
 _Frame = tuple[list[str], list[str]]
 _VARIABLES = (
     "It may use language, criterion (label, question, simple, detailed), levels, values, best,"
-    " source, references, output, and criteria: for each that is asked criterion, levels, values,"
-    " and key, its name in the reply"
+    " source, references, output, and criteria (for each criterion asked: criterion, levels,"
+    " values, and key, its name in the reply)"
 )
 
 
@@ -46,16 +46,16 @@ class Message:
 
 
 def letters_of(scale: Scale) -> dict[str, float]:
-    """What each letter stands for: A is the first level."""
+    """The meaning of each letter: A is the first level."""
     return {chr(65 + place): level.value for place, level in enumerate(scale.levels)}
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A template with the rubrics it is used with; its name is part of the judge's.
+    """A template with its rubrics; its name is part of the judge's.
 
-    by_language: the same in other languages, by the language of the outputs that they are for.
-    examples: by language, outputs that people rated, which are shown after the system message.
+    by_language: the same prompt in other languages, by the language of the outputs that they are
+    for. examples: by language, outputs that people rated, which are shown after the system message.
     """
 
     template: Template
@@ -70,8 +70,9 @@ class Prompt:
 
     @property
     def name(self) -> str:
-        """`simple`; `simple-4-shot` with examples; `simple-pairs`; `simple-sw` in another language
-        than English, `simple-text` in that of the text."""
+        """`simple`; `simple-4-shot` with examples; `simple-pairs`; `simple-sw` in a language other
+        than English, `simple-text` in that of the text.
+        """
         shots = max(map(len, self.examples.values()), default=0)
         parts = [self.template.name]
         if shots:
@@ -98,7 +99,7 @@ class Prompt:
         return tuple(self.rubrics) if self.template.together else (criterion,)
 
     def letters(self, criterion: str) -> dict[str, float] | None:
-        """What each letter stands for, where the prompt asks for one."""
+        """The meaning of each letter, if the prompt asks for one."""
         return (
             letters_of(self.rubrics[criterion].criterion.scale) if self.template.letters else None
         )
@@ -129,8 +130,8 @@ class Prompt:
 
     @cached_property
     def sent(self) -> list[str]:
-        """Everything that is sent besides the texts, and the form of the reply; blanks and line
-        breaks count as one.
+        """Everything that is sent besides the texts, and the form of the reply; any run of blanks
+        and line breaks counts as one.
         """
         template = self.template
         languages = ("", *sorted({*self.by_language, *self.examples}))
@@ -154,7 +155,7 @@ class Prompt:
 
         criterion: the one that is asked, or any of those that are asked together.
 
-        references: of the source, for a template that shows them.
+        references: those of the source, for a template that shows them.
         """
         if language in self.by_language:
             return self.by_language[language].write(
@@ -188,7 +189,7 @@ class Prompt:
         return f"{message.system}\0{message.user}"
 
     def _called(self, language: str) -> str:
-        """A language's name, as the template has it or in the language of the template."""
+        """A language's name, as given in the template or in the template's language."""
         named = self.template.languages.get(language.partition("-")[0].upper())
         return named or name_in(language, self.template.language or "en")
 
@@ -243,8 +244,8 @@ class Prompt:
         return system, user
 
     def _shown_examples(self, criterion: str, language: str) -> str:
-        """The examples for outputs in a language, with people's scores as the judge would write
-        them.
+        """The examples for outputs in a language, with people's scores in the form in which the
+        judge would write them.
         """
         examples = self.examples.get(language, ())
         if not examples:
@@ -278,7 +279,7 @@ class Prompt:
         return "\n\n" + "\n\n".join(parts)
 
     def _as_replied(self, criterion: str, score: float) -> str:
-        """A score of the dataset's as a judge would write it."""
+        """A score on the dataset's scale, as a judge would write it."""
         judged = self.rubrics[criterion].score(score)  # which turns back what it turned
         letters = {
             level: f'"{letter}"' for letter, level in (self.letters(criterion) or {}).items()
@@ -349,9 +350,7 @@ def worst_and_best(rubric: Rubric) -> tuple[float, float] | None:
 
 
 def _labels_of_ends(rubric: Rubric, ends: tuple[float, float] | None) -> dict[float, str]:
-    """`worst` and `best` for the ends that are bare numbers, where no text says what the levels
-    mean.
-    """
+    """`worst` and `best` for ends that are bare numbers, if no text says what the levels mean."""
     if ends is None or any(text.definition or text.reasons for text in rubric.levels.values()):
         return {}
     bare = {level.value for level in rubric.criterion.scale.levels if level.shown == level.label}

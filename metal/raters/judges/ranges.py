@@ -40,7 +40,7 @@ def _between(languages: tuple[str, ...]) -> str:
 
 
 def _joint(high: str, languages: tuple[str, ...]) -> str:
-    """What stands between both ends of a range. high: a pattern of the second one."""
+    """A pattern for the text between both ends of a range. high: a pattern for the second end."""
     both = _any_of("between_and", languages)
     joined = rf"\s+{_AND}(?=\p{{L}})" if _AND in words_of("between_and", *languages) else "(?!)"
     return (
@@ -69,11 +69,10 @@ RANGE = Deferred(
 
 
 def ranges_in_digits(text: str) -> str:
-    """Write ranges in words as ranges in digits. Ranges that count something, or are among several,
-    become blanks: one or two errors; two, three or four.
+    """Write ranges in words as ranges in digits.
 
-    Blanked out where the words count something or are some of several: one or two errors; two,
-    three or four.
+    Ranges that count something, or are among several, become blanks: one or two errors; two, three
+    or four.
 
     >>> ranges_in_digits("Score: three or four")
     'Score: 3-4          '
@@ -84,9 +83,9 @@ def ranges_in_digits(text: str) -> str:
 
 
 def _languages_of_ranges(lowered: str) -> list[str]:
-    """The languages of which a text in lower case may hold a range in words.
+    """The languages in which a text in lower case may contain a range in words.
 
-    This is found faster than the range.
+    This test is faster than the search for the range.
     """
     numbers = _languages_of(_NUMBERS)
     languages: set[str] = set()
@@ -141,7 +140,7 @@ def _in_digits(language: str) -> Any:
 def _range_of_words(language: str) -> Any:
     """Two numbers of a language as a range, at least one of them a word.
 
-    Group `counted` matches where they count something, `before` where others precede them.
+    Group `counted` matches if they count something, `before` if others precede them.
     """
     numbers = number_words(language)
     word, number = pattern_of(numbers), rf"(?:{pattern_of(numbers)}|{DIGITS})"

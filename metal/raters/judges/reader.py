@@ -120,12 +120,12 @@ _LABEL_NUMBER = regex.compile(r"\d+(?:\.\d+)?")
 
 @dataclass(frozen=True)
 class ReplyVerdict:
-    """What a reply says. A score of None has its reason.
+    """The verdict of a reply. If the score is None, there is a reason.
 
-    wavering: the score is the middle of a range, or another valid verdict of the reply differs: one
+    wavering: the score is the middle of a range, or another valid verdict in the reply differs: one
     that is not the judge's own, one that was corrected, or one of a lower rank but in an object or
-    tied to a word of judging. Before a final score only another final one counts, since scores of
-    aspects stand there.
+    tied to a word of judging. Before a final score only another final one counts, because scores
+    for aspects come there.
     """
 
     score: float | None
@@ -141,7 +141,7 @@ def read_reply(
     criterion: str = "",
     numbered: bool = False,
 ) -> ReplyVerdict:
-    """The verdict in a judge's reply. Never raises, and a score is always on the scale.
+    """The verdict in a judge's reply. It never raises, and a score is always on the scale.
 
     Args: text: The reply. scale: What it may say. letters: What each letter stands for, where the
         prompt asked for a letter. criterion: What was asked. A verdict under its name in an object
@@ -171,11 +171,11 @@ def read_part(
     numbered: bool = False,
 ) -> ReplyVerdict:
     """The verdict on one criterion in a reply to several: an object or a score under its name, or
-    that names it.
+    one that names it.
 
-    Prose is not read, since it speaks of all criteria; of several objects, those that open or close
-    the reply count, of a truncated reply only those that close it, and none that is quoted or
-    corrected. One that is cut off has the criteria that are complete.
+    Prose is not read, because it is about all criteria. Of several objects, those that open or
+    close the reply count (in a truncated reply only those that close it), and none that is quoted
+    or corrected. An object that is cut off has the criteria that are complete.
     """
     bare = without_thoughts(text)
     objects = list(objects_in(bare, partly=True))
@@ -197,8 +197,8 @@ def _parts_that_count(
     keys: tuple[str, ...],
     truncated: bool,
 ) -> list[Any]:
-    """What stands under the keys in the objects that open or close the reply; else in all of a
-    whole reply. Nothing that is quoted or corrected.
+    """The values of the keys in the objects that open or close the reply; else in all objects of a
+    complete reply. Quoted or corrected ones are left out.
     """
     spans, values = zip(*objects, strict=True)
     prose, places = _prose_around(spans, text)
@@ -220,7 +220,7 @@ def _parts_that_count(
 
 @lru_cache(maxsize=64)
 def _numbers_of_labels(scale: Scale) -> Scale | None:
-    """The scale with the numbers that its labels hold as values; None if they hold none of their
+    """The scale with the numbers in its labels as values; None if labels have no numbers of their
     own.
     """
     held = [_LABEL_NUMBER.findall(level.label) for level in scale.levels]
@@ -287,8 +287,8 @@ def _objects_with_score(
 
 
 def _is_about_something_else(fields: Mapping[str, Any]) -> bool:
-    """Whether all that may be a score in an object is called by a common word, beside keys that no
-    verdict has.
+    """Whether everything that may be a score in an object has a common word as its key, together
+    with keys that no verdict has.
     """
     if not fields or not fields.keys().isdisjoint(SCORE_KEYS[: -len(_COMMON_KEYS)]):
         return False
@@ -308,7 +308,8 @@ def _evidence_of_object(
 ) -> Iterator[Evidence]:
     """What an object gives as a verdict. around, place: the prose, and where in it the object was.
 
-    Amid prose, or in a line of it, it may be a quotation; the form of the prompt, echoed, is none.
+    Amid prose, or in a line of prose, it may be a quotation; the prompt's own form, echoed, is not
+    a verdict.
     """
     value = field_of(fields, keys)
     if _is_about_something_else(fields) or (isinstance(value, str) and _PLACEHOLDER.match(value)):
@@ -330,14 +331,14 @@ def _evidence_of_object(
 
 
 def _is_amid(prose: str, place: int) -> bool:
-    """Whether words stand before the place, and in its line or after it."""
+    """Whether there are words before the place, and in its line or after it."""
     words = [match.start() for match in (_WORD.search(prose), _LAST_WORD.search(prose)) if match]
     line = prose.rfind("\n", 0, max(0, place - 1)) + 1
     return bool(words) and words[0] < place and line <= words[-1]
 
 
 def _with_corrections(evidence: Sequence[Evidence], around: Surroundings) -> list[Evidence]:
-    """The evidence by place; each says whether words since the one before it make it replace that
+    """The evidence by place; each records whether words since the previous one make it replace that
     one.
     """
     ordered = sorted(evidence, key=lambda given: given.place)
@@ -371,7 +372,7 @@ def _decided(evidence: Sequence[Evidence], scale: Scale, justification: str) -> 
 
 
 def _own_since_correction(evidence: Sequence[Evidence], scale: Scale) -> list[Evidence]:
-    """What the judge says itself, from the place on where it last corrects a score."""
+    """The judge's own verdicts, from the place where it last corrects a score."""
     corrected = 0
     for given in _on_scale(evidence, scale):
         if given.corrects and not given.borrowed:
@@ -384,8 +385,8 @@ def _on_scale(evidence: Iterable[Evidence], scale: Scale) -> list[Evidence]:
 
 
 def _makes_doubtful(given: Evidence, best: Sequence[Evidence]) -> bool:
-    """Whether another score there would say that the judge wavers: it is about as clear as the
-    best; beside a final score, it is quoted or comes later.
+    """Whether another score there means that the judge wavers: it is about as clear as the best or,
+    if the best is a final score, it is quoted or comes later.
     """
     highest = best[0].rank
     if given.rank < min(highest, forms.QUOTED):
@@ -413,7 +414,7 @@ def _prose_around(spans: Sequence[tuple[int, int]], text: str) -> tuple[str, lis
     """What is left of a reply without these spans and without fences, and where in it the spans
     were.
 
-    No reply about one text is longer than its two ends may be; its verdict stands first or last.
+    A very long reply is cut to its two ends, because its verdict comes first or last.
     """
     prose, places, begin = "", [], 0
     for start, end in spans:

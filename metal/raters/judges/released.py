@@ -1,5 +1,4 @@
-"""METAL's released prompts for judges, put together as its authors' program does
-(evaluate_summary.py).
+"""METAL's released prompts for judges, assembled as in its authors' program (evaluate_summary.py).
 
 utils/constants.py has the two messages and the names of languages, utils/utils.py the fields of an
 answer, metrics/ the criteria. They are read and never run. The instructions for the form of an
@@ -27,7 +26,9 @@ SLOTS = {
 
 
 class ReleasedPrompt(NamedTuple):
-    """The messages as Jinja2 templates. languages: what each is called in them, by its code."""
+    """The messages as Jinja2 templates. languages: the name of each in the messages, by its
+    code.
+    """
 
     system: str
     user: str
@@ -69,8 +70,8 @@ def _statements(path: Path) -> list[ast.stmt]:
 
 
 def _template(message: str, slots: dict[str, str]) -> str:
-    """A message with fields in braces as a Jinja2 template: what stands between the fields are
-    texts of expressions.
+    """A message with fields in braces as a Jinja2 template: the parts between the fields become
+    texts in expressions.
     """
     parts = []
     for text, name, _, _ in Formatter().parse(message):
@@ -83,7 +84,7 @@ def _template(message: str, slots: dict[str, str]) -> str:
 
 
 def _format_instructions(path: Path) -> str:
-    """What LangChain says of the form of an answer, with the fields of the class Output."""
+    """LangChain's instructions on the form of an answer, with the fields of the class Output."""
     classes = {each.name: each for each in _statements(path) if isinstance(each, ast.ClassDef)}
     try:
         from langchain_core.output_parsers import PydanticOutputParser

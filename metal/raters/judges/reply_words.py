@@ -21,8 +21,8 @@ _WORD = regex.compile(rf"{_LETTERS}+")
 
 
 class Deferred:
-    """A pattern that is compiled when it is first used: that takes a while, and most texts need few
-    patterns.
+    """A pattern that is compiled when it is first used: because compiling takes a while, and most
+    texts need few patterns.
     """
 
     every: ClassVar[list[Deferred]] = []
@@ -37,7 +37,7 @@ class Deferred:
         return regex.compile(self._pattern, self._flags)
 
     def has_found(self, match: Any) -> bool:
-        """Whether the match is this pattern's; one that is not compiled has found nothing."""
+        """Whether the match is this pattern's; a pattern that is not compiled has found nothing."""
         return "compiled" in vars(self) and match.re is self.compiled
 
     def __getattr__(self, name: str) -> Any:
@@ -45,7 +45,7 @@ class Deferred:
 
 
 def compile_all() -> None:
-    """Compile all patterns, so that reading a text has to wait for none."""
+    """Compile all patterns, so reading a text does not have to wait for them."""
     for pattern in Deferred.every:
         pattern.compiled  # noqa: B018
 
@@ -57,7 +57,7 @@ def _tables() -> Mapping[str, Mapping[str, Any]]:
 
 
 def words_of(key: str, *tables: str) -> list[str]:
-    """What these tables list under a key; without tables, those of all languages but that of
+    """What these tables list under a key; without tables, the words of all languages except that of
     forms.py.
     """
     listed: list[str] = []
@@ -73,7 +73,7 @@ def numbered_languages() -> tuple[str, ...]:
 
 
 def number_words(*languages: str) -> dict[str, float]:
-    """Word -> number, from nought to ten, in these languages or all others than that of
+    """Word -> number, from nought to ten, in these languages, by default in all except that of
     forms.py.
     """
     numbers: dict[str, float] = {}
@@ -85,7 +85,7 @@ def number_words(*languages: str) -> dict[str, float]:
 
 
 def pattern_of(words: Iterable[str]) -> str:
-    """A pattern of any of these words, the longest first; whole words where the script has gaps
+    """A pattern of any of these words, the longest first; whole words if the script has gaps
     between words.
     """
     complete, begun, parts = [], [], []
@@ -107,13 +107,13 @@ def pattern_of(words: Iterable[str]) -> str:
 
 
 def any_of(labels: tuple[str, ...]) -> str:
-    """A pattern of any of these labels, the longest first; of nothing without."""
+    """A pattern of any of these labels, the longest first; without labels it matches nothing."""
     return "|".join(map(regex.escape, sorted(labels, key=len, reverse=True))) or "(?!)"
 
 
 def words_in(lowered: str, key: str, *tables: str) -> tuple[str, ...]:
-    """Those of words_of that a text in lower case may hold: most texts hold few, and are searched
-    for no others.
+    """Those of words_of that a text in lower case may contain; most texts contain few, and only
+    these are searched for.
     """
     if not lowered.strip():
         return ()  # what is left of a reply that is an object
@@ -131,9 +131,9 @@ def _tokens(lowered: str) -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def _beginnings(in_ascii: bool, key: str, *tables: str) -> tuple[tuple[str, str, bool], ...]:
-    """What a form begins with, in lower case, the form, and whether it is one whole word.
+    """The beginning of each form, in lower case, the form, and whether it is one whole word.
 
-    in_ascii: only what a text of ASCII alone may hold.
+    in_ascii: only forms that an ASCII text may contain.
     """
     forms = dict.fromkeys(form for word in words_of(key, *tables) for form in word.split("|"))
     rows = []

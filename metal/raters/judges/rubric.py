@@ -36,12 +36,11 @@ class LevelText:
 
 @dataclass(frozen=True)
 class Rubric:
-    """A criterion with its texts. flipped: the rubric's scale runs the other way round than the
-    dataset's.
+    """A criterion with its texts. flipped: the rubric's scale runs opposite to the dataset's.
 
-    reviewed: of a translation, which speaker of the language has reviewed it, or UNREVIEWED.
+    reviewed: for a translation, which speaker of the language has reviewed it, or UNREVIEWED.
     compared: whether its levels compare the output with a reference. released: METAL's released
-    files, as its prompts show them.
+    files, as shown in its prompts.
     """
 
     criterion: Criterion
@@ -54,7 +53,7 @@ class Rubric:
     released: Mapping[str, str] = field(default_factory=dict)
 
     def score(self, judged: float) -> float:
-        """A judge's score on the dataset's scale: turned round where the rubric is flipped."""
+        """A judge's score on the dataset's scale: reversed if the rubric is flipped."""
         if not self.flipped:
             return judged
         scale = self.criterion.scale
@@ -75,15 +74,15 @@ def rubrics_for(
     language: str = "",
     flip: Iterable[str] = (),
 ) -> dict[str, Rubric]:
-    """The rubric of each criterion: from the first folder that has one, else nothing but its
-    question and levels.
+    """The rubric of each criterion: from the first folder that has one, else just its question and
+    levels.
 
     folders: prompt folders, the most specific first; each holds criteria/NAME.toml
     (criteria/NAME.LANGUAGE.toml for prompts in another language), or METAL's released
-    simple/NAME.json and detailed/NAME.json. Where none does, it is the first annotation template's
-    that has a criterion of that name and scale. needed: the descriptions that prompts will show.
-    flip: criteria whose rubric runs the other way round. Raises UsageError if a description is
-    missing, DataError for a rubric on another scale than the dataset's.
+    simple/NAME.json and detailed/NAME.json. If none has one, it comes from the first annotation
+    template with a criterion of that name and scale. needed: the descriptions that prompts will
+    show. flip: criteria whose rubric runs in reverse. Raises UsageError if a description is
+    missing, DataError for a rubric whose scale differs from the dataset's.
     """
     rubrics = {}
     flip, needed = tuple(flip), tuple(needed)
@@ -122,7 +121,7 @@ def check_described(
 
 
 def bears_file(name: str) -> bool:
-    """Whether a criterion's name may be a file's: of letters with their marks, digits, `_` and
+    """Whether a criterion's name can be a file name: letters with their marks, digits, `_` and
     `-`.
     """
     letters = (
@@ -132,18 +131,20 @@ def bears_file(name: str) -> bool:
 
 
 def where_to_ask(name: str, ending: str = "") -> str:
-    """What to do for a criterion that judges are told nothing about. ending: of a file in another
-    language.
+    """What to do for a criterion that judges are told nothing about. ending: that of a file in
+    another language.
     """
     if not bears_file(name):
-        return 'write `question = "..."` for it in dataset.toml, as no file can be named so'
+        return (
+            'write `question = "..."` for it in dataset.toml, because no file can have such a name'
+        )
     made = "" if ending else ", as `metal.criterion_new` does with your question"
     return f"write criteria/{name}{ending}.toml in a folder of `prompt_folders`{made}"
 
 
 def translated(rubric: Rubric, folders: Sequence[Path], language: str) -> Rubric:
-    """The rubric of criteria/NAME.LANGUAGE.toml in the first folder that has one, else as it is;
-    also where the translation leaves out the detailed description.
+    """The rubric of criteria/NAME.LANGUAGE.toml in the first folder that has one, else unchanged,
+    also if the translation leaves out the detailed description.
     """
     other = _from_folders(rubric.criterion, folders, language, rubric.flipped) if language else None
     return other if other and (other.detailed or not rubric.detailed) else rubric
@@ -190,8 +191,8 @@ def _from_folders(
 
 
 def _same_levels(rubric: Rubric, criterion: Criterion) -> bool:
-    """Whether a template's criterion is the dataset's: the values are the same, and where it
-    compares the output with a reference, the labels too. Scores of 1 to 5 that a table merely calls
+    """Whether a template's criterion is the dataset's: the values are the same, and, if it compares
+    the output with a reference, the labels too. Scores of 1 to 5 that a table merely calls
     `overall` compare with nothing.
     """
     theirs, ours = rubric.criterion.scale, criterion.scale
@@ -205,7 +206,9 @@ def _label(level: Level) -> str:
 
 
 def described(name: str, folders: Sequence[Path]) -> Criterion | None:
-    """The criterion that the first criteria/NAME.toml in the folders declares; None without one."""
+    """The criterion that the first criteria/NAME.toml in the folders declares; None if there is
+    none.
+    """
     paths = (folder / "criteria" / f"{name}.toml" for folder in folders)
     return next(
         (declared(name, read_toml(path), path).criterion for path in paths if path.is_file()), None
@@ -218,7 +221,8 @@ def in_template(
     """A criterion of an annotation template, as a dataset declares it, and the labels that people
     read.
 
-    levels: of criteria without levels of their own. Raises DataError for a criterion that is none.
+    levels: those for criteria without levels of their own. Raises DataError for an invalid
+    criterion.
     """
     listed = table.get("levels", levels)
     if not isinstance(listed, list):
@@ -240,7 +244,7 @@ def read_rubric(path: Path, criterion: Criterion, flipped: bool = False) -> Rubr
     """A rubric file. Raises DataError if its scale or direction does not fit the dataset's
     criterion.
 
-    flipped: whether the user says that it runs the other way round.
+    flipped: whether the user says that it runs in reverse.
     """
     return _fitting(declared(criterion.name, read_toml(path), path), criterion, path, flipped)
 
@@ -278,7 +282,10 @@ def _fitting(rubric: Rubric, criterion: Criterion, path: Path, flipped: bool) ->
     if rubric.criterion.direction != criterion.direction:
         raise DataError(
             path,
-            f"{rubric.criterion.direction} is better here, {criterion.direction} in the dataset",
+            (
+                f"{rubric.criterion.direction} is better here, but {criterion.direction} is better"
+                " in the dataset"
+            ),
             "If its scale runs the other way, set the dataset's direction there and pass "
             f'`flip=["{criterion.name}"]`',
         )
@@ -353,7 +360,7 @@ def _released_rubric(criterion: Criterion, folder: Path) -> Rubric | None:
 
 def _read_released(path: Path, criterion: Criterion) -> Rubric:
     """One file: {"name", "description", "scoring": a text, or {"0": {"(a)": reason, ...}, ...}}."""
-    shape = 'an object with "name", "description" and "scoring"'
+    shape = 'It should be an object with "name", "description" and "scoring"'
     content = read_json(path, shape)
     if not isinstance(content, dict) or not isinstance(content.get("description"), str):
         raise DataError(path, 'no "description"', f"It should be {shape}")

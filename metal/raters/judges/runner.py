@@ -3,10 +3,10 @@ before it counts.
 
 One event loop. Each model has a connection, a pace, and one worker for each call it may have in
 flight. A worker takes the next question that has no answer yet, asks it, retries where that helps,
-and writes the reply to the journal. The first worker begins alone, until something is answered:
-that a server cannot be reached, refuses the key or fails for ever shows in the attempts at one
-question, and not at as many as may be in flight. No reply is kept in memory: a run of a hundred
-thousand calls needs hardly more memory than one of a thousand.
+and writes the reply to the journal. The first worker begins alone, until something is answered: a
+server that cannot be reached, refuses the key or always fails then shows with one question instead
+of as many as may be in flight. No reply is kept in memory: a run of a hundred thousand calls needs
+hardly more memory than one of a thousand.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class LocalRun:
 
     @staticmethod
     async def check(models: Iterable[Model], options: EngineOptions) -> None:
-        """Raises UsageError or MissingExtra when a model cannot be asked."""
+        """Raise UsageError or MissingExtra if a model cannot be asked."""
         await check_clients(models)
 
     @property
@@ -77,7 +77,7 @@ class LocalRun:
 
 
 class LocalJudge:
-    """One model's part of a local run: its workers. An attempts.Account."""
+    """One model's part of a local run: its workers. It is an attempts.Account."""
 
     def __init__(self, run: LocalRun, model: Model) -> None:
         self.run, self.model, self.session = run, model, run.session

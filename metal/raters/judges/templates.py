@@ -193,16 +193,16 @@ def translation(
     ]
     if missing or not (path := paths[0]):
         raise UsageError(
-            f"no prompt {english.name} in {language_name(language)}: write {listed(missing)}, as"
-            " `metal.prompt_show` has it in English, in a folder of `prompt_folders`"
+            f"no prompt {english.name} in {language_name(language)}: write {listed(missing)} in a"
+            " folder of `prompt_folders`; `metal.prompt_show` shows the English one"
         )
     template = _read_template(english.name, path, english.pairs)
     for setting in ("reason", "shows_references", *_SWITCHES):
         if (value := getattr(template, setting)) != (wanted := getattr(english, setting)):
             problem = (
-                f"{setting} is {json.dumps(value)}, and {json.dumps(wanted)} in the English prompt"
+                f"{setting} is {json.dumps(value)}, but {json.dumps(wanted)} in the English prompt"
             )
-            raise DataError(path, problem, "A translation shows and asks for the same")
+            raise DataError(path, problem, "A translation has to show and ask for the same")
     return template
 
 

@@ -112,7 +112,7 @@ def scored(metric: Metric, items: Sequence[Item]) -> list[Scored]:
         raise DataError(
             f"metric {metric.name}",
             f"{len(answers)} scores for {len(asked)} texts",
-            "It gives one each",
+            "It should give one for each text",
         )
     remaining = iter(answers)
     return [

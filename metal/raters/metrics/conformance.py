@@ -127,15 +127,15 @@ def _identity(metric: Metric, same: Sequence[Item], scores: Scores) -> Finding:
     return (
         False,
         (
-            f"identical texts do not reach {best:g} in {_listed(same, short)}; in the first it is"
-            f" {shown}"
+            f"identical texts do not reach {best:g} in {_listed(same, short)}; in the first of"
+            f" these the score is {shown}"
         ),
     )
 
 
 def _second_reference(metric: Metric, same: Sequence[Item], scores: Scores) -> Finding:
     if "references" not in metric.needs or metric.descriptive:
-        return None, "references do not say how good a text is here"
+        return None, "not tested: this metric does not compare with references"
     two_references = [
         replace(item, references=(other.text, item.text)) for item, other in _pairs(same)
     ]
@@ -147,8 +147,11 @@ def _second_reference(metric: Metric, same: Sequence[Item], scores: Scores) -> F
         if alone is not None and (both is None or _worse(metric, both, alone))
     ]
     if worse:
-        return False, f"another reference makes an identical text worse in {_listed(same, worse)}"
-    return True, "another reference takes nothing from an identical text"
+        return False, (
+            "another reference makes the score of an identical text worse in"
+            f" {_listed(same, worse)}"
+        )
+    return True, "another reference does not lower the score of an identical text"
 
 
 def _direction(metric: Metric, same: Sequence[Item], scores: Scores, unrelated: Scores) -> Finding:
@@ -190,11 +193,11 @@ def _empty(metric: Metric, item: Item) -> Finding:
     try:
         answers = scored(metric, lacking)
     except Exception as error:  # a metric can raise anything
-        return False, f"stops where a text it says it does not need is missing: {_shown(error)}"
+        return False, f"stops without a text that it claims not to need: {_shown(error)}"
     reasons = [answer.reason for answer in answers if answer.score is None]
     undeclared = [reason for reason in reasons if reason.startswith(RAISED)]
     if undeclared:
-        return False, f"fails where a text it says it does not need is missing: {undeclared[0]}"
+        return False, f"fails without a text that it claims not to need: {undeclared[0]}"
     return True, "no score, because " + ", ".join(reasons)
 
 
@@ -207,16 +210,16 @@ def _odd_texts(metric: Metric, item: Item) -> Finding:
     raised = [reason for reason in without if reason.startswith(RAISED)]
     if raised:
         return False, f"{len(raised)} of {len(ODD_TEXTS)} have no score: {raised[0]}"
-    words = f"punctuation, a letter, an emoji, {len(ODD_TEXTS[-1])} characters: no fault"
+    words = f"punctuation, a letter, an emoji, a text of {len(ODD_TEXTS[-1])} characters: no fault"
     return True, words + (f"; {len(without)} have no score: {without[0]}" if without else "")
 
 
 def _determinism(metric: Metric, same: Sequence[Item], scores: Scores) -> Finding:
     if list(scores) != score_all(metric, same):
-        return False, "the same texts get other scores a second time"
+        return False, "the same texts get other scores the second time"
     backwards = score_all(metric, same[::-1])[::-1]
     if any(map(_apart, scores, backwards)):
-        return False, "a score depends on which texts are scored before or beside it"
+        return False, "a score depends on which texts are scored before or together with it"
     return True, "the same texts get the same scores, in any order"
 
 

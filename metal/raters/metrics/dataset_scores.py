@@ -34,8 +34,8 @@ NOT_AGAIN = "not scored again"
 ALONE = "the output is the only reference"
 AT_ONCE = 256  # texts a metric is handed at a time, between two steps of the progress
 NO_NUMBER = ("", "nan", "na", "null", "none")
-GIVEN = "It has the column source and one for each metric of the board"
-WANTED = "It has the columns output and score, or source, generator and score"
+GIVEN = "It needs the column source and one for each metric of the board"
+WANTED = "It needs the columns output and score, or source, generator and score"
 
 
 @dataclass(frozen=True)
@@ -89,11 +89,11 @@ def outputs_to_score(dataset: Dataset, metrics: Iterable[Metric]) -> list[Output
     }
     remedies = {
         "references": (
-            "has no references, which {} compared with; add them to its sources.jsonl: "
-            '"references": ["...", ...]'
+            "has no references, and {} compared with references; add them to its sources.jsonl:"
+            ' "references": ["...", ...]'
         ),
         "source": (
-            "has no texts of its sources, which {} compared with; add them to its sources.jsonl"
+            "has no texts of its sources, and {} compared with them; add them to its sources.jsonl"
         ),
     }
     for need, remedy in remedies.items():
@@ -209,7 +209,7 @@ def about_references(
         else []
     )
     return (
-        [f"{counted(themselves, 'output')} equal to a reference: not compared with that one"]
+        [f"{counted(themselves, 'output')} equal to a reference, which is then not used for it"]
         if themselves
         else []
     )
@@ -271,7 +271,7 @@ def changed(wanted: Rater, earlier: Scores, dataset: Dataset) -> str:
         gone
         or theirs.about.get("texts") != with_digest(wanted, dataset, earlier.outputs).about["texts"]
     ):
-        return "has scored other texts than there are now"
+        return "has scored texts other than the current ones"
     return ""
 
 

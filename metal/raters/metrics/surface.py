@@ -175,9 +175,9 @@ def _has_mecab() -> bool:
 
 BLEU = MetricFactory("BLEU of a text, 0 to 100 (sacrebleu)", open_bleu)
 CHRF = MetricFactory(
-    "F-score of rows of characters, 0 to 100 (sacrebleu); the safest across scripts", open_chrf
+    "F-score of character n-grams, 0 to 100 (sacrebleu); the safest across scripts", open_chrf
 )
-CHRF_PLUS_PLUS = MetricFactory("chrF with rows of words, 0 to 100 (sacrebleu)", open_chrf)
+CHRF_PLUS_PLUS = MetricFactory("chrF with word n-grams, 0 to 100 (sacrebleu)", open_chrf)
 TER = MetricFactory(
     "edits to reach the reference, 0 is best (sacrebleu); slow on texts of 50 words or more",
     open_ter,

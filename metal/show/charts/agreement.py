@@ -186,7 +186,7 @@ def radar(shown: CriterionF1) -> Chart | None:
                 parts.append(svg.marker(*at(position, values[language]), series, words))
     alt = (
         f"Radar plot of weighted F1 on {shown.label}: an axis for each of {len(languages)}"
-        f" languages, a line for each judge, the human ceiling ({shown.ceiling_name}) dashed."
+        f" languages, a line for each judge, and the human ceiling ({shown.ceiling_name}) dashed."
         f" {_in_words(shown)}"
     )
     return Chart(
@@ -354,7 +354,7 @@ def _chance_finding(rows: Sequence[Row]) -> str:
     measured = len(rows) - without
     if rows and not measured:
         return (
-            f"In none of {plural(without, 'case')} has kappa an interval: agreement beyond chance"
+            f"Kappa has an interval in none of {plural(without, 'case')}: agreement beyond chance"
             " is unknown."
         )
     at_chance = sum(map(_at_chance, rows))

@@ -59,7 +59,9 @@ def class_bars(key: str, criterion: Criterion, bars: Sequence[Bar]) -> Chart:
     alt = f"Bars of the classes given on {label}: {_in_words(bars, list(fills))}"
     numbers = _numbers(key, label, bars, list(fills))
     if len(levels) > MOST_CLASSES:
-        note = f"{len(levels)} classes cannot be told apart by shade: the numbers alone."
+        note = (
+            f"{len(levels)} classes cannot be told apart by shade, so only the numbers are shown."
+        )
         return Chart(key, label, alt, "", numbers, (note,))
     head, y = svg.legend([(svg.swatch(fill=fill), name(level)) for level, fill in fills.items()])
     parts, panel = [head], ""
@@ -152,7 +154,7 @@ def length_histograms(
     histograms: language -> what `metal.building.sample.Histogram.record` wrote. sampled: language
     -> passages drawn.
     """
-    full = (svg.swatch(class_="m0"), "the fullest bin, which the sample is from")
+    full = (svg.swatch(class_="m0"), "the fullest bin, from which the sample is drawn")
     head, top = svg.legend([full, (svg.swatch(class_="h0"), "the other bins")])
     parts, described, rows = [head], [], []
     shares = [max(each["counts"]) / sum(each["counts"]) for each in histograms.values()]

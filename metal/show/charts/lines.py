@@ -28,7 +28,7 @@ UP, DOWN, SAME = 0, 1, 7  # series
 _NOTES = (
     (
         "Marks are means over draws of references; the strokes through them reach one standard"
-        " deviation up and down."
+        " deviation above and below."
     ),
 )
 
@@ -62,7 +62,7 @@ def design_curve(
         words = f"{plural(curve.people, 'person', 'people')} per item{needs}"
         entries.append((svg.line_symbol(f"way s{series}", series), words))
     entries.append((svg.line_symbol("ceiling"), f"asked for: {form(target)}"))
-    entries.append((svg.hollow_circle(), "beyond the data: as if there were more items like these"))
+    entries.append((svg.hollow_circle(), "beyond the data: assumes more items like these"))
     head, top = svg.legend(entries)
     top += 20
     bottom = top + ITEMS_HEIGHT
@@ -238,7 +238,7 @@ def _references_finding(shown: Sequence[MetricOfCell]) -> str:
     return (
         f"{within(metric)} gains most: {ends} with {most}."
         if gain > 0
-        else "No metric gains by more references."
+        else "No metric gains from more references."
     )
 
 
@@ -333,9 +333,9 @@ def rank_lines(shown: Ranks) -> str:
     entries = [
         (
             svg.line_symbol(f"way s{UP}", UP),
-            f"{MOVED} or more ranks above where {name(first)} have it",
+            f"{MOVED} or more ranks higher than {name(first)} put it",
         ),
-        (svg.line_symbol(f"way s{DOWN}", DOWN), f"{MOVED} or more ranks below it"),
+        (svg.line_symbol(f"way s{DOWN}", DOWN), f"{MOVED} or more ranks lower"),
         (svg.line_symbol("grid") + _small(12, 0), "about the same"),
     ]
     if shown.people:

@@ -26,7 +26,10 @@ SIDE, ROOM = 150.0, 228.0
 LARGEST, SMALLEST = 8.0, 1.3  # radius of a dot
 TITLE_LENGTH = 25  # characters of a line
 _NOTES = (
-    "Where scores are many, dots stand on a grid; the counts below are of the scores themselves.",
+    (
+        "If there are many scores, dots are placed on a grid; the counts below are those of the"
+        " scores themselves."
+    ),
 )
 
 
@@ -85,7 +88,7 @@ def disagreement(
     drawn = [panel for panel in panels if panel.pairs]
     if not drawn:
         return None
-    entries = [(_circle(12, 0, 4, "m0"), "outputs with these two scores; the larger, the more")]
+    entries = [(_circle(12, 0, 4, "m0"), "a larger dot: more outputs with these two scores")]
     if any(known(panel.underrated) for panel in drawn):
         entries.append(
             (_circle(12, 0, 4, "m1"), "in a corner: ↖ people high, rater low; ↘ the reverse")
@@ -104,7 +107,7 @@ def disagreement(
     finding = ""
     if order:
         most, least = order[-1], order[0]
-        finding = f"{within(most.rater)} goes with {people} most (r {figure(most.pearson)})"
+        finding = f"{within(most.rater)} agrees with {people} most (r {figure(most.pearson)})"
         if order[1:]:
             finding += f", {within(least.rater)} least ({figure(least.pearson)})"
         finding += "."
@@ -222,7 +225,7 @@ def _alt(label: str, drawn: Sequence[RaterPanel], people: str) -> str:
     described = []
     for panel in drawn:
         under, over = count(panel.underrated), count(panel.overrated)
-        corners = f"{under} outputs high by {people} and low by it, {over} the reverse"
+        corners = f"{under} outputs that {people} put high and it puts low, {over} the reverse"
         scale = corners if known(panel.underrated) else "on a scale of its own"
         described.append(f"{within(panel.rater)}: Pearson {figure(panel.pearson)}, {scale}")
     return (

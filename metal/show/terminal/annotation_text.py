@@ -47,15 +47,15 @@ def show_handed_out(handed_out: HandedOut, *, inside: bool) -> None:
     show.table(title, ["", "tasks", "people", "each rates"], _loads(assignments))
     if handed_out.questions:
         show.say(
-            f"{plural(len(handed_out.questions), 'test question')} among them: positive ones tell"
-            f" by {_telling(asked, POSITIVE)}, negative ones by {_telling(asked, NEGATIVE)}"
+            f"{plural(len(handed_out.questions), 'test question')} among them: positive ones work"
+            f" on {_telling(asked, POSITIVE)}, negative ones on {_telling(asked, NEGATIVE)}"
             " (of_source in dataset.toml)"
         )
     guide = "give each person their file"
     if (out / "README.txt").is_file():
-        guide = "README.txt there says how to go on"
+        guide = "README.txt there says how to continue"
     show.say(f"In {out}: {guide}", wrap=False)
-    show.say(f"Who was given what is in {dataset / FOLDER}", wrap=False)
+    show.say(f"{dataset / FOLDER} records who was given what {dataset / FOLDER}", wrap=False)
     on_platform = handed_out.form in ON_PLATFORMS
     if on_platform:
         show.say(f"Next: metal annotate push {handed_out.form} {dataset} {out}", wrap=False)
@@ -117,7 +117,7 @@ def _show_answers(report: ImportReport) -> None:
     for count, what, then in (
         (answers.same, "rating", "there already"),
         (answers.replaced, "rating", "replaced"),
-        (answers.blank, "task", f"without any score, passed over{remarks}"),
+        (answers.blank, "task", f"without any score, skipped{remarks}"),
     ):
         if count:
             show.say(f"{plural(count, what)} {then}")
@@ -153,7 +153,7 @@ def _show_agreement(report: ImportReport) -> None:
             "Agreement of the people so far",
             ["", "outputs", "agreement", "Fleiss' kappa", "alpha"],
             rows,
-            note=f"Of outputs that enough people rated; {UNDEFINED}: not defined yet.",
+            note=f"On outputs that enough people rated; {UNDEFINED}: not defined yet.",
         )
 
 
@@ -162,7 +162,7 @@ def _show_ambiguous(report: ImportReport) -> None:
     if report.ambiguous.empty:
         return
     times = plural(len(report.ambiguous), "time")
-    show.say(f"Rated differently by everybody, to be looked at again ({times}):")
+    show.say(f"Rated differently by everybody; look at them again ({times}):")
     for row in report.ambiguous.head(SHOWN).itertuples():
         show.say(f"  {row.output} {report.data.criteria[str(row.criterion)].short}: {row.labels}")
     if report.written:

@@ -89,10 +89,10 @@ def _estimate_note(coming: Sequence[CostEstimate]) -> str:
         )
     if any(estimate.batch for estimate in coming):
         notes.append(
-            "Batch prices; the first question of a judge is asked directly, to see that it answers."
+            "Batch prices; each judge's first question is asked directly, to check that it answers."
         )
     if dates:
-        notes.append(f"List prices of {', '.join(dates)}; judges.toml takes your own.")
+        notes.append(f"List prices of {', '.join(dates)}; put your own into judges.toml.")
     if any(estimate.cost is None for estimate in coming):
         notes.append(f"{UNDEFINED}: price not known; give it in judges.toml.")
     return " ".join(notes)
@@ -248,13 +248,13 @@ def oddities(name: str, tally: CallStatistics, missing: str = "no score") -> Ite
         yield f"warning: {name}: several model versions answered: {listed}"
     if tally.wavering:
         yield (
-            f"{name}: {tally.wavering:,} replies name another score beside the one that counts, or"
-            " a range"
+            f"{name}: {tally.wavering:,} replies name another score besides the one that counts,"
+            " or a range"
         )
     for why, count in tally.unsure.items():
         yield f"{name}: {count:,} answers without a probability: {why}"
     if tally.asked_again:
-        yield f"{name}: {tally.asked_again:,} replies came on being asked again"
+        yield f"{name}: {tally.asked_again:,} replies came only when asked again"
     if tally.reused:
         yield f"{name}: {tally.reused:,} answers reused from other runs"
     if tally.uncounted:
@@ -290,7 +290,7 @@ def show_judges(tallies: Mapping[str, CallStatistics], plan: JudgingPlan) -> Non
 def show_ratings(job: JudgeJob, out: Path, seconds: float) -> None:
     """How many ratings there are, if any has a score, and what baselines did not answer."""
     for (name, reason), count in job.unanswered.items():
-        show.say(f"{name}: {count:,} without an answer ({reason})")
+        show.say(f"{name}: {count:,} replies without an answer ({reason})")
     if job.scored:
         missing = (
             f", {job.ratings - job.scored:,} of them without a score"

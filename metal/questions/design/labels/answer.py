@@ -13,15 +13,15 @@ from metal.show.view import Remark
 
 
 def planned(run: LabelPlan) -> list[Row]:
-    """The rows that say a number, of the first criterion and of the judge that needs the fewest
-    labels there.
+    """The rows that have a number, for the first criterion and the judge that needs the fewest
+    labels on it.
     """
     rows = [row for row in run.records("labels") if known(row["labels"])]
     return [row for row in rows if (row["criterion"], row["judge"]) == _first(rows)]
 
 
 def _first(rows: Sequence[Row]) -> tuple[str, str]:
-    """The criterion and the judge that the headline speaks of."""
+    """The criterion and the judge that the headline is about."""
     keys = dict.fromkeys((row["criterion"], row["judge"]) for row in rows)
     of = {
         key: [row["labels"] for row in rows if (row["criterion"], row["judge"]) == key]
@@ -34,7 +34,7 @@ def _first(rows: Sequence[Row]) -> tuple[str, str]:
 
 
 def headline(run: LabelPlan) -> str:
-    """How many labels, beside which judge."""
+    """How many labels are needed, with which judge."""
     rows = planned(run)
     if not rows:
         return f"Nothing could be planned: {commonest_reason(run.records('labels'))}."
@@ -54,11 +54,11 @@ def headline(run: LabelPlan) -> str:
         aim = f"Means {where} within {run.manifest['settings']['half_width']:g} of the scale take "
     if not any(row["pays"] for row in rows):
         return f"{aim}{count(labels)} labels at random; {judge} does not pay."
-    return f"{aim}{count(labels)} labels beside {judge}, {count(alone)} without it."
+    return f"{aim}{count(labels)} labels with {judge}, {count(alone)} without it."
 
 
 def cards(run: LabelPlan) -> Iterator[Remark]:
-    """Where the judge does not pay, the most it could save, what to do next."""
+    """Cards: where the judge does not pay, the most it could save, and what to do next."""
     rows = planned(run)
     poor = [row for row in rows if not row["pays"]]
     if poor:
@@ -67,9 +67,9 @@ def cards(run: LabelPlan) -> Iterator[Remark]:
     if rows:
         best = max(rows, key=lambda row: row["saved_at_most"])
         words = (
-            f"However many outputs {within(best['judge'])} rates, a label beside it is worth at"
-            f" most {figure(best['saved_at_most'])} labels, in {language_name(best['language'])}: 1"
-            " / (1 − rho²)."
+            f"However many outputs {within(best['judge'])} rates, with its help a label is worth"
+            f" at most {figure(best['saved_at_most'])} labels, in"
+            f" {language_name(best['language'])}: 1 / (1 − rho²)."
         )
         yield Remark("The most that it can save", words)
         first, data = in_a_folder(run)

@@ -1,8 +1,9 @@
-"""How many labels a corrected score needs beside a judge, and whether the judge pays; from a pilot.
+"""How many labels a corrected score needs with the help of a judge, and whether the judge pays,
+planned from a pilot.
 
-With n labelled of N sources the variance is sd^2 / n (1 - rho^2 (1 - n / N)): rho^2 of what
-people's labels vary by is known from the judge, as far as it rated other sources. rho is taken at
-its lower bound, so that a lucky pilot promises nothing.
+With n labelled of N sources the variance is sd^2 / n (1 - rho^2 (1 - n / N)): the judge explains
+the share rho^2 of the variance of people's labels, as far as it rated other sources. rho is taken
+at its lower bound, so a lucky pilot promises nothing.
 """
 
 from __future__ import annotations
@@ -50,8 +51,9 @@ LABELS = (
 
 @dataclass(frozen=True)
 class Pilot:
-    """What a pilot says of a cell. sources: that the judge rates. label, judged: USD of a label and
-    of the judge, for a source; label is 1 where no pay is known."""
+    """What a pilot shows about a cell. sources: those that the judge rates. label, judged: the
+    price per source, in USD, of a label and of the judge; label is 1 if no pay is known.
+    """
 
     sd: float
     rho: float
@@ -62,7 +64,7 @@ class Pilot:
 
     @property
     def share(self) -> float:
-        """Of the judge's sources, the share to label that costs least; 0 where the judge's part is
+        """The share of the judge's sources to label at the least cost; 0 if the judge is already
         paid.
         """
         squared = self.rho_low**2
@@ -74,20 +76,20 @@ class Pilot:
 
     @property
     def pays(self) -> bool:
-        """Whether labels beside the judge are cheaper than labels alone."""
+        """Whether labels with the judge's help are cheaper than labels alone."""
         return self.rho_low**2 > 4 * self.label * self.judged / (self.label + self.judged) ** 2
 
     def alone(self) -> Pilot:
-        """As if there were no judge."""
+        """The pilot as if there were no judge."""
         return replace(self, rho_low=0.0, judged=0.0)
 
     def variance(self, labels: float) -> float:
-        """Of the corrected mean from so many labels."""
+        """The variance of the corrected mean with this many labels."""
         labelled = min(self.share if self.judged else labels / self.sources, 1.0)
         return self.sd**2 / labels * (1 - self.rho_low**2 * (1 - labelled))
 
     def half_width(self, labels: int) -> float:
-        """Of the 95% interval; infinite from fewer than 3 labels."""
+        """The half-width of the 95% interval; infinite with fewer than 3 labels."""
         return (
             t_quantile(0.975, labels - 2) * math.sqrt(self.variance(labels))
             if labels > 2
@@ -95,7 +97,9 @@ class Pilot:
         )
 
     def labels_for(self, half_width: float) -> int:
-        """The fewest labels that a corrected score may have and whose interval is no wider."""
+        """The fewest labels that are allowed for a corrected score and whose interval is no
+        wider.
+        """
         low, high = LEAST, MOST_LABELS
         while low < high:
             middle = (low + high) // 2
@@ -105,12 +109,14 @@ class Pilot:
         return low
 
     def price(self, labels: float) -> float:
-        """USD of so many labels with the judge's part."""
+        """The price in USD of this many labels, including the judge."""
         return labels * (self.label + (self.judged / self.share if self.judged else 0.0))
 
     @property
     def weight(self) -> float:
-        """Neyman's, of a budget: the root of the variance of a label over its price."""
+        """Neyman's weight in sharing a budget: the square root of a label's variance divided by its
+        price.
+        """
         return math.sqrt(
             self.sd**2
             * (1 - self.rho_low**2 * (1 - (self.share if self.judged else 0)))
@@ -121,11 +127,11 @@ class Pilot:
 def plan_labels(
     dataset: Dataset, settings: AuditSettings, asked: LabelSettings, *, progress: Progress
 ) -> Analysed:
-    """Labels for the half-width asked for, or what a budget gives, from the people and judges in
-    the data.
+    """The labels needed for a half-width, or what a budget gives, planned from the people and
+    judges in the data.
 
-    Returns the table `labels`, a row for each language, criterion and judge. Raises UsageError
-    if there is no judge, or nothing that people and a judge rated.
+    Returns the table `labels`, a row for each language, criterion and judge. Raises UsageError if
+    there is no judge, or nothing that people and a judge rated.
     """
     every = [
         cell
@@ -161,7 +167,7 @@ def plan_labels(
 def _pilot(
     cell: AuditCell, judge: str, sources: SourceMeans, asked: LabelSettings
 ) -> tuple[dict[str, Any], Pilot | None]:
-    """The row of a cell as far as the pilot goes; None if there is too little of it."""
+    """The row of a cell with the figures from the pilot; no Pilot if there are too few data."""
     people, judged = sources.people, ~np.isnan(sources.judge)
     both = judged & ~np.isnan(people)
     row = dict.fromkeys(LABELS, math.nan) | {
@@ -215,7 +221,9 @@ def _plan(
     rows: list[tuple[dict[str, Any], Pilot | None]],
     asked: LabelSettings,
 ) -> dict[str, Any]:
-    """Labels of a row, with the judge where it pays, or why there are none. rows: of all cells."""
+    """The labels of a row, with the judge if it pays, or the reason why there are none. rows: those
+    of all cells.
+    """
     chosen = pilot if pilot.pays else pilot.alone()
     if asked.budget is None:
         labels, alone = (way.labels_for(asked.half_width) for way in (chosen, pilot.alone()))

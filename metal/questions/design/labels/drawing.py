@@ -21,13 +21,13 @@ DRAWN = ("language", "judge_from", "judge_to", "sources", "drawn", "probability"
 def draw(
     dataset: Dataset, labels: int, judge: str, languages: Collection[str], seed: int
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
-    """So many sources of each language: a record for each, a row for each group that they were
-    drawn from (DRAWN), and how many sources the judge did not rate, which cannot be drawn.
+    """Draw this many sources of each language: a record for each, a row for each group that they
+    were drawn from (DRAWN), and how many sources the judge did not rate, which cannot be drawn.
 
-    All sources with a chosen output. judge: empty for equal probabilities; else sources are grouped
-    by its mean score, as a share of the scale, into fifths at most, and each group gets as many
-    labels as any other, so that scores that are rare, often the bad ones, are seen. A larger number
-    keeps what a smaller one drew.
+    Sources with a chosen output can be drawn. judge: empty for equal probabilities; else sources
+    are grouped by its mean score, as a share of the scale, into at most five groups, and each group
+    gets the same number of labels, so rare scores, often the bad ones, are included. A larger
+    number keeps what a smaller one drew.
     """
     asked = {output.source for output in dataset.outputs.values() if output.chosen}
     scores = mean_shares(dataset, judge) if judge else dict.fromkeys(asked, 0.0)
@@ -66,8 +66,8 @@ def draw(
 
 
 def mean_shares(dataset: Dataset, judge: str) -> dict[str, float]:
-    """Source -> the judge's mean share of the scale, over criteria that have ends; people's where
-    no judge is named.
+    """Source -> the judge's mean share of the scale, over criteria that have ends; people's if no
+    judge is named.
     """
     table = dataset.ratings
     table = table[table["rater"] == judge if judge else table["kind"] == "human"]
@@ -77,15 +77,17 @@ def mean_shares(dataset: Dataset, judge: str) -> dict[str, float]:
         shares[rows] = criterion.share(table["score"].to_numpy(dtype=np.float64)[rows])
     if np.isnan(shares).all():
         raise UsageError(
-            f"{judge or 'nobody'} gave no score on a scale with ends, to group sources by; leave"
-            " `judge` out"
+            f"{judge or 'nobody'} gave no score on a bounded scale by which to group sources;"
+            " leave `judge` out"
         )
     means = table.assign(share=shares).groupby("source", observed=True)["share"].mean().dropna()
     return {str(source): float(share) for source, share in means.items()}
 
 
 def score_groups(values: Numbers) -> list[Codes]:
-    """The places of the values in each group: equal values together, about as many in each."""
+    """The places of the values in each group: equal values are in one group, and groups have about
+    the same size.
+    """
     ends = np.unique(np.quantile(values, np.arange(GROUPS) / GROUPS, method="higher"))
     group = np.maximum(np.searchsorted(ends, values, side="right") - 1, 0)
     return [np.flatnonzero(group == code) for code in np.unique(group)]

@@ -13,7 +13,8 @@ from metal.show.view import Section, TableView
 
 MOST_ROWS = 60
 EXPLAINED = (
-    "95% intervals of means, as shares of the scale; the correlation at its lower 80% bound."
+    "95% intervals of means, as shares of the scale; the correlation is taken at its lower 80%"
+    " bound."
 )
 
 
@@ -35,7 +36,7 @@ def answer(run: LabelPlan) -> TableView:
 
 
 def sections(run: LabelPlan) -> list[Section]:
-    """None: the table says it."""
+    """No sections, because the table has everything."""
     return []
 
 

@@ -1,7 +1,7 @@
-"""Panels drawn from larger ones, samples of sources, and budgets of labels simulated (GENIE section
-4, Figures 2, 3).
+"""Simulations of panels drawn from larger ones, samples of sources, and budgets of labels (GENIE
+section 4, Figures 2, 3).
 
-A design of k people per item is what the data would be if only k of an item's people had been
+A design with k people per item is what the data would be if only k of an item's people had been
 asked. Those k are drawn at random, several times over; each drawing is a *version* of the item.
 
 labels: (items, raters) shares of the scale, NaN if a rater gave none
@@ -43,8 +43,8 @@ def usual_panel(rated: Codes) -> int:
 def draw_panels(rated: Codes, size: int, rng: np.random.Generator) -> Codes:
     """(versions, items, raters): which `size` of an item's raters are asked, in each version.
 
-    rated: (items, raters) whether there is a rating; every item has `size` or more. One version
-    where none has more.
+    rated: (items, raters) whether there is a rating; every item has `size` or more. There is only
+    one version if no item has more.
     """
     if (rated.sum(axis=1) <= size).all():
         return rated[None]
@@ -57,11 +57,11 @@ def draw_panels(rated: Codes, size: int, rng: np.random.Generator) -> Codes:
 
 @dataclass(frozen=True)
 class Pool:
-    """What samples of sources are drawn from.
+    """The pool from which samples of sources are drawn.
 
     sums: (rows, columns) what a source adds to each statistic; chances: (rows,) that a draw is this
-    row. Rows are versions of sources, equal ones put together: with one output per source there are
-    as many as rating patterns. sources: how many there are in the data.
+    row. Rows are versions of sources, with equal ones merged: with one output per source there is
+    one row per rating pattern. sources: how many there are in the data.
     """
 
     sums: Numbers
@@ -69,9 +69,10 @@ class Pool:
     sources: int
 
     def draw(self, sources: int, rounds: int, rng: np.random.Generator) -> Numbers:
-        """(rounds, columns): the sums over so many sources, drawn with replacement, in each round.
+        """(rounds, columns): the sums over this many sources, drawn with replacement, in each
+        round.
 
-        Counts are drawn, not sources: the time does not grow with their number.
+        Counts are drawn instead of sources, so the time does not grow with their number.
         """
         step = max(1, _MOST // len(self.chances))
         chunks = [
@@ -82,7 +83,9 @@ class Pool:
 
 
 def _counts(chances: Numbers, draws: int, rounds: int, rng: np.random.Generator) -> Codes:
-    """(rounds, outcomes) how often each outcome is drawn; the same in law either way, and quick."""
+    """(rounds, outcomes) how often each outcome is drawn; both ways of drawing have the same
+    distribution, and the faster is used.
+    """
     if draws > len(chances) / 4:
         return rng.multinomial(draws, chances, size=rounds)
     upto = np.cumsum(chances)
@@ -118,8 +121,8 @@ def pool_of(rows: Numbers, sources: Codes) -> Pool:
 
 @dataclass(frozen=True)
 class Simulated:
-    """A design in many rounds. labels: an item has; items: in a round; mean, sd: of the score over
-    rounds; low, high: the central 95% of the rounds.
+    """A design in many rounds. labels: the number per item; items: the number per round; mean, sd:
+    those of the score over rounds; low, high: the central 95% of the rounds.
     """
 
     labels: int
@@ -143,7 +146,7 @@ def item_scores(labels: Numbers, chosen: Codes, aggregation: Aggregation) -> Num
     """(...,) one score of each item from its chosen labels.
 
     labels: (items, raters); chosen: (..., items, raters), one or more per item. majority: the label
-    given more often than any other; where there is none, the mean.
+    given more often than any other; if there is none, the mean.
     """
     size = chosen.sum(axis=-1)
     mean = np.where(chosen, labels, 0.0).sum(axis=-1) / size
@@ -171,11 +174,11 @@ def simulate(
 ) -> Simulated:
     """The score of a set of outputs under a design, in many rounds at the same budget.
 
-    Items with k labels or more count, k being how many an item usually has. The budget is a k-th of
-    their labels, k an item: multilabelling draws a k-th of the items, with k labels each;
-    unilabelling k times as many, with one label each (which leaves nothing to aggregate). Items are
-    drawn with replacement. Source: GENIE section 4, footnotes 4 to 7, where k is 3. Raises
-    Undefined for multilabelling where items have one label, and where nothing is rated.
+    Items with k labels or more count, where k is the usual number per item. The budget is a k-th of
+    their labels, at k per item: multilabelling draws a k-th of the items, with k labels each;
+    unilabelling draws k times as many, with one label each (which leaves nothing to aggregate).
+    Items are drawn with replacement. Source: GENIE section 4, footnotes 4 to 7, where k is 3.
+    Raises Undefined for multilabelling if items have one label, and if nothing is rated.
     """
     rated = ~np.isnan(labels)
     panel = usual_panel(rated)
@@ -194,11 +197,11 @@ def simulate(
 def by_panel(
     labels: Numbers, fixed: Literal["labels", "items"], rounds: int, rng: np.random.Generator
 ) -> Iterator[Simulated]:
-    """The same for 1 up to as many labels per item as usual: with as many labels in all, or as many
-    items.
+    """Simulations with 1, 2, ... up to the usual number of labels per item, at the same number of
+    labels in all, or of items.
 
-    fixed: "labels": the budget is that of `simulate`; "items": every round has as many items as
-    there are. The score is the mean of means.
+    fixed: "labels": the budget is that of `simulate`; "items": every round has as many items as the
+    data. The score is the mean of means.
     """
     rated = ~np.isnan(labels)
     panel = usual_panel(rated)
@@ -229,8 +232,8 @@ def _scored(
 
 
 def _panels(rated: Codes, size: int, rng: np.random.Generator) -> Codes:
-    """Every single label once where one is drawn and all items have as many, else panels drawn at
-    random.
+    """Every single label once, if one is drawn and all items have the same number; else panels
+    drawn at random.
     """
     given = rated.sum(axis=1)
     if size == 1 and (given == given[0]).all():
@@ -240,7 +243,7 @@ def _panels(rated: Codes, size: int, rng: np.random.Generator) -> Codes:
 
 
 def means_of_draws(values: Numbers, draws: int, rounds: int, rng: np.random.Generator) -> Numbers:
-    """(rounds,) the mean of so many values, drawn with replacement, each as likely as any other."""
+    """(rounds,) the mean of this many values, drawn with replacement and equal probability."""
     distinct, times = np.unique(np.round(values, 12), return_counts=True)
     wide = len(distinct) > draws
     step = max(1, _MOST // min(len(distinct), draws))

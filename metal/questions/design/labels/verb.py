@@ -27,7 +27,7 @@ def design_labels(
     data: Data,
     *ratings: Ratings,
     judges: Names = (),
-    criteria: Annotated[Names, Option("Criteria; default all with bounded scales.", "-c")] = (),
+    criteria: Annotated[Names, Option("Criteria. [default: all with bounded scales]", "-c")] = (),
     languages: Names = (),
     reference: Annotated[
         str, Option("Whose labels: group=expert, or rater=A1,A2.", metavar="PEOPLE")
@@ -45,7 +45,7 @@ def design_labels(
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> LabelPlan:
-    """Plan how many people's labels `metal.correct` needs beside a judge.
+    """Plan how many people's labels `metal.correct` needs with the help of a judge.
 
     The plan starts from the existing labels, a pilot. For each language, criterion and judge, it
     gives the number of labels that make the interval of the corrected mean as narrow as

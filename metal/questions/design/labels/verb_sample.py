@@ -1,6 +1,4 @@
-"""`metal.sample_labels`: which sources people should rate, so that a judge's scores can be
-corrected.
-"""
+"""`metal.sample_labels`: which sources people should rate, to correct a judge's scores."""
 
 from __future__ import annotations
 
@@ -22,8 +20,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class DrawnSources:
-    """What was drawn. table: a row for each language, and each group by the judge's score. file:
-    where it is kept.
+    """The sources drawn. table: a row for each language and each group by the judge's score. file:
+    where the draw is kept.
     """
 
     table: pd.DataFrame
@@ -55,10 +53,10 @@ def sample_labels(
     """Draw sources for people to rate, with known probabilities, and record them in the dataset.
 
     Each source of a language is equally likely; with `judge`, sources with rare scores are
-    likelier. annotation/drawn.jsonl keeps the probabilities:
-    `metal.annotate_export(..., drawn=True)` hands out these sources with all their outputs, and
-    `metal.correct` weighs people's ratings by them. A larger `labels` keeps the sources of a
-    smaller one. `ratings` are run folders with the judge's ratings.
+    likelier. annotation/drawn.jsonl keeps the probabilities: `metal.annotate_export(...,
+    drawn=True)` hands out these sources with all their outputs, and `metal.correct` weights
+    people's ratings by them. A larger `labels` keeps the sources of a smaller one. `ratings` are
+    run folders with the judge's ratings.
 
     Args:
         data: The dataset's folder.
@@ -67,8 +65,8 @@ def sample_labels(
         What was drawn.
 
     Raises:
-        UsageError: If sources that were drawn before would no longer be (unless `force`), or
-            nothing can be drawn.
+        UsageError: If sources from an earlier draw would be lost (unless `force`), or nothing can
+            be drawn.
         UnknownName: For an unknown judge or language.
 
     Example:

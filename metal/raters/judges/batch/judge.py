@@ -62,7 +62,7 @@ class BatchJudge:
         )
 
     async def work(self) -> None:
-        """Until nothing is left to ask or to wait for."""
+        """Work until nothing is left to ask or to wait for."""
         try:
             if self.options.cancelling:
                 await self._cancel()
@@ -93,8 +93,8 @@ class BatchJudge:
         )
 
     def _waits_out(self, failure: CallFailed) -> bool:
-        """Whether to wait although the service is out of reach: it has batches of ours, perhaps for
-        a day.
+        """Whether to wait although the service is out of reach: true if it has batches of ours,
+        which may take a day.
         """
         submitted = any(batch.id for batch in self.open)
         if failure.kind not in calls.TRANSIENT or not self.options.wait or not submitted:
@@ -132,8 +132,8 @@ class BatchJudge:
     # ------------------------------------------------------------ making
 
     async def _make_all(self) -> bool:
-        """Make and submit batches while there are questions and room; whether none is left to
-        make.
+        """Make and submit batches while there are questions and room; return whether none is left
+        to make.
         """
         if self.options.cancelling:
             return True
@@ -224,7 +224,7 @@ class BatchJudge:
         self.ledger.note(batch, states.UPLOADED, uploaded=uploaded)
 
     async def _find(self, batch: Batch) -> str | None:
-        """The id of a batch whose submission was not answered; None when the provider surely does
+        """The id of a batch whose submission was not answered; None if the provider certainly does
         not have it.
         """
         batch_id = await self._retry(self.service.find, batch.token)
@@ -235,12 +235,12 @@ class BatchJudge:
         return batch_id
 
     async def _retry(self, request: Callable[..., Awaitable[T]], *arguments: object) -> T:
-        """A request to the service, repeated while that is worth it. Raises CallFailed."""
+        """A request to the service, repeated while that makes sense. Raises CallFailed."""
         answer: T = await self.attempts.retrying(request, *arguments)
         return answer
 
     async def _refused(self, batch: Batch, failure: CallFailed) -> None:
-        """Free the questions of a batch that the provider did not take. Holds back, or stops the
+        """Free the questions of a batch that the provider did not take; then pause, or stop the
         judge.
         """
         self.attempts.hide_secrets(failure)
@@ -269,7 +269,7 @@ class BatchJudge:
         self.open.remove(batch)
 
     def _lower_token_limit(self, batch: Batch, failure: CallFailed) -> None:
-        """Too many tokens are waiting: take the provider's limit, else a guess, until `resume`."""
+        """Lower the limit of waiting tokens to the provider's, else to a guess, until `resume`."""
         if "token" not in failure.message.lower() and (self.open or self.fruitless < 2):
             return  # too many requests at this moment
         limits = self.questions.limits
@@ -279,14 +279,14 @@ class BatchJudge:
         self.questions.limits = replace(limits, tokens=min(most, limits.tokens or most))
 
     def _hold(self, wait: float) -> None:
-        """Submit nothing for a while; longer, the more batches in a row brought nothing."""
+        """Submit nothing for a while; the longer, the more batches in a row failed."""
         backoff = min(LONGEST_WAIT, self.rules.backoff * 2.0 ** min(self.fruitless, 16))
         self.hold_until = time.monotonic() + max(wait, backoff)
 
     # ------------------------------------------------------------ watching and merging
 
     async def _look(self) -> bool:
-        """Ask for the status of each batch; whether one has ended."""
+        """Ask for the status of each batch; return whether one has ended."""
         changed = False
         self.looks += 1
         for batch in list(self.open):
@@ -349,13 +349,13 @@ class BatchJudge:
                 raise
             if not self.options.cancelling:
                 failure.message += (
-                    f"; the results of batch {batch.id} are not there any more: {GIVE_UP}"
+                    f"; the results of batch {batch.id} are no longer there: {GIVE_UP}"
                 )
                 raise
             results.write_bytes(b"")
 
     def _react(self, answered: int, failure: CallFailed | None) -> None:
-        """Continue, hold back or stop, by what a batch brought."""
+        """Continue, pause or stop, depending on what a batch returned."""
         self.fruitless = 0 if answered or self.options.cancelling else self.fruitless + 1
         if not self.fruitless or not failure:
             return
@@ -396,8 +396,8 @@ class BatchJudge:
 
 
 async def cancel_batch(service: BatchClient, batch: str) -> None:
-    """Cancel a batch; one that has ended or is being cancelled refuses, which is as good. Raises
-    CallFailed.
+    """Cancel a batch; if it has ended or is being cancelled it refuses, which is just as good.
+    Raises CallFailed.
     """
     try:
         await service.cancel(batch)

@@ -43,8 +43,8 @@ STATES = (MADE, UPLOADED, SUBMITTING, SUBMITTED, FETCHED, MERGED, DROPPED)
 
 @dataclass
 class Batch:
-    """One batch. token: ours; id: the provider's. judge: the model's name. tokens, dollars: as
-    estimated.
+    """One batch. token: ours; id: the provider's. judge: the model's name. tokens, dollars:
+    estimates.
 
     begins: place in the plan of its first question. without: parameters that its requests leave out
     because the model rejects them. stage, done: the provider's last status, which is not kept.
@@ -65,7 +65,7 @@ class Batch:
 
     @property
     def open(self) -> bool:
-        """Whether it is neither merged nor dropped."""
+        """Whether the batch is neither merged nor dropped."""
         return self.state not in (MERGED, DROPPED)
 
     def apply(self, record: Mapping[str, Any]) -> None:
@@ -140,7 +140,7 @@ class Ledger:
             os.fsync(file.fileno())
 
     def keys(self, batch: Batch) -> list[bytes]:
-        """The keys of a batch's questions. Raises DataError when they are not all there."""
+        """The keys of a batch's questions. Raises DataError if some are missing."""
         return _read_keys(self.folder, batch)
 
 
@@ -148,8 +148,8 @@ _MADE_OF = ("judge", "requests", "tokens", "dollars", "begins", "without")
 
 
 def read_ledger(out: Path) -> list[Batch]:
-    """The batches of a run folder, oldest first; none where it has no ledger. Raises DataError for
-    a damaged line.
+    """The batches of a run folder, oldest first; empty if it has no ledger. Raises DataError for a
+    damaged line.
     """
     path = out / FILE
     if not path.is_file():

@@ -1,5 +1,5 @@
-"""One judge's questions in batches: which are still to be asked, request files, and what becomes of
-each answer.
+"""One judge's questions in batches: which are still to be asked, request files, and how answers are
+taken in.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ SAMPLE = 100  # answers that show what questions cost at most; one answer alone 
 
 @dataclass(frozen=True)
 class PackedRequest:
-    """A question to ask in a batch. line: of the request file. place: in the plan. tokens, dollars:
-    as estimated.
+    """A question to ask in a batch. line: its line in the request file. place: its place in the
+    plan. tokens, dollars: estimates.
     """
 
     question: Question
@@ -54,8 +54,8 @@ class PackedRequest:
 
 
 class BatchQuestions:
-    """The questions of one model in a batch run. again: whether some came back that have to be
-    asked again.
+    """The questions of one model in a batch run. again: whether some questions have to be asked
+    again.
     """
 
     def __init__(self, run: BatchRun, attempts: Attempts, service: BatchClient) -> None:
@@ -92,12 +92,14 @@ class BatchQuestions:
         )
 
     def put_back(self, item: PackedRequest) -> None:
-        """It was not asked; next time it comes first, and its item is made again."""
+        """Return a question that was not asked; it comes first next time, and its request is made
+        again.
+        """
         self._queue = chain([(item.place, item.question)], self._queue)
 
     def room(self, waiting: Sequence[float]) -> BatchLimits | None:
-        """What the next batch may hold beside open batches of so many tokens; None while it has to
-        wait for one to end.
+        """What the next batch may contain while open batches have this many tokens; None if it has
+        to wait for one of them to end.
 
         With a budget, and too few answers to show what questions cost, a small batch comes first.
         """
@@ -179,7 +181,8 @@ class BatchQuestions:
         """The questions of a batch, by key: from where it began when it was made, then from
         anywhere in the plan.
 
-        The plan may have changed since: more criteria in another order, an output that is gone.
+        The plan may have changed since then: more criteria, another order, or an output that is
+        gone.
         """
         wanted, questions = set(keys), dict[bytes, Question]()
         from_start = self.plan.questions(self.model)
@@ -272,7 +275,7 @@ class BatchQuestions:
     def fail(
         self, question: Question, key: bytes, failure: CallFailed, batch: Batch | None = None
     ) -> None:
-        """Ask a question without a reply again, or record its failure. A fatal failure stops the
+        """Ask a question again that got no reply, or record its failure. A fatal failure stops the
         judge.
         """
         self.attempts.hide_secrets(failure)
@@ -313,8 +316,8 @@ def written_of(journal: Path, token: str) -> set[bytes]:
 
 
 def tokens_that_may_wait(refused: Batch, others: float, message: str) -> float:
-    """How many tokens may wait at most, by the message that refused a batch beside others of so
-    many tokens.
+    """How many tokens may wait at most, according to the message that refused a batch while others
+    with this many tokens were waiting.
 
     If the message has no number, half-way between what was waiting without the batch and with it.
     >>> refused = Batch("token", "judge", requests=9, tokens=1000)

@@ -21,8 +21,8 @@ from metal.raters.judges.providers import open_batch_client
 
 
 class BatchRun:
-    """A run through providers' batch services (metal.raters.judges.engine.Engine), and what its
-    judges share.
+    """A run through providers' batch services (metal.raters.judges.engine.Engine), and the state
+    that its judges share.
 
     options.wait: until everything is answered; otherwise only what can be done now is done.
     options.cancelling: the open batches are cancelled, what they have answered is merged, and
@@ -41,9 +41,7 @@ class BatchRun:
 
     @staticmethod
     async def check(models: Iterable[Model], options: EngineOptions) -> None:
-        """Raises UsageError or MissingExtra when a model cannot be asked, or has no batch
-        service.
-        """
+        """Raise UsageError or MissingExtra if a model cannot be asked, or has no batch service."""
         models = list(models)
         for model in models:
             await open_batch_client(model).close()
@@ -63,8 +61,8 @@ class BatchRun:
         return f"stopping; {waiting:,} calls stay with the provider" if waiting else "stopping"
 
     async def go(self) -> None:
-        """Until everything is answered, nothing more can be done, or it is stopped. Raises OSError
-        of the disk.
+        """Run until everything is answered, nothing more can be done, or the run is stopped. Raises
+        OSError for errors of the disk.
         """
         await run_together(
             (judge.work() for judge in self.judges),

@@ -3,7 +3,7 @@ cluster.
 
 The driver writes the open questions as shards (shards.py). Ray Data reads them on the driver's
 node, and its async actors (asker.py) ask them with the local engine's attempts, reply parser and
-journal records. One coordinator (coordinator.py) on the driver's node holds what exists once: a
-judge's rate, places and budget (leases.py), and the journals of the shards, so that workers need no
-shared disk. engine.py puts these together.
+journal records. One coordinator (coordinator.py) on the driver's node keeps what exists only once:
+a judge's rate, places and budget (leases.py), and the journals of the shards, so workers need no
+shared disk. engine.py connects these parts.
 """

@@ -35,16 +35,16 @@ EVERY = 0.01  # seconds between two reports at least
 
 
 class Asker:
-    """What Ray Data makes an actor of. coordinator: its actor's handle."""
+    """The class of Ray Data's actors. coordinator: the handle of the coordinator's actor."""
 
     def __init__(self, coordinator: Any, judge: str) -> None:
         self.coordinator, self.judge = coordinator, judge
         self.worker: asyncio.Task[Worker] | None = None
 
     async def __call__(self, table: Any) -> Any:
-        """Ask a shard's questions. Returns a row of it, since Ray Data wants some.
+        """Ask a shard's questions. Returns one of its rows, because Ray Data requires some.
 
-        A failure stops the judge: Ray would begin the shard again for ever.
+        A failure stops the judge, because Ray would otherwise start the shard again forever.
         """
         if not self.worker:  # the actor's event loop does not run before
             self.worker = asyncio.create_task(Worker.open(self.coordinator, self.judge))
@@ -88,7 +88,9 @@ class Worker:
         return worker
 
     async def ask(self, table: Any) -> None:
-        """Ask the open questions of a table's shards. Raises OSError of the driver's disk."""
+        """Ask the open questions of a table's shards. Raises OSError for errors of the driver's
+        disk.
+        """
         for number, rows in read_shards(table):
             answered: Answered | None = await self.coordinator.begin.remote(
                 self.id, self.model.name, number
@@ -188,7 +190,9 @@ class Worker:
 
 
 class ShardRun:
-    """The open questions of one shard. An attempts.Account, on lease from the coordinator."""
+    """The open questions of one shard. It is an attempts.Account whose money is leased from the
+    coordinator.
+    """
 
     def __init__(
         self, worker: Worker, number: int, questions: Sequence[Question], answered: Answered
@@ -205,8 +209,8 @@ class ShardRun:
                 yield question, answered.unreadable[key]
 
     async def work(self, *, first: bool) -> None:
-        """Ask question after question, while there are any. first: it does not wait for a first
-        answer.
+        """Ask question after question, while there are any. first: whether it starts without
+        waiting for a first answer.
         """
         if not first:
             await self.attempts.tried.wait()
@@ -257,7 +261,7 @@ class ShardRun:
 
 
 def _described(error: Exception) -> str:
-    """A deliberate error as it is, any other with its name and place."""
+    """A deliberate error's message, or any other error's with its name and place."""
     if isinstance(error, MetalError):
         return str(error)
     place = traceback.extract_tb(error.__traceback__)[-1]
@@ -268,8 +272,8 @@ def _described(error: Exception) -> str:
 
 
 def _set_environment(environment: Mapping[str, str | None]) -> None:
-    """Use the driver's keys and addresses: a node's own would go to another's address, or bill
-    another account.
+    """Use the driver's keys and addresses: a node's own could be sent to somebody else's address,
+    or bill another account.
     """
     for name, value in environment.items():
         if value is None:

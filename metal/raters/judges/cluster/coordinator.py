@@ -27,8 +27,8 @@ LOSSES = 4  # of the workers that asked one shard, after which its judge is stop
 
 @dataclass(frozen=True)
 class RunStatus:
-    """The state of the run. failure: of the disk, as the arguments of OSError. at_work: shards in
-    progress.
+    """The state of the run. failure: an error of the disk, as the arguments of OSError. at_work:
+    shards in progress.
     """
 
     progress: list[Progress]
@@ -59,8 +59,8 @@ class Coordinator:
         spent: float,
         judges: Sequence[tuple[leases.WorkerSetup, Progress]],
     ) -> None:
-        """Called before any worker. folder: of the shards' journals. spent: US dollars before this
-        session.
+        """Called before any worker. folder: that of the shards' journals. spent: US dollars before
+        this session.
         """
         self.folder, self.rules = folder, rules
         shared = leases.SharedBudget(rules.max_cost, spent, most_calls=rules.limit)
@@ -81,7 +81,7 @@ class Coordinator:
         return self.judges[name].setup
 
     async def halt(self) -> None:
-        """Nothing more is sent; what is in flight may come back."""
+        """Stop sending; calls in flight may still come back."""
         self.halted = True
         self._close_all()
 
@@ -114,8 +114,8 @@ class Coordinator:
     # ------------------------------------------------------------ shards
 
     async def begin(self, worker: str, name: str, number: int) -> Answered | None:
-        """A worker was given a shard. Returns what its journal contains; None: it need not be asked
-        any more.
+        """A worker was given a shard. Returns what its journal contains; None if it need not be
+        asked any more.
         """
         judge = self.judges[name]
         self.heard[worker] = time.monotonic()
@@ -266,6 +266,6 @@ async def _close_journal(shard: Shard) -> None:
 
 
 def _signature(judge: leases.ClusterJudge) -> tuple[object, ...]:
-    """What workers have to be woken for when it changes."""
+    """A value that, when it changes, is a reason to wake workers."""
     places = tuple(judge.places.held.values())
     return judge.closed, judge.holds, judge.ever_answered, len(judge.rejected), places

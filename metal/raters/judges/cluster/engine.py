@@ -44,10 +44,10 @@ ADDRESSES = (
 
 
 class RayRun:
-    """A run on a Ray cluster (metal.raters.judges.engine.Engine). options.address: of the cluster;
-    empty: a new one.
+    """A run on a Ray cluster (metal.raters.judges.engine.Engine). options.address: that of the
+    cluster; empty for a new one.
 
-    Raises MissingExtra when Ray is not installed.
+    Raises MissingExtra if Ray is not installed.
     """
 
     def __init__(self, session: Session) -> None:
@@ -66,7 +66,7 @@ class RayRun:
 
     @staticmethod
     async def check(models: Iterable[Model], options: EngineOptions) -> None:
-        """Raises UsageError or MissingExtra when a model or the cluster cannot be reached."""
+        """Raise UsageError or MissingExtra if a model or the cluster cannot be reached."""
         nodes.check_ray()
         nodes.knock(options.address)
         await check_clients(models)
@@ -79,8 +79,8 @@ class RayRun:
         return f"finishing {self._in_flight} calls in flight; Ctrl-C again to drop them"
 
     async def go(self) -> None:
-        """Until nothing is left to ask. Raises OSError of the disk, UsageError when there is no
-        cluster.
+        """Run until nothing is left to ask. Raises OSError for errors of the disk, UsageError if
+        there is no cluster.
         """
         # usually done before the journal was read
         await shards.merge(self.session.journal, self.folder)
@@ -106,17 +106,15 @@ class RayRun:
             connecting.left.set()
 
     async def _connected(self, connecting: Connecting) -> bool:
-        """Wait for the cluster; False: the run was stopped before. Ray itself might try for
-        ever.
-        """
+        """Wait for the cluster; False: the run was stopped before. Ray itself might try forever."""
         until = time.monotonic() + PATIENCE
         while not connecting.tried.is_set():
             if self.address and self.stopping.is_set():
                 return False
             if self.address and time.monotonic() > until:
                 raise UsageError(
-                    f'`address="{self.address}"`: what answers there is no Ray cluster, or does not'
-                    " let us in"
+                    f'`address="{self.address}"`: what answers there is not a Ray cluster, or does'
+                    " not let us in"
                 )
             await asyncio.sleep(EVERY)
         if connecting.failure:
@@ -240,8 +238,8 @@ def _headless(head: str, failure: str) -> str:
 
 
 class Connecting(threading.Thread):
-    """Joins or starts the cluster; a daemon, so that the program can end while Ray still tries.
-    failure: if it fails.
+    """Joins or starts the cluster; a daemon thread, so the program can end while Ray still tries.
+    failure: the error, if it fails.
 
     The thread lives until the run leaves the cluster: the kernel kills the processes of a cluster
     that was started here together with the thread that started them.
@@ -277,7 +275,7 @@ class Pipeline(threading.Thread):
         self.start()
 
     def run(self) -> None:
-        """Until the judge has been asked everything."""
+        """Run until the judge has been asked everything."""
         try:
             for _ in self.parts:
                 pass
@@ -286,7 +284,7 @@ class Pipeline(threading.Thread):
 
 
 def _cause(error: Exception, model: Model) -> Exception:
-    """The cause of a pipeline's failure: METAL's own errors as they are, Ray's on one line."""
+    """The cause of a pipeline's failure: METAL's own errors unchanged, Ray's on one line."""
     cause: BaseException | None = error
     while cause:
         inner = getattr(cause, "cause", None) or cause.__cause__

@@ -1,5 +1,5 @@
-"""What a judge has once on a whole cluster (its places, its rate, its share of the run's budget),
-and who is told what.
+"""What exists only once per judge on a whole cluster (its places, its rate, its share of the run's
+budget), and what workers are told about it.
 
 A worker asks for what its waiting calls need, all at once, and gets turns (when a request may be
 sent) and calls (dollars reserved). What a lost worker had reserved counts as spent, because its
@@ -27,8 +27,8 @@ AGAIN = 0.05  # seconds until what could not be granted is requested again
 
 @dataclass(frozen=True)
 class WorkerSetup:
-    """What a worker has to know of its judge. environment: the driver's variables, never shown;
-    None: not set.
+    """What a worker has to know about its judge. environment: the driver's variables, never shown;
+    None means not set.
     """
 
     judge: JudgeSetup
@@ -41,7 +41,8 @@ class Lease:
     """What a worker gets: every turn, the first after `delay` seconds and one each `spacing`; the
     first `calls` calls.
 
-    over: no further call will be granted. estimator: of tokens, by all replies of the judge so far.
+    over: no further call will be granted. estimator: the estimator of tokens, from all replies of
+    the judge so far.
     """
 
     delay: float
@@ -57,7 +58,7 @@ class JudgeStatus:
     asked to stop.
 
     hold: seconds for which nothing may be sent, because the provider asked for a wait; holds: how
-    often it has.
+    often it has asked.
     """
 
     places: int
@@ -75,9 +76,9 @@ class WorkerReport:
     """What has happened at a worker since its last report.
 
     records: (shard, record) for the shards' journals. ended: calls that it had a lease for;
-    released: US dollars of these leases; spent: US dollars of replies. learned: of replies, (rough
+    released: US dollars of these leases; spent: US dollars of replies. learned: for replies, (rough
     tokens in, out, tokens in, out). busy: the longest wait that the provider asked for. rejected:
-    parameter -> what was said, the line for the journal. places: the most calls it will have in
+    parameter -> (the message, the line for the journal). places: the most calls it will have in
     flight from now on.
     """
 
@@ -125,7 +126,7 @@ class Places:
         self.spread()
 
     def keep(self, worker: str, places: int) -> None:
-        """From now on a worker will have at most so many calls in flight."""
+        """From now on a worker will have at most this many calls in flight."""
         if worker in self.held:
             self.held[worker] = min(self.held[worker], places)
             self.spread()
@@ -155,7 +156,7 @@ class SharedBudget(Budget):
 
 
 class ClusterJudge:
-    """One judge, over all its workers. closed: no call is begun any more."""
+    """One judge, over all its workers. closed: no more calls are begun."""
 
     def __init__(self, setup: WorkerSetup, progress: Progress, budget: SharedBudget) -> None:
         self.setup, self.model = setup, setup.judge.model
@@ -174,8 +175,8 @@ class ClusterJudge:
     def lease(
         self, worker: str, turns: Sequence[float], calls: Sequence[float], now: float
     ) -> Lease:
-        """Turns for requests of so many tokens each, and as many calls of so many dollars as the
-        budget allows.
+        """Turns for requests with these numbers of tokens, and as many calls at these dollars as
+        the budget allows.
         """
         delay = spacing = 0.0
         count = len(turns)
@@ -236,7 +237,7 @@ class ClusterJudge:
         self.closed = self.closed or bool(self.progress.stopped)
 
     def stop(self, why: str) -> None:
-        """Begin no call any more."""
+        """Begin no more calls."""
         self.progress.stopped = self.progress.stopped or why
         self.closed = True
 
@@ -269,7 +270,7 @@ class ClusterJudge:
 @dataclass
 class SharedEstimator(TokenEstimator):
     """An estimator that remembers what the coordinator does not know yet, and adopts the
-    coordinator's.
+    coordinator's estimates.
     """
 
     unreported: list[tuple[float, float, int | None, int | None]] = field(default_factory=list)
@@ -313,7 +314,7 @@ class Leases:
         return await self._granted(self.turns, tokens)
 
     async def call(self, dollars: float) -> bool:
-        """Whether a call that costs so much at most may be begun."""
+        """Whether a call that costs at most this much may be begun."""
         if not self.counted or self.closed:
             return not self.closed
         return await self._granted(self.calls, dollars)
@@ -325,7 +326,7 @@ class Leases:
         return await answer
 
     def close(self) -> None:
-        """No call is begun any more: answer everybody who waits."""
+        """Begin no more calls, and answer everybody who waits."""
         self.closed = True
         for _, turn in self.turns:
             _answer(turn, 0.0)
@@ -334,7 +335,7 @@ class Leases:
         self.turns, self.calls = [], []
 
     async def fetch(self) -> None:
-        """Request what is waited for, as long as the worker lives."""
+        """Keep requesting what calls wait for, as long as the worker lives."""
         while True:
             await self.wanted.wait()
             await asyncio.sleep(GATHER)
@@ -395,8 +396,8 @@ class SharedPace(Pace):
         self._open_at = max(self._open_at, time.monotonic() + seconds)
 
     def allow(self, places: int, keeps: Callable[[int], None]) -> None:
-        """Allow so many calls in flight here. keeps(places): called once there are no more, if
-        there were.
+        """Allow this many calls in flight here. keeps(places): called once no more are in flight,
+        if there were.
         """
         uncut = self.limit >= self.most
         fewer, self.most = places < self.most, places
@@ -407,7 +408,7 @@ class SharedPace(Pace):
         self._report_kept()
 
     def leave(self) -> None:
-        """Give back the place."""
+        """Give back the place of a call in flight."""
         super().leave()
         self._report_kept()
 

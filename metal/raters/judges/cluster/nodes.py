@@ -39,7 +39,7 @@ AT_ONCE = 2  # shards that a worker asks: when one comes to its end, the other s
 
 
 def check_ray() -> None:
-    """Raises MissingExtra when Ray Data is not installed; nothing is imported."""
+    """Raise MissingExtra if Ray Data is not installed; nothing is imported."""
     # fsspec: of ray[data]
     if not all(map(importlib.util.find_spec, ("ray", "fsspec"))):
         raise MissingExtra('`engine="ray"`', "ray")
@@ -84,7 +84,7 @@ def connect(address: str) -> None:
 
 
 def knock(address: str) -> None:
-    """Raises UsageError when nobody listens at HOST:PORT."""
+    """Raise UsageError if nobody listens at HOST:PORT."""
     failure = unanswered(address)
     if failure:
         raise UsageError(
@@ -94,7 +94,7 @@ def knock(address: str) -> None:
 
 
 def unanswered(address: str) -> str:
-    """Why nobody answers at HOST:PORT; empty when somebody does, and for an address of another
+    """Why nobody answers at HOST:PORT; empty if somebody does, and for an address of another
     form.
     """
     host, _, port = address.rpartition(":")
@@ -108,8 +108,8 @@ def unanswered(address: str) -> str:
 
 
 def head() -> str:
-    """HOST:PORT of the cluster's head. Without it nothing begins, and after a minute Ray ends every
-    process.
+    """HOST:PORT of the cluster's head. Without the head nothing begins, and after a minute Ray ends
+    every process.
     """
     import ray
 
@@ -223,10 +223,11 @@ def _read(path: str) -> Iterator[Any]:
 
 
 def before_import() -> None:
-    """Set what Ray reads when it is imported: no statistics, no lines of other processes, no
+    """Set what Ray reads when it is imported: no statistics, no output of other processes, no
     automatic cluster.
 
-    Otherwise a pipeline that still works when the run leaves the cluster would start another one.
+    Otherwise a pipeline that is still working when the run leaves the cluster would start another
+    cluster.
     """
     os.environ.setdefault("RAY_ENABLE_AUTO_CONNECT", "0")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")

@@ -1,12 +1,13 @@
-"""Shards: the open questions as Parquet files, and the journals of what came of them.
+"""Shards: the open questions as Parquet files, and the journals of their replies.
 
 OUT/requests/NNNNNN.parquet is written by the driver, read by Ray Data, and asked by a worker. A
-shard is one row: its number, and its questions pickled together, so that what they share (the
-prompt, a source that several criteria ask about) is stored once.
+shard is one row: its number, and its questions pickled together, so what they share (the prompt, a
+source that several criteria ask about) is stored once.
 
-OUT/shards/NNNNNN.jsonl, the journal of a shard, is kept beside that of the run until it is merged
-into it, and only deleted when its lines are on the disk there. A killed driver leaves journals
-behind, and some of their lines may be in the run's journal already: those are not merged twice.
+OUT/shards/NNNNNN.jsonl, the journal of a shard, is kept in addition to that of the run until it is
+merged into it, and only deleted when its lines are on the disk there. A killed driver leaves
+journals behind, and some of their lines may be in the run's journal already: those are not merged
+twice.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def write_shards(
 
 
 def read_shards(table: Any) -> Iterator[tuple[int, list[tuple[Question, int]]]]:
-    """(number, questions with how many unreadable replies each has had) of the shards in an Arrow
+    """(number, questions, each with its count of unreadable replies) for the shards in an Arrow
     table.
     """
     for row in table.to_pylist():
@@ -133,14 +134,15 @@ def shard_journal(folder: Path, number: int) -> Path:
 
 
 def journals(out: Path) -> list[Path]:
-    """Every journal of a run: its own, and those that a killed driver left; a line may be in two of
-    them.
+    """Every journal of a run: its own, and those that a killed driver left; a line may occur in two
+    of them.
     """
     return [out / JOURNAL, *_leftovers(out)]
 
 
 async def merge_leftovers(out: Path) -> int:
-    """Merge what a killed driver left into OUT/journal.jsonl; how many lines. Hold the run's lock.
+    """Merge what a killed driver left into OUT/journal.jsonl; return how many lines. Hold the run's
+    lock.
 
     Raises DataError for a damaged line, UsageError while the killed driver's coordinator still
     runs, OSError.
@@ -156,10 +158,10 @@ async def merge_leftovers(out: Path) -> int:
 
 
 async def merge(journal: Journal, out: Path) -> int:
-    """Append the shards' journals to the run's, each line once, and delete their folder; how many
-    lines.
+    """Append the shards' journals to the run's, each line once, and delete their folder; return how
+    many lines.
 
-    Raises as merge_leftovers does.
+    Raises what merge_leftovers raises.
     """
     merged = 0
     if _leftovers(out):
@@ -194,7 +196,7 @@ def lock_shards(folder: Path) -> BaseFileLock:
         return lock.acquire(timeout=PATIENCE).lock
     except Timeout:
         raise UsageError(
-            f"{folder}: another run's coordinator still writes there; wait for it to end"
+            f"{folder}: the coordinator of another run still writes there; wait until it ends"
         ) from None
 
 

@@ -38,30 +38,30 @@ GROUP = "metal.providers"
 
 @dataclass(frozen=True)
 class Provider:
-    """What METAL has to know of a provider before any of its libraries is imported.
+    """What METAL has to know about a provider before any of its libraries is imported.
 
-    form              how its models are named: `openai:MODEL`
-    summary           what it is, for lists
-    open_client       a connection to a model, for the running event loop; raises UsageError when a key is missing
-    open_batch_client the same for its batch service; None if it has none
-    variables         environment variables that must be set; "A or B": one of the two
-    libraries, extra  modules that open_client imports, and the extra of metal-eval that brings them (empty: none does)
-    batch_libraries, batch_extra  the same for open_batch_client, where it needs others
+    form              how its models are named: `openai:MODEL` summary           what it is, for
+    lists open_client       a connection to a model, for the running event loop; raises UsageError
+    when a key is missing open_batch_client the same for its batch service; None if it has none
+    variables         environment variables that must be set; "A or B": one of the two libraries,
+    extra  modules that open_client imports, and the extra of metal-eval that brings them (empty:
+    none does) batch_libraries, batch_extra  the same for open_batch_client, where it needs others
     half_price_batches  whether a question in a batch costs half of one that is asked directly
     asks_directly     whether each model with a batch service surely answers single questions too
-    url_variable      the environment variable that leads its client elsewhere: another place gives other answers
-    needs_url         whether an address must be given, as `base_url` or in url_variable
-    located           whether its models are known by Google Cloud project and location, beside their names
-    maker             whose models it calls, for prices and families; empty: the provider's own name
-    lines             how the names of models begin that are asked through it, for those who name a model alone
-    names_maker       whether the maker stands in the name instead: langchain:anthropic:claude-sonnet-4
-    probabilities     parameters that ask for the probabilities of the likeliest tokens (empty: it does not give them)
-    direct            whether its models get the texts without a prompt, and give a score
-    classes           whether what they give may be probabilities of classes
-    through           providers that it calls in turn: a model is named THIS:PROVIDER:MODEL
-    settings          (MODEL, place) -> settings of that model unless judges.toml says otherwise; raises DataError
+    url_variable      the environment variable that leads its client elsewhere: another place gives
+    other answers needs_url         whether an address must be given, as `base_url` or in
+    url_variable located           whether its models are known by Google Cloud project and
+    location, beside their names maker             whose models it calls, for prices and families;
+    empty: the provider's own name lines             how the names of models begin that are asked
+    through it, for those who name a model alone names_maker       whether the maker stands in the
+    name instead: langchain:anthropic:claude-sonnet-4 probabilities     parameters that ask for the
+    probabilities of the likeliest tokens (empty: it does not give them) direct            whether
+    its models get the texts without a prompt, and give a score classes           whether what they
+    give may be probabilities of classes through           providers that it calls in turn: a model
+    is named THIS:PROVIDER:MODEL settings          (MODEL, place) -> settings of that model unless
+    judges.toml says otherwise; raises DataError
                       about `place` where MODEL cannot be a model's name
-    """  # noqa: E501
+    """
 
     form: str
     summary: str
@@ -88,7 +88,7 @@ class Provider:
 
     @property
     def state(self) -> str:
-        """What is still to be done before it can be asked; `ready` when nothing is. Nothing is
+        """What is still to be done before it can be asked; `ready` if nothing is. Nothing is
         imported.
         """
         if not _installed(self.libraries):
@@ -104,7 +104,7 @@ class Provider:
 
 
 def provider_names() -> list[str]:
-    """The names of all providers: METAL's, then those of other packages."""
+    """The names of all providers: first METAL's, then those of other packages."""
     return list(plugins(GROUP))
 
 
@@ -129,10 +129,10 @@ def called(provider: str, model: str) -> tuple[str, str]:
 
 
 def provider_states() -> list[tuple[str, str, str]]:
-    """(how its models are named, what it is, what is still to be done) of every provider, in the
+    """(how its models are named, what it is, what is still to be done) for every provider, in the
     order of their names.
 
-    For a provider that cannot be loaded the last says why.
+    For a provider that cannot be loaded, the last item says why.
     """
     states = []
     for name in provider_names():
@@ -216,10 +216,10 @@ def imported(function: str) -> Callable[[Model], Any]:
 
 
 def langchain_settings(model: str, place: str) -> Mapping[str, Any]:
-    """Plain text, except from the providers whose way of asking for JSON is known.
+    """The settings: plain text, except for providers whose way of asking for JSON is known.
 
-    LangChain's own structured output is not a common way: it loses the text of a reply that is not
-    as it should be.
+    LangChain's own structured output is not used, because it loses the text of a reply that is not
+    as expected.
     """
     provider, colon, _ = model.partition(":")
     if not colon:
@@ -232,7 +232,7 @@ def langchain_settings(model: str, place: str) -> Mapping[str, Any]:
 
 
 def guidance_settings(model: str, place: str) -> Mapping[str, Any]:
-    """Nothing but the check that guidance can ask that provider."""
+    """Empty settings, after a check that guidance can ask that provider."""
     provider, _, name = model.partition(":")
     if provider not in THROUGH_GUIDANCE or not name:
         remedy = f"Write guidance:PROVIDER:MODEL with {', '.join(THROUGH_GUIDANCE)}"

@@ -1,9 +1,9 @@
 """Anthropic's Message Batches: half the price, an answer within a day.
 
 A batch is submitted with its requests in one call, and has no place for a token of ours. So the
-token stands in the `custom_id` of each request, behind our key; `find` sees it in the results of
-batches that have ended. While one is under way that this client did not begin, nobody can tell
-whose it is: `find` says so rather than let it be paid twice.
+token is in the `custom_id` of each request, after our key; `find` sees it in the results of batches
+that have ended. While one is under way that this client did not begin, it is unknown whose it is;
+`find` then says so rather than risk paying twice.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class AnthropicBatch(BatchConnection):
         )
 
     async def upload(self, file: Path, token: str) -> str:
-        """Where the file is: it goes along when the batch is submitted."""
+        """The place of the file, which is sent only when the batch is submitted."""
         return str(file.resolve())
 
     async def submit(self, uploaded: str, token: str) -> str:
@@ -101,11 +101,11 @@ class AnthropicBatch(BatchConnection):
         return name
 
     async def find(self, token: str) -> str | None:
-        """The batch whose requests have this token. Raises CallFailed while one that may be it is
-        under way.
+        """The batch whose requests have this token. Raises CallFailed while a batch that may be it
+        is under way.
 
-        Whether results are still kept is the service's word (`archived_at`): our clock may be wrong
-        by weeks.
+        Whether results are still kept is decided by the service (`archived_at`), because our clock
+        may be wrong by weeks.
         """
         seen, unseen = set[str](), 0
         async for batch in self._listed():
@@ -158,7 +158,7 @@ class AnthropicBatch(BatchConnection):
         await self._post(f"{_PATH}/{quote(batch, safe='')}/cancel")
 
     async def forget(self, uploaded: str) -> None:
-        """Nothing: the file is ours."""
+        """Do nothing, because the file is on this machine."""
 
     async def fetch(self, batch: str, into: Path) -> None:
         """Write the lines of results. A download that breaks off leaves nothing under `into`."""
@@ -205,7 +205,7 @@ class AnthropicBatch(BatchConnection):
 
     @asynccontextmanager
     async def _results(self, batch: str) -> AsyncIterator[httpx2.Response]:
-        """The lines of results as they come; the package would read each."""
+        """The lines of results as they come; the package itself would read each."""
         url = f"{str(self._client.base_url).rstrip('/')}{_PATH}/{quote(batch, safe='')}/results"
         headers = {
             name: value

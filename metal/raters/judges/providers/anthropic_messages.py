@@ -1,4 +1,4 @@
-"""Anthropic's models, through the anthropic package: the Messages API, and reading what it says."""
+"""Anthropic's models, through the anthropic package: the Messages API, and reading its replies."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ENDINGS = {
 
 
 class AnthropicHttpClient(BoundedAsync, anthropic.DefaultAioHttpClient):
-    """The package's on aiohttp, with bounds."""
+    """The package's client on aiohttp, with bounds on replies."""
 
 
 def open_client(model: Model) -> AnthropicMessages:
@@ -114,8 +114,8 @@ def read_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -> Cal
 
 
 def read_body(body: bytes) -> Reply:
-    """The reply in the body of a message; thoughts are no part of its text. Raises CallFailed for
-    what is none.
+    """The reply in the body of a message; thoughts do not belong to its text. Raises CallFailed if
+    there is no reply.
     """
     content = read_json(body, calls.NOT_A_REPLY)
     blocks, error = content.get("content"), content.get("error")

@@ -1,9 +1,9 @@
-"""What may come back over HTTP, whoever's library asks: nothing from another host, and no reply
-above call.MOST_BYTES.
+"""Limits on what may come back over HTTP, whichever library asks: nothing from another host, and no
+reply above call.MOST_BYTES.
 
-A redirect is followed on the same host and port only, or from http to https there, with its method
-kept: elsewhere, or unencrypted, it would take texts and headers along, and whoever answers there
-would count as the judge. Streams (the files of batches) have no limit here.
+A redirect is followed only on the same host and port, or from http to https there, with its method
+kept: elsewhere, or unencrypted, it would take texts and headers along, and another server would
+count as the judge. Streams (the files of batches) have no limit here.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PIECE = 1 << 16  # bytes
 def check_redirect(
     status: int, asked: tuple[str, str], following: tuple[str, str], hops: int = 1
 ) -> None:
-    """Raises CallFailed for a redirect that is not to be followed. asked, following: (method,
+    """Raise CallFailed for a redirect that must not be followed. asked, following: (method,
     address).
     """
     (method, address), (next_method, to) = asked, following
@@ -38,7 +38,7 @@ def check_redirect(
     ):
         return
     place = without_secrets(target._replace(query="", fragment="").geturl())
-    message = f"{here.netloc} sends on to {place}; give that address if it is the model's"
+    message = f"{here.netloc} redirects to {place}; give that address if it is the model's"
     raise CallFailed(calls.REDIRECTED, f"HTTP {status}: {message}", status=status)
 
 
@@ -48,7 +48,9 @@ def _add(body: bytearray, piece: bytes) -> None:
 
 
 def _whole(response: Any, body: bytearray) -> Any:
-    """The response with its body, decompressed. Headers stay bytes: a server may send any."""
+    """The response with its body, decompressed. Headers stay bytes, because a server may send any
+    bytes.
+    """
     headers = [
         (name, value) for name, value in response.headers.raw if name.lower() != b"content-encoding"
     ]
@@ -106,7 +108,7 @@ class Bounded:
 
 
 def bound(session: Any) -> None:
-    """Let a session of requests raise the same."""
+    """Put the same bounds on a session of the package requests."""
 
     def look(response: Any, *, stream: bool = False, **_: Any) -> None:
         method = response.request.method

@@ -22,10 +22,10 @@ _UNROUTED = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN)
 
 
 def connection_failure(error: BaseException, to: str = "") -> CallFailed:
-    """The failure behind an error of a connection. to: the address that was asked, where the error
-    may not tell.
+    """The failure behind an error of a connection. to: the address that was asked, in case the
+    error does not say.
 
-    It is UNREACHED where no connection was made; else a timeout or a lost connection.
+    It is UNREACHED if no connection was made; else a timeout or a lost connection.
     """
     causes, innermost = _causes(error), error
     while innermost.__cause__:
@@ -46,14 +46,14 @@ def connection_failure(error: BaseException, to: str = "") -> CallFailed:
 
 
 def server(url: str) -> str:
-    """Scheme, host and port of an address; a password in it stays out."""
+    """Scheme, host and port of an address; without a password."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return f"{parts.scheme}://{host}" if parts.scheme else host
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """The error and everything that it came of."""
+    """The error and all its causes."""
     causes = [error]
     for cause in causes:  # which grows
         inner = (
@@ -66,7 +66,7 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _unreached(cause: BaseException) -> str:
-    """Why there was no connection; empty if the cause does not say that there was none."""
+    """Why there was no connection; empty if the cause does not say so."""
     # of ssl's own error, not of those that are made of it
     if distrust := getattr(cause, "verify_message", ""):
         return f"its certificate is not trusted ({distrust})"
@@ -81,14 +81,14 @@ def _unreached(cause: BaseException) -> str:
     if isinstance(cause, socket.gaierror):
         return "the host's name is not known (DNS)"
     if isinstance(cause, ConnectionRefusedError):
-        return "connection refused, no server listens there"
+        return "connection refused: no server listens there"
     if isinstance(cause, OSError) and cause.errno in _UNROUTED:
         return "there is no route to the host"
     return ""
 
 
 def _address(cause: BaseException) -> str:
-    """The server that a request was sent to, where the library's error has the request."""
+    """The server that a request was sent to, if the library's error has the request."""
     try:
         request = getattr(cause, "request", None)
     except RuntimeError:  # httpx: no request was set

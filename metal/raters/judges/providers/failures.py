@@ -66,8 +66,8 @@ def failure(
 ) -> CallFailed:
     """The failure behind an HTTP error.
 
-    code, parameter: as the error names them. wait: seconds that the provider asks for. whose: the
-    key, model or deployment that the error is about, for people.
+    code, parameter: those in the error. wait: seconds that the provider asks for. whose: the key,
+    model or deployment that the error is about, for people.
     """
     text = f"HTTP {status}: {one_line(message) or 'no message'}"
     kind = _kind(status, message, code, parameter, wait)
@@ -83,7 +83,7 @@ def failure(
 
 
 def _kind(status: int, message: str, code: str, parameter: str, wait: float) -> str:
-    """The kind of failure behind an HTTP error; `REJECTED` where nothing says more."""
+    """The kind of failure behind an HTTP error; `REJECTED` if nothing is more specific."""
     code_and_message = f"{code} {message}"
     if status in _OF_STATUS:
         return _OF_STATUS[status]
@@ -125,8 +125,8 @@ _SAME_AS = {
 def error_in_reply(error: object, body: bytes, whose: str = "the model") -> CallFailed:
     """The failure behind an error that came with status 200, as some routers send it.
 
-    Where it has an HTTP status of its own, or a known code, it is what that is. All others are
-    asked once: the same question would bring the same, and may have been paid.
+    If it has an HTTP status of its own, or a known code, that decides. All other errors are not
+    asked again: the same question would give the same error, and may have been paid for.
     """
     fields = error if isinstance(error, dict) else {"message": error}
     message, codes = (
@@ -145,9 +145,7 @@ def error_in_reply(error: object, body: bytes, whose: str = "the model") -> Call
 
 
 def first_choice(choices: object) -> dict[str, Any]:
-    """The first of a reply's choices by their index, wherever it stands; empty if there is
-    none.
-    """
+    """The choice with the lowest index in a reply, wherever it is; empty if there is none."""
     listed = list(map(as_object, choices)) if isinstance(choices, list) else []
     places = [place if type(place := choice.get("index")) is int else 0 for choice in listed]
     return listed[places.index(min(places))] if listed else {}
@@ -160,8 +158,8 @@ def one_line(text: str) -> str:
 
 
 def retry_after(headers: Mapping[str, Any]) -> float:
-    """Seconds a provider asks to wait: retry-after-ms, or Retry-After in seconds or as a date; 0
-    without.
+    """Seconds a provider asks to wait: retry-after-ms, or Retry-After in seconds or as a date; 0 if
+    there is none.
     """
     try:
         if milliseconds := headers.get("retry-after-ms"):
@@ -179,7 +177,7 @@ def retry_after(headers: Mapping[str, Any]) -> float:
 
 
 def retry_delay(details: object) -> float:
-    """Seconds in the RetryInfo of a Google error; 0 without."""
+    """Seconds in the RetryInfo of a Google error; 0 if there is none."""
     error = details.get("error", details) if isinstance(details, dict) else {}
     for detail in error.get("details") or [] if isinstance(error, dict) else []:
         delay = str(detail.get("retryDelay", "")) if isinstance(detail, dict) else ""
@@ -226,10 +224,10 @@ def as_object(value: object) -> dict[str, Any]:
 def token_counts(
     usage: object, names: tuple[str, str] = ("prompt_tokens", "completion_tokens")
 ) -> tuple[int | None, int | None]:
-    """Tokens in and out as a provider gives them; None if it does not.
+    """Tokens in and out as given by a provider; None if it gives none.
 
-    Out is all that is paid, thoughts included: some leave these out of the answer's, but not of the
-    total.
+    Out is everything that is paid, including thoughts: some providers leave these out of the
+    answer's count, but not of the total.
     """
     counts = [as_object(usage).get(name) for name in (*names, "total_tokens")]
     asked, answered, total = (
@@ -241,7 +239,7 @@ def token_counts(
 
 
 def encoded(line: dict[str, Any]) -> bytes:
-    """One line of JSON in UTF-8; half a surrogate pair, which has none, is escaped."""
+    """One line of JSON in UTF-8; half a surrogate pair, which UTF-8 cannot hold, is escaped."""
     try:
         return json.dumps(line, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -249,8 +247,8 @@ def encoded(line: dict[str, Any]) -> bytes:
 
 
 def key_in(line: bytes, *candidates: object) -> str:
-    """The key of a line of a batch's results: the first candidate that is one. Raises CallFailed
-    when none is.
+    """The key of a line of a batch's results: the first candidate that is a key. Raises CallFailed
+    if none is.
     """
     for key in candidates:
         if isinstance(key, str) and key:

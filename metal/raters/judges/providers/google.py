@@ -1,8 +1,8 @@
 """Gemini, by API key (gemini:) or through Vertex AI (vertex:), with the google-genai package.
 
-The package is asked for the reply as it arrived and nothing is parsed by it. Its own retries are
-off, and it sends through a client of ours; it would otherwise send a second time, unasked, when a
-connection breaks.
+The package returns the reply as it arrived and parses nothing. Its own retries are off, and it
+sends through a client of ours; otherwise it would silently send a second time when a connection
+breaks.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ NO_LOGIN = "no Google Cloud login (run: gcloud auth application-default login)"
 
 
 class GoogleHttpClient(BoundedAsync, httpx.AsyncClient):
-    """httpx's, with bounds."""
+    """httpx's client, with bounds on replies."""
 
 
 def open_client(model: Model) -> Client:
@@ -66,8 +66,8 @@ def open_client(model: Model) -> Client:
 
 
 def connect(model: Model, **http: Any) -> tuple[genai.Client, str]:
-    """The package's client for a gemini: or vertex: model, and whom its errors are about. http:
-    further HttpOptions.
+    """The package's client for a gemini: or vertex: model, and whose errors they are. http: further
+    HttpOptions.
     """
     options = types.HttpOptions(
         base_url=model.base_url or None,
@@ -94,7 +94,7 @@ def connect(model: Model, **http: Any) -> tuple[genai.Client, str]:
 
 @contextmanager
 def login_needed(model: Model) -> Iterator[None]:
-    """What Google's libraries raise without a login, or for an odd setting, becomes a
+    """Turn errors of Google's libraries about a missing login or an odd setting into a
     UsageError.
     """
     try:
@@ -106,8 +106,8 @@ def login_needed(model: Model) -> Iterator[None]:
 
 
 def project_and_location(model: Model) -> tuple[str, str]:
-    """Where on Google Cloud: judges.toml, else the environment. Raises UsageError without a
-    project.
+    """The project and location on Google Cloud, from judges.toml, else from the environment. Raises
+    UsageError without a project.
     """
     project = model.project or os.environ.get("GOOGLE_CLOUD_PROJECT", "")
     if not project:
@@ -153,7 +153,7 @@ class Gemini:
 
 
 def configured(ask: ModelRequest) -> types.GenerateContentConfig:
-    """All of a question but its words. Raises CallFailed for parameters that Gemini does not
+    """A question's settings without its text. Raises CallFailed for parameters that Gemini does not
     have.
     """
     parameters = {OURS.get(name, name): value for name, value in ask.parameters.items()}
@@ -176,10 +176,11 @@ def configured(ask: ModelRequest) -> types.GenerateContentConfig:
 
 @contextmanager
 def gemini_failures(whose: str, seconds: float, *, batch: bool = False) -> Iterator[None]:
-    """Errors of the package's become CallFailed. whose: whom they are about; seconds: within which
-    it should answer.
+    """Turn the package's errors into CallFailed. whose: the model and key that they are about;
+    seconds: the time within which it should answer.
 
-    batch: the call is about a batch. It may fail for the disk, which is raised as it is.
+    batch: whether the call is about a batch; then errors of the disk are possible, and are raised
+    unchanged.
     """
     if batch:
         nothing, none, kind = "no answer", "not an answer", calls.SERVER
@@ -214,7 +215,7 @@ def read_body(body: bytes) -> Reply:
     candidates, error = content.get("candidates") or [], content.get("error")
     candidate = first_choice(candidates)
     if not isinstance(candidates, list):
-        raise TypeError("its candidates are no list")
+        raise TypeError("its candidates are not a list")
     if error and not candidate:
         raise error_in_reply(error, body)
     finish = str(candidate.get("finishReason", ""))
@@ -247,7 +248,7 @@ def _why_without(blocked: object, finish: str) -> str:
 
 
 def _tokens_written(usage: Mapping[str, Any]) -> int | None:
-    """The tokens of thoughts and answer; None where neither is counted."""
+    """The tokens of thoughts and answer; None if neither is counted."""
     thoughts, answer = usage.get("thoughtsTokenCount"), usage.get("candidatesTokenCount")
     if answer is None and thoughts is None:
         return None

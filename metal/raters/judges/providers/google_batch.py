@@ -5,7 +5,7 @@ By key (https://ai.google.dev/gemini-api/docs/batch-api) a file of {"key", "requ
 uploaded; results have the key again, with "response" or "error". Through Vertex AI
 (https://docs.cloud.google.com/vertex-ai/generative-ai/
 docs/multimodal/batch-prediction-from-cloud-storage) requests and results are files in Cloud
-Storage; results come in any order, beside the request, whose labels have the key. The package is
+Storage; results come in any order, each with its request, whose labels have the key. The package is
 called synchronously, on threads: its asynchronous upload sleeps on the event loop.
 """
 
@@ -58,7 +58,9 @@ def open_batch_client(model: Model) -> BatchClient:
 
 
 class BatchHttpClient(Bounded, httpx.Client):
-    """httpx's, with bounds. seen: called with each response that is no stream."""
+    """httpx's client, with bounds on replies. seen: called with each response that is not a
+    stream.
+    """
 
     def __init__(self, seen: Callable[[httpx.Response], None]) -> None:
         super().__init__()
@@ -75,9 +77,9 @@ class GeminiBatches:
     """Gemini's batches by API key: 2 GB per file; how many tokens may wait depends on the account
     and is not disclosed.
 
-    Nothing limits the requests of a file; there are as many as Vertex AI takes. Uploaded files go
-    by themselves after two days, results stay. A batch that is not done within two days expires,
-    and has no results.
+    The number of requests in a file is not limited; METAL uses Vertex AI's limit. Uploaded files
+    are deleted automatically after two days, results stay. A batch that is not done within two days
+    expires, and has no results.
     """
 
     limits = BatchLimits(200_000, 2_000_000_000)
@@ -119,7 +121,7 @@ class GeminiBatches:
 
     @cloud.on_thread
     def upload(self, file: Path, token: str) -> str:
-        """The name of the file there, files/..."""
+        """Upload the file; return its name there, files/..."""
         settings = types.UploadFileConfig(
             mime_type="application/jsonl", display_name=cloud.batch_name(token)
         )
@@ -131,7 +133,7 @@ class GeminiBatches:
 
     @cloud.on_thread
     def submit(self, uploaded: str, token: str) -> str:
-        """The id of the batch, batches/..."""
+        """Begin a batch; return its id, batches/..."""
         try:
             with self._failures():
                 job = self._client.batches.create(
@@ -139,7 +141,7 @@ class GeminiBatches:
                 )
         except CallFailed as error:
             if error.kind == calls.UNKNOWN_MODEL:
-                error.message += " (it may be a model that takes no batches)"
+                error.message += " (perhaps the model takes no batches)"
             raise cloud.file_gone(error, uploaded) from None
         if not job.name:
             raise CallFailed(calls.SERVER, "a batch was given no name")
@@ -161,14 +163,14 @@ class GeminiBatches:
         return types.ListBatchJobsConfig(page_size=100)  # the service has no filter
 
     def _get(self, batch: str) -> tuple[types.BatchJob, Json]:
-        """A batch, and the same as it came: the package leaves its error and its counts out."""
+        """A batch, and its raw JSON, because the package leaves out its error and its counts."""
         with self._failures():
             job = self._client.batches.get(name=batch)
         return job, read_json(self._raw.pop(batch.rsplit("/", 1)[-1], b"{}"))
 
     @cloud.on_thread
     def status(self, batch: str) -> Status:
-        """As the service says; its state without JOB_STATE_."""
+        """The status from the service, without the prefix JOB_STATE_."""
         _, raw = self._get(batch)
         # by API key the facts are in "metadata", and have other names
         about = raw.get("metadata") or raw
@@ -196,13 +198,13 @@ class GeminiBatches:
 
     @cloud.on_thread
     def cancel(self, batch: str) -> None:
-        """Ask the service to stop; what is answered by then may still come."""
+        """Ask the service to stop; requests answered by then may still come."""
         with self._failures():
             self._client.batches.cancel(name=batch)
 
     @cloud.on_thread
     def forget(self, uploaded: str) -> None:
-        """Take the file away."""
+        """Delete the file."""
         with self._failures():
             self._client.files.delete(name=uploaded)
 
@@ -219,7 +221,7 @@ class GeminiBatches:
 
 
 class VertexGeminiBatches(GeminiBatches):
-    """Gemini's batches through Vertex AI: 200,000 requests and 1 GB per file, which lies in the
+    """Gemini's batches through Vertex AI: 200,000 requests and 1 GB per file, which is in the
     user's bucket.
 
     A batch may wait for three days, and is cancelled one day after it began. Whatever ends it, its
@@ -234,7 +236,7 @@ class VertexGeminiBatches(GeminiBatches):
         self._bucket = bucket
 
     def line(self, key: str, ask: ModelRequest) -> bytes:
-        """A request with its key, also as a label of the request, which is repeated beside the
+        """A request with its key, also as a label of the request, which is repeated with the
         reply.
         """
         body = self._requests.body(ask)
@@ -249,7 +251,7 @@ class VertexGeminiBatches(GeminiBatches):
 
     @cloud.on_thread
     def upload(self, file: Path, token: str) -> str:
-        """The file's place in the bucket."""
+        """Upload the file; return its place in the bucket."""
         return self._bucket.upload(file, token)
 
     def _settings(self, uploaded: str, token: str) -> types.CreateBatchJobConfig:
@@ -266,19 +268,19 @@ class VertexGeminiBatches(GeminiBatches):
 
     @cloud.on_thread
     def fetch(self, batch: str, into: Path) -> None:
-        """All files of results in the bucket."""
+        """Download all files of results from the bucket."""
         job, _ = self._get(batch)
         self._bucket.fetch(batch, job.dest.gcs_uri if job.dest else None, into)
 
     @cloud.on_thread
     def forget(self, uploaded: str) -> None:
-        """Take the file of requests out of the bucket."""
+        """Delete the file of requests from the bucket."""
         self._bucket.remove(uploaded)
 
 
 class Requests:
-    """What the package would send for a question. It is asked once for all questions that differ in
-    words alone.
+    """What the package would send for a question. It is asked once for all questions that differ
+    only in their text.
     """
 
     def __init__(self, model: Model) -> None:
@@ -317,7 +319,7 @@ class Requests:
 
     @cached_property
     def _client(self) -> genai.Client:
-        """Connected to nobody."""
+        """A client that is not connected to anything."""
         options = types.HttpOptions(client_args={"transport": httpx.MockTransport(self._keep)})
         if self._model.provider == "gemini":
             return genai.Client(vertexai=False, api_key="none", http_options=options)

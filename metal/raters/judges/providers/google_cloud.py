@@ -1,8 +1,8 @@
 """What Google's batches have in common, in METAL's terms: states, errors, names, and files in Cloud
 Storage (gs://...).
 
-Gemini by API key does without the libraries of Google Cloud, so they are imported where they are
-needed; their own retries are off. A Bucket's methods block: call them on a thread.
+Gemini by API key does without the libraries of Google Cloud, so they are imported only when needed;
+their own retries are off. A Bucket's methods block: call them on a thread.
 """
 
 from __future__ import annotations
@@ -71,28 +71,28 @@ def on_thread(
 
 
 def batch_name(token: str) -> str:
-    """What a batch is called where people see it; it is also found by this name."""
+    """The name of a batch that people see; the batch is also found by this name."""
     return f"metal-{token}"
 
 
 def job_status(
     state: str, answered: int, failed: int, failure: CallFailed | None, *, counted: bool = True
 ) -> Status:
-    """The status behind JOB_STATE_... answered, failed: requests, where they are counted.
+    """The status behind JOB_STATE_... answered, failed: numbers of requests, if they are counted.
 
     A failed batch with answers has not failed as a whole: they can be fetched.
     """
     stage = state.removeprefix("JOB_STATE_")
     refused = None
     if stage == "FAILED" and not answered:
-        refused = failure or CallFailed(calls.SERVER, "the batch failed, and does not say why")
+        refused = failure or CallFailed(calls.SERVER, "the batch failed and does not say why")
     done = answered + failed if counted else None
     return Status(stage.lower().replace("_", " ") or "unknown", stage in ENDED, done, refused)
 
 
 def file_gone(refused: CallFailed, uploaded: str) -> CallFailed:
-    """What refused a batch; when its file is no longer there, a failure that uploading it once more
-    mends.
+    """The failure that refused a batch; if its file is gone, one that is fixed by uploading it
+    again.
     """
     gone = refused.status in (400, 404) or "not exist" in refused.message
     if gone and uploaded.removeprefix("files/") in refused.message:
@@ -103,8 +103,8 @@ def file_gone(refused: CallFailed, uploaded: str) -> CallFailed:
 
 
 def read_error(error: object, whose: str) -> CallFailed:
-    """What a google.rpc.Status means, or the text of one: {"code", "message"}, or `Bad Request:
-    {"error": {...}}`.
+    """The failure behind a google.rpc.Status, or behind the text of one: {"code", "message"}, or
+    `Bad Request: {"error": {...}}`.
     """
     if isinstance(error, Mapping):
         inner = error.get("error")
@@ -144,9 +144,10 @@ def _read_status(error: Mapping[str, Any], whose: str) -> CallFailed:
 
 @contextmanager
 def failures(whose: str, code: str = "", no_answer: str = calls.SERVER) -> Iterator[None]:
-    """Errors of a call in the block become CallFailed.
+    """Turn errors of a call in the block into CallFailed.
 
-    whose: whom they are about. code: as of `failure`. no_answer: the kind of a body that is none.
+    whose: the model and key that they are about. code: as in `failure`. no_answer: the kind of
+    failure for a body that is not an answer.
     """
     import requests
     import urllib3
@@ -211,11 +212,11 @@ class Bucket:
         self._settings = {"timeout": timeout, "retry": None}
 
     def results(self, token: str) -> str:
-        """The folder that the results of a batch are written into, and nothing else."""
+        """The folder for the results of a batch, and nothing else."""
         return f"gs://{self.name}/{self._folder}/{token}/results/"
 
     def upload(self, file: Path, token: str) -> str:
-        """Write a batch's requests, over what is there. Returns their place, gs://..."""
+        """Write a batch's requests, replacing existing ones. Returns their place, gs://..."""
         place = f"gs://{self.name}/{self._folder}/{token}/requests.jsonl"
         with failures(f"bucket {self.name}"):
             self._blob(place).upload_from_filename(
@@ -239,7 +240,7 @@ class Bucket:
                     out.write(b"\n")  # a file's last line may have no break
 
     def remove(self, place: str) -> None:
-        """Take a file away."""
+        """Delete a file."""
         with failures(f"bucket {self.name}"):
             self._blob(place).delete(**self._settings)
 
@@ -253,11 +254,12 @@ class Bucket:
 
 
 def result_files(names: list[str]) -> list[str]:
-    """Those of a batch's files that hold its results, each result once.
+    """The files of a batch that hold its results, with each result once.
 
-    Gemini: predictions.jsonl, and incremental_predictions.jsonl while it runs, which stays when it
-    never ends well. A deployed model: prediction.results-00000-of-00010 or predictions_0001.jsonl,
-    errors_0001.jsonl; its prediction.errors_stats-... has counts of errors, without keys.
+    Gemini: predictions.jsonl, and incremental_predictions.jsonl while it runs, which stays if it
+    does not end well. A deployed model: prediction.results-00000-of-00010 or
+    predictions_0001.jsonl, errors_0001.jsonl; its prediction.errors_stats-... has counts of errors,
+    without keys.
     """
     files = [name for name in names if not name.endswith("/")]
     results = sorted(name for name in files if "errors_stats" not in name.rsplit("/", 1)[-1])

@@ -6,13 +6,12 @@ thread per call, four to five times the CPU of openai: (2 ms per call instead of
 in parts, which some servers do not take. Without that reason openai: is the better name: the model
 is the same.
 
-What guidance 0.3 composes is sent over the connection of `openai_like`, which guidance takes for
-its client. By itself it leaves out a temperature of 0, knows no seed, asks for log probabilities,
-which newer models reject, raises at a refusal, and takes a broken or cut reply for a whole one
-without a word. Here parameters are put into the body as they were asked for, nothing is streamed,
-and the reply's body is kept as it came and read by METAL before guidance sees its text. guidance is
-synchronous: its program runs on a thread, its request on the event loop, and both end with the
-call.
+What guidance 0.3 composes is sent over the connection of `openai_like`, which guidance uses as its
+client. By itself it leaves out a temperature of 0, knows no seed, asks for log probabilities, which
+newer models reject, raises an error at a refusal, and silently treats a broken or cut reply as
+complete. Here parameters are put into the body as requested, nothing is streamed, and the reply's
+body is kept as it came and read by METAL before guidance sees its text. guidance is synchronous:
+its program runs on a thread, its request on the event loop, and both end with the call.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ UNANSWERED = Reply("")
 
 
 def open_client(model: Model) -> Client:
-    """A client for guidance: models, with keys and addresses as the provider beneath has them."""
+    """A client for guidance: models, with the keys and addresses of the provider beneath."""
     provider, name = called(model.provider, model.model)
     return GuidanceChat(
         openai_like.open_client(replace(model, provider=provider, model=name)),
@@ -116,14 +115,16 @@ class GuidanceChat:
 
 
 class Interpreter(OpenAIRuleMixin, OpenAIJSONMixin, OpenAIRegexMixin, BaseOpenAIInterpreter):  # type: ignore[misc]
-    """guidance's own for OpenAI's protocol, without log probabilities, which no judge needs."""
+    """guidance's own interpreter for OpenAI's protocol, without log probabilities, which no judge
+    needs.
+    """
 
     logprobs = False
 
 
 class Line(BaseOpenAIClientWrapper):  # type: ignore[misc]
-    """What guidance takes for its client: sends one request from guidance's thread over the loop's
-    connection.
+    """The object that guidance uses as its client: it sends one request from guidance's thread over
+    the event loop's connection.
     """
 
     def __init__(

@@ -1,11 +1,12 @@
 """Any chat model LangChain knows (langchain:PROVIDER:MODEL), through init_chat_model.
 
-LangChain's own structured output loses the text of a reply that is not as it should be. So the JSON
-schema goes to the provider by the provider's own parameter, where we know it, and the text is read
-by METAL's reader.
+LangChain's own structured output loses the text of a reply that is not as expected. So the JSON
+schema goes to the provider by the provider's own parameter, if we know it, and the text is read by
+METAL's reader.
 
 OpenAI's and Azure's integrations send through a client of ours, with its bounds. Others bring their
-own, which cannot be bounded: a redirect is followed, and a reply is measured when it is in memory.
+own, which cannot be bounded: a redirect is followed, and a reply is only measured once it is in
+memory.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def open_client(model: Model) -> Client:
 
 
 class LangChainChat:
-    """A connection to one model; LangChain's object is made again when parameters change."""
+    """A connection to one model; LangChain's object is created again when parameters change."""
 
     def __init__(
         self, model: Model, name: str, provider: str, settings: dict[str, Any], http: Any
@@ -155,7 +156,7 @@ class LangChainChat:
 
 
 def _structured(provider: str, structured: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """How a provider is asked for JSON."""
+    """The parameters that ask a provider for JSON."""
     if provider in ("openai", "azure_openai") and structured == "json_schema":
         form = {
             "type": "json_schema",

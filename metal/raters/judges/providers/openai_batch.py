@@ -1,10 +1,10 @@
 """The batch services of OpenAI, of Azure OpenAI, and of servers that speak OpenAI's protocol of
 files and batches.
 
-A batch is a file of chat completions, a line each, that is uploaded and then submitted with our
-token in its metadata. When it has ended there are up to two files: of replies, and of what came to
-nothing. Everything is read as it came: the package's own types would lose what they do not expect
-(Azure's older versions write states and dates differently).
+A batch is a file of chat completions, one per line, that is uploaded and then submitted with our
+token in its metadata. When it has ended there are up to two files: one of replies, and one of
+failures. Everything is read as it arrived: the package's own types would lose what they do not
+expect (Azure's older versions write states and dates differently).
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def open_batch_client(model: Model) -> OpenAIBatch:
 
 class OpenAIBatch(BatchConnection):
     """A BatchClient of one model. How many tokens may wait depends on the account, and is not
-    told.
+    disclosed.
     """
 
     def __init__(self, client: openai.AsyncOpenAI, model: Model) -> None:
@@ -96,8 +96,8 @@ class OpenAIBatch(BatchConnection):
     # ------------------------------------------------------------ requests
 
     def line(self, key: str, ask: ModelRequest) -> bytes:
-        """The line of a request. Raises CallFailed (REJECTED) for a text that no UTF-8 can hold, as
-        a call does.
+        """The line of a request. Raises CallFailed (REJECTED) for a text that UTF-8 cannot hold,
+        like a call.
         """
         body = openai_like.request_body(self._model.model, ask)
         asked = {"custom_id": key, "method": "POST", "url": self._endpoint, "body": body}
@@ -151,11 +151,11 @@ class OpenAIBatch(BatchConnection):
     # ------------------------------------------------------------ batches
 
     async def find(self, token: str) -> str | None:
-        """The batch with this token, among all that were made within the time that results are kept
-        before the newest.
+        """The batch with this token, among all batches created less than the time for which results
+        are kept before the newest.
 
-        Compared with each other only: by our clock, wrong by a month, a batch might seem too old
-        and be paid twice.
+        Times are only compared with each other: by our clock, if it is wrong by a month, a batch
+        might seem too old and be paid twice.
         """
         after, seen, newest = "", set[str](), 0.0
         async with self._guarded(5 * PATIENCE):
@@ -166,7 +166,7 @@ class OpenAIBatch(BatchConnection):
                 if not isinstance(data, list):
                     raise CallFailed(
                         calls.SERVER,
-                        "the list of batches is none",
+                        "the list of batches is not a list",
                         body=json.dumps(page)[:MOST_BODY],
                     )
                 batches = [batch for batch in map(as_object, data) if batch.get("id")]
@@ -185,7 +185,7 @@ class OpenAIBatch(BatchConnection):
                 after = ids[-1]
 
     async def status(self, batch: str) -> Status:
-        """How far a batch is. A failed batch with some answers counts as ended, so that these are
+        """How far a batch is. A failed batch with some answers counts as ended, so these are
         fetched.
         """
         content = await self._get(f"/batches/{_quoted(batch)}")
@@ -211,7 +211,7 @@ class OpenAIBatch(BatchConnection):
         code = str(error.get("code") or "")
         message = str(error.get("message") or "") or code
         if not message:
-            return CallFailed(calls.SERVER, "the batch failed, and does not say why")
+            return CallFailed(calls.SERVER, "the batch failed and does not say why")
         where = f" (line {error['line']})" if isinstance(error.get("line"), int) else ""
         return read_code(code, f"{message}{where}", str(error.get("param") or ""), self._whose)
 
@@ -241,7 +241,7 @@ class OpenAIBatch(BatchConnection):
 
 
 def _quoted(name: str) -> str:
-    """An id as a part of an address; one from a hostile server leads nowhere else."""
+    """An id as a part of an address; an id from a hostile server cannot lead elsewhere."""
     return quote(name, safe="")
 
 
@@ -300,7 +300,7 @@ def _read_response(
 
 
 def _without_response(error: dict[str, Any], line: bytes, whose: str) -> CallFailed:
-    """What a line without a response says: most often that the request was never asked."""
+    """The meaning of a line without a response: most often that the request was never asked."""
     code = str(error.get("code") or "")
     message = str(error.get("message") or "") or code
     if code in _NEVER_ASKED:
@@ -315,7 +315,7 @@ def _without_response(error: dict[str, Any], line: bytes, whose: str) -> CallFai
 
 
 def read_code(code: str, message: str, parameter: str, whose: str) -> CallFailed:
-    """An error without HTTP status: of a batch as a whole, or of a line."""
+    """An error without HTTP status: for a batch as a whole, or for a line."""
     for kind, pattern in _KINDS.items():
         if pattern.search(code):
             return CallFailed(
@@ -330,7 +330,7 @@ def read_code(code: str, message: str, parameter: str, whose: str) -> CallFailed
 
 
 def read_http_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -> CallFailed:
-    """An HTTP error, where the code says more than the status: an account that is used up answers
+    """An HTTP error, in case the code says more than the status: an account that is used up answers
     with 400 as well.
     """
     failed = openai_like.read_failure(status, body, whose, wait)
@@ -343,8 +343,8 @@ def read_http_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -
 
 
 def _body_of(line: bytes, body: object) -> bytes:
-    """The bytes of a response's body as they stand in its line; where they are not found, the body
-    as new JSON.
+    """The bytes of a response's body as they are in its line; if they are not found, the body as
+    new JSON.
     """
     text = line.decode(json.detect_encoding(line), "replace")
     decode = json.JSONDecoder().raw_decode

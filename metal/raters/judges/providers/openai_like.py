@@ -38,11 +38,11 @@ ENDINGS = {
 
 
 class OpenAIHttpClient(BoundedAsync, openai.DefaultAioHttpClient):
-    """The package's on aiohttp, with bounds."""
+    """The package's client on aiohttp, with bounds on replies."""
 
 
 class PlainHttpClient(BoundedAsync, openai.DefaultAsyncHttpxClient):
-    """The package's own, with bounds, for those who ask through the package."""
+    """The package's own client, with bounds on replies, for requests through the package."""
 
 
 def open_client(model: Model) -> OpenAILike:
@@ -119,7 +119,7 @@ class OpenAILike:
         return read_body(await self.content(body, seconds))
 
     async def content(self, body: dict[str, Any], seconds: float) -> bytes:
-        """What comes back, as it came. Raises CallFailed."""
+        """What comes back, unchanged. Raises CallFailed."""
         response = await self._sender.response(body, seconds)
         if response.is_error:
             raise read_failure(
@@ -172,7 +172,7 @@ def read_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -> Cal
 
 
 def read_body(body: bytes) -> Reply:
-    """The reply in the body of a chat completion. Raises CallFailed for what is none."""
+    """The reply in the body of a chat completion. Raises CallFailed if there is no reply."""
     content = read_json(body, calls.NOT_A_REPLY)
     choice, error = first_choice(content.get("choices")), content.get("error")
     if error and not choice:

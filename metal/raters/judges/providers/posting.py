@@ -1,7 +1,7 @@
-"""Requests through the packages of OpenAI and Anthropic, which are of one make.
+"""Requests through the packages of OpenAI and Anthropic, which are built alike.
 
-The package's client makes the first request, through its low-level `post`, which leaves the body as
-it is: nothing is lost of a reply that is not what the package expects. Later requests are that one
+The package's client makes the first request, through its low-level `post`, which leaves the body
+unchanged: nothing is lost of a reply that the package does not expect. Later requests repeat it
 with another body, sent by the same HTTP client: a call costs a quarter of the package's own
 `create`. The package's own retries are off.
 """
@@ -28,7 +28,7 @@ BYTES_A_SECOND = 100_000  # of a slow line: how long an upload or a download may
 
 
 def settings_of(model: Model, http: type[httpx2.AsyncClient]) -> dict[str, Any]:
-    """What a package's client is made with: without retries, with a bounded HTTP client."""
+    """The settings of a package's client: without retries, with a bounded HTTP client."""
     timeout = httpx2.Timeout(model.timeout, connect=min(model.timeout, 20.0), pool=None)
     client = http(limits=httpx2.Limits(max_connections=1024), timeout=timeout)
     return {
@@ -47,9 +47,7 @@ class Sender:
         self._first: httpx2.Request | None = None  # as the package made it
 
     async def response(self, body: dict[str, Any], seconds: float) -> httpx2.Response:
-        """The whole response within that time, also one that says what is wrong. Raises
-        CallFailed.
-        """
+        """The whole response within that time, even if it reports an error. Raises CallFailed."""
         async with guarded(self._package, seconds, "reply", self._client):
             try:
                 return await self._send(body)
@@ -75,10 +73,10 @@ class Sender:
 
 @asynccontextmanager
 async def guarded(package: Any, seconds: float, what: str, client: Any) -> AsyncIterator[None]:
-    """Whatever goes wrong with a request but an answer's status becomes a CallFailed; `what` has to
-    come in time.
+    """Turn everything that goes wrong with a request, except an answer's status, into a CallFailed;
+    `what` has to arrive in time.
 
-    The client's own timeout is between two pieces of an answer.
+    The client's own timeout only covers the time between two pieces of an answer.
     """
     try:
         async with asyncio.timeout(seconds):
@@ -105,8 +103,8 @@ async def guarded(package: Any, seconds: float, what: str, client: Any) -> Async
 class BatchConnection:
     """What the batch services of both packages have in common: requests and their failures.
 
-    package: openai or anthropic. read_failure: (status, body, whose, seconds to wait) -> what an
-    HTTP error means.
+    package: openai or anthropic. read_failure: (status, body, whose, seconds to wait) -> the
+    meaning of an HTTP error.
     """
 
     def __init__(
@@ -140,7 +138,7 @@ class BatchConnection:
 
     @asynccontextmanager
     async def _guarded(self, seconds: float = PATIENCE) -> AsyncIterator[None]:
-        """Whatever goes wrong with a request becomes a CallFailed."""
+        """Turn everything that goes wrong with a request into a CallFailed."""
         try:
             async with guarded(self._package, seconds, "answer", self._client):
                 yield
@@ -162,7 +160,7 @@ def id_in(content: dict[str, Any], what: str) -> str:
 
 
 async def write_lines(pieces: AsyncIterator[bytes], file: BinaryIO, most: int) -> None:
-    """Write a download, which ends with a line's end. Raises CallFailed if the file has more
+    """Write a download, which ends at the end of a line. Raises CallFailed if the file has more
     bytes than `most`.
     """
     last = b"\n"

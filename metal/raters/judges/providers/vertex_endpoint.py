@@ -4,9 +4,9 @@ google-cloud-aiplatform.
 Asked: through Endpoint.predict. The package has no asynchronous way that leaves retries to us, so
 calls run on threads, as many as may be in flight.
 
-In batches: a batch does not go to the endpoint. Vertex AI starts machines of its own for the model
-behind it, as many and such as the endpoint has unless judges.toml says otherwise, and they are paid
-by the hour. Each line of requests is an instance as Endpoint.predict is given it, and its key,
+In batches: a batch does not go to the endpoint. Vertex AI starts separate machines for the model
+behind it, of the same kind and number as the endpoint's unless judges.toml says otherwise, and they
+are paid by the hour. Each line of requests is an instance as for Endpoint.predict, and its key,
 which the service keeps from the model and gives back with the prediction. The package's
 BatchPredictionJob has no way to name that key (instance_config.key_field), so JobServiceClient is
 used.
@@ -89,7 +89,7 @@ def open_client(model: Model) -> Client:
 
 
 def instance_of(ask: ModelRequest) -> dict[str, Any]:
-    """What the serving container is given."""
+    """The input for the serving container."""
     return {"prompt": f"{ask.message.system}\n\n{ask.message.user}".strip(), **ask.parameters}
 
 
@@ -133,8 +133,8 @@ class VertexEndpoint:
 
 
 def text_of(prediction: object) -> str:
-    """The text of a prediction: a text, an object with one, a chat completion; what serving
-    containers give.
+    """The text of a prediction: a text, an object with a text, or a chat completion, as serving
+    containers return.
     """
     # Model Garden's vLLM containers repeat the prompt before the answer
     if isinstance(prediction, str):
@@ -194,7 +194,7 @@ def open_batch_client(model: Model) -> BatchClient:
 
 
 class VertexBatches:
-    """Batch prediction with the model behind one endpoint. The limits are ours: nothing but the
+    """Batch prediction with the model behind one endpoint. The limits are ours, because only the
     bucket has any.
     """
 
@@ -219,8 +219,8 @@ class VertexBatches:
 
     @cloud.on_thread
     def upload(self, file: Path, token: str) -> str:
-        """The file's place in the bucket. Raises UsageError when the endpoint does not say what to
-        run a batch on.
+        """Upload the file; return its place in the bucket. Raises UsageError if the endpoint does
+        not say on what to run a batch.
         """
         self._model_and_machines()  # before a large file is sent in vain
         return self._bucket.upload(file, token)
@@ -237,7 +237,7 @@ class VertexBatches:
 
     @cloud.on_thread
     def status(self, batch: str) -> Status:
-        """As the service says; its state without JOB_STATE_."""
+        """The status from the service, without the prefix JOB_STATE_."""
         job = self._get(batch)
         counts = job.completion_stats
         error = {"code": job.error.code, "message": job.error.message}
@@ -251,7 +251,7 @@ class VertexBatches:
 
     @cloud.on_thread
     def fetch(self, batch: str, into: Path) -> None:
-        """All files of predictions and of errors."""
+        """Download all files of predictions and errors."""
         self._bucket.fetch(
             batch, self._get(batch).output_config.gcs_destination.output_uri_prefix, into
         )
@@ -269,13 +269,13 @@ class VertexBatches:
 
     @cloud.on_thread
     def cancel(self, batch: str) -> None:
-        """Ask the service to stop; what is answered by then may still come."""
+        """Ask the service to stop; requests answered by then may still come."""
         with cloud.failures(self._whose):
             self._jobs.cancel_batch_prediction_job(name=batch, **self._settings)
 
     @cloud.on_thread
     def forget(self, uploaded: str) -> None:
-        """Take the file of requests out of the bucket."""
+        """Delete the file of requests from the bucket."""
         self._bucket.remove(uploaded)
 
     async def close(self) -> None:
@@ -286,7 +286,7 @@ class VertexBatches:
 
     @cloud.on_thread
     def submit(self, uploaded: str, token: str) -> str:
-        """The batch's resource name. Raises UsageError like upload."""
+        """Begin a batch; return its resource name. Raises UsageError like upload."""
         model, machines = self._model_and_machines()
         job = vertex.BatchPredictionJob(
             display_name=cloud.batch_name(token),
@@ -332,7 +332,7 @@ class VertexBatches:
         return f"{model.model}{version}", self._machines(model)
 
     def _machines(self, deployed: vertex.DeployedModel) -> vertex.BatchDedicatedResources:
-        """The machines that judges.toml names, else those that the endpoint has."""
+        """The machines that judges.toml names, else those of the endpoint."""
         settings, endpoints_own = self._model.batch, deployed.dedicated_resources
         machine = vertex.MachineSpec(endpoints_own.machine_spec)
         if settings.machine_type:  # another machine: its accelerators are others as well

@@ -41,7 +41,7 @@ def open_client(model: Model) -> ScoreHead:
 
 
 class ScoreHead(OpenAILike):
-    """A connection to one model; the address may end in /v1, as that of its chat would."""
+    """A connection to one model; the address may end in /v1, like that of its chat."""
 
     def __init__(self, model: Model) -> None:
         path, self._sent = HEADS[model.provider]
@@ -82,18 +82,22 @@ class ScoreHead(OpenAILike):
 
 
 def _fault(numbers: Sequence[float], classes: Sequence[float], levels: Sequence[float]) -> str:
-    """Why these numbers are no score on a criterion with these levels; empty if they are one."""
+    """Why these numbers are not a score on a criterion with these levels; empty if they are."""
     if len(numbers) != max(1, len(levels)):
         given = "one number" if len(numbers) == 1 else f"{len(numbers)} classes"
         return (
             f"gives {given}, and the criterion has {len(levels) or 'no'} levels; they have to be as"
             " many, in one order"
         )
-    return "gives its classes no probabilities: these add up to 1" if levels and not classes else ""
+    return (
+        ("does not give its classes probabilities, which would add up to 1")
+        if levels and not classes
+        else ""
+    )
 
 
 def _numbers(given: Any) -> list[float]:
-    """One number, a list of them, or one for each token, of which the last speaks of the whole
+    """One number, a list of them, or one for each token, of which the last is about the whole
     text.
     """
     while isinstance(given, list) and given and isinstance(given[-1], list):
