@@ -86,7 +86,7 @@ def test_commands_on_ones_own_data(tmp_path: Path) -> None:
     added = [row.replace("gpt-4", "gpt-5") for row in people if "gpt-4" in row]
     (tmp_path / "scores-of-gpt-5.csv").write_text(header + "\n".join(added) + "\n")
     shown = "\n".join(run_all("bash", tmp_path))
-    assert "160 outputs met" in shown
+    assert "160 outputs matched" in shown
     assert (tmp_path / "runs" / "with-baselines" / "tables" / "verdicts.csv").is_file()
     assert (tmp_path / "mine.csv").is_file()
 
@@ -261,9 +261,9 @@ def test_what_it_says_of_the_people_of_pariksha(reference: Path, tmp_path: Path)
     bangla, hindi, tamil, comments = (
         why.split(f"{name} ")[1] for name in ("2429", "10198", "9162", "9961")
     )
-    assert "gives the same answer in 59%, they in 69%" in bangla
+    assert "gives their answer in 59% of cases, they give each other's in 69%" in bangla
     assert "scores stand 21% of the scale below theirs" in bangla
-    assert "gives the same answer in 66%, they in 76%" in hindi
+    assert "gives their answer in 66% of cases, they give each other's in 76%" in hindi
     assert tells(comments, "61% of 1,122", "colleagues 23%")
     assert "Hallucinations, Tamil" in tamil
     assert "Llama-3-70B" in ranked

@@ -76,7 +76,8 @@ def test_what_both_hold_is_kept_once_and_counted() -> None:
     [
         (
             small("new", "B", {("q", "M1"): 1}),
-            "no output meets.*'q' by 'M1' here, 's1' by 'g' there.*`map_sources`",
+            "no output has the same source and generator.*'q' by 'M1' here, 's1' by 'g' there"
+            ".*`map_sources`",
         ),
         (small("new", "A1", {("s1", "g"): 1}, kind="llm"), "rater A1: llm .* here, human"),
     ],

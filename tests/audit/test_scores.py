@@ -149,7 +149,7 @@ def test_heavy_tails_tell_scores_beyond_peoples_apart(away: int, says: str) -> N
     decided = verdict(cell_of(scores[:, :3], scores[:, 3] + away), "j")
     assert decided.verdict == "informative"
     assert f"recalibrated ({says};" in decided.reason
-    assert "as ranks among people's" in decided.reason
+    assert "by their ranks among people's" in decided.reason
 
 
 def test_a_judge_that_ranks_the_other_way_round_is_told_so() -> None:

@@ -318,11 +318,9 @@ def test_answers_without_a_score_are_counted(people: Metal) -> None:
     nothing = one_person(people, lambda *who: None)
     remark = edited(nothing, "remark.json", ('"comment": ""', '"comment": "unreadable"'))
     done = people("annotate", "import", "mine", nothing)
-    assert tells(done.said, "3 tasks", "passed over")
+    assert tells(done.said, "3 tasks", "skipped")
     done = people("annotate", "import", "mine", remark)
-    assert tells(
-        done.said, "3 tasks", "passed over", "3 with a comment", "annotation/answers.jsonl"
-    )
+    assert tells(done.said, "3 tasks", "skipped", "3 with a comment", "annotation/answers.jsonl")
     assert "unreadable" in (people.cwd / "mine/annotation/answers.jsonl").read_text("utf-8")
     assert ["en-1", "0", "0", "3"] in [line.split() for line in done.out.splitlines()]
 

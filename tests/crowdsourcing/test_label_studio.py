@@ -88,7 +88,7 @@ def test_only_what_reads_is_asked_again(server: LabelStudioServer) -> None:
         client(server).create_project("abc", INTERFACE, 1)
     assert len(server.calls) == 5
     server.lose = {6}
-    with pytest.raises(UsageError, match="give the same command"):
+    with pytest.raises(UsageError, match="run the same command"):
         client(server).create_project("abc", INTERFACE, 1)
     assert len(server.calls) == 6
     assert [each["title"] for each in server.projects.values()] == ["p", "abc"]
@@ -194,7 +194,7 @@ def test_whatever_answer_is_lost_the_next_push_goes_on(tmp_path: Path, lost: int
         first = begin(tmp_path, "one", server.url, FILES, shared=False)
         reading = server_reads(lost)
         if not reading:
-            with pytest.raises(UsageError, match="give the same command"):
+            with pytest.raises(UsageError, match="run the same command"):
                 post(client(server), first)
         post(client(server), begin(tmp_path, "one", server.url, FILES, shared=False))
         assert made(server) == EXPECTED

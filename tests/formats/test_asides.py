@@ -42,7 +42,7 @@ def test_a_summary_is_no_person_but_where_nobody_else_is(name: str) -> None:
     data = metal.read(frame)
     assert set(data.raters) == {"A1", "A2", "A3", "gpt-4"}
     assert name in ("order", "index") or said(
-        data, "no raters by", "not read", name, "`wide` reads"
+        data, "not those of raters", "not read", name, "`wide` reads"
     )
     assert name in metal.read(frame, wide=["A1", "A2", name]).raters
     alone = frame[["item", name, "gpt-4"]].assign(claude=1)
@@ -77,7 +77,7 @@ def test_a_column_that_follows_from_the_others_is_no_person() -> None:
     for name, values in (sums | {"h2": people.sum(axis=1)}).items():
         data = metal.read(raters(**{name: values}))
         assert set(data.raters) == {"A1", "A2", "A3", "gpt-4"}
-        assert said(data, "sums up what the others", name)
+        assert said(data, "sums up the other columns", name)
     binary = raters().assign(
         A1=lambda f: f["A1"] > 0, A2=lambda f: f["A2"] > 0, A3=lambda f: f["A3"] > 0
     )
@@ -222,9 +222,13 @@ def test_what_is_no_rating_around_the_rows(tmp_path: Path, text: str, note: str)
         (
             "Ratings,of,,\nMay,so,,\nwhom,what,how,then\na,x,1,2\n",
             {},
-            "may stand in another row",
+            "may be in another row",
         ),
-        (HEAD + "a,x,1\na,y,Score: 2\n", {}, r"`levels`; replies: `columns=\{\"reply\": COLUMN\}`"),
+        (
+            HEAD + "a,x,1\na,y,Score: 2\n",
+            {},
+            r"`levels`; if they are replies: `columns=\{\"reply\": COLUMN\}`",
+        ),
         (
             "source,rater,score,left\np,x,1,foo\np,x,2,bar\n",
             {},

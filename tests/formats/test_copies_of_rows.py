@@ -32,7 +32,7 @@ def test_a_row_that_stands_in_the_file_twice_counts_once_and_is_said(tmp_path: P
     path = written(tmp_path, rows[3], rows[4])
     assert len(metal.read(path).ratings) == 36
     notes = draft_of(path, "table", {}).notes
-    assert tells(notes, "2 ratings left out", "file before")
+    assert tells(notes, "2 ratings left out", "earlier row")
 
 
 def test_another_score_at_another_time_is_refused_with_an_option_that_keeps_the_first(

@@ -329,7 +329,7 @@ class Mutation:
 
 SAID_UNREAD = re.compile(r"not read|left out")
 SAID_APART = re.compile(
-    r"no source column|told apart|taken for the source|not taken for|may name the source"
+    r"no source column|told apart|read as the (id of the )?source|not read as|ids of sources"
 )
 
 

@@ -210,7 +210,7 @@ def test_replies_of_mixtral_as_a_column(reference: Path) -> None:
         "replies: 1,052; 1,016 read, 36 without a score (two verdicts 27, unparsable 9); 32 name"
         " another "
     )
-    assert f"{counted}score too, or a range" in data.report
+    assert f"{counted}score, or a range" in data.report
     assert len(data.ratings) == 4208
     assert data.ratings["score"].isna().sum() == 36
 

@@ -327,7 +327,7 @@ def test_conversations_and_texts_for_ids(keys: tuple[str, ...], tmp_path: Path) 
     assert [source.text for source in dataset.sources.values()] == [before]
     assert [output.text for output in dataset.outputs.values()] == ["Ok"]
     assert dataset.languages == ("en",)
-    assert tells(dataset.report, "no column for ids", "source_text and text")
+    assert tells(dataset.report, "no column of ids", "source_text and text")
     assert tells(dataset.report, "conversations:", "output")
     frame = pd.DataFrame([row])
     assert metal.read(frame).sources.keys() == dataset.sources.keys()
@@ -362,7 +362,7 @@ def test_conversations_with_turns_that_are_no_text(tmp_path: Path) -> None:
         assert [output.text for output in dataset.outputs.values()] == ["A cat.", "", ""]
         assert "(2 conversations have no such turn)" in "".join(dataset.report)
         assert any(
-            line.endswith("no judge is shown it: 2 image_url, 2 tool_calls")
+            line.endswith("so no judge sees them: 2 image_url, 2 tool_calls")
             for line in dataset.report
         )
 
@@ -546,7 +546,8 @@ def test_what_is_lost_or_contradicts_is_said(tmp_path: Path) -> None:
                 writer, sheet_name=name, index=False
             )
     with pytest.raises(
-        MetalError, match=r"no column for the rater.*'Ann' is read, not Bo.*with a sheet a rater"
+        MetalError,
+        match=r"no column for the rater.*'Ann' is read, not Bo.*if each rater has a sheet",
     ):
         metal.read(tmp_path / "apart.xlsx")
     with pd.ExcelWriter(tmp_path / "cover.xlsx") as writer:

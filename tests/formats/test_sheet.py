@@ -181,7 +181,7 @@ def test_another_part_that_is_packed_too_tightly_is_refused(tmp_path: Path) -> N
             b'<row r="70">' + b'<c s="1"/>' * 600_000 + b"</row>",
             "a row of more than 500,000 cells",
         ),
-        (b"<pageMargins", b'<mergeCell ref="A1:A2"/>' * 600_000, "beside the rows"),
+        (b"<pageMargins", b'<mergeCell ref="A1:A2"/>' * 600_000, "outside the rows"),
         (b"</sheetData>", b"<row></row>" * 1_100_000, "a sheet of more than 1,048,576 rows"),
         # before it is parsed
         (b"</sheetData>", b"<no XML" + b"<row></row>" * 1_100_000, "more than 1,048,576 rows"),

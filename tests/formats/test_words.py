@@ -318,7 +318,7 @@ def test_words_that_two_orders_rank_differently_are_asked_about(tmp_path: Path) 
         ),
         (
             '[[order]]\nkind = "degree"\nwords = ["a", ["b", "A"]]',
-            "order 1: 'a' stands in two places",
+            "order 1: 'a' occurs in two places",
         ),
     ],
 )

@@ -58,7 +58,7 @@ def test_random_is_seeded_and_follows_the_frequencies(make_dataset: MakeDataset)
 def test_nothing_to_learn_from_is_said(make_dataset: MakeDataset) -> None:
     _, facts = run_baselines(make_dataset({"hi": {"judge": [1, 1]}}), ["majority"])
     assert facts["score"].isna().all()
-    assert set(facts["reason"].str.contains("people elsewhere")) == {True}
+    assert set(facts["reason"].str.contains("no other sources")) == {True}
 
 
 def test_unknown_judge(make_dataset: MakeDataset) -> None:

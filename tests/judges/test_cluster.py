@@ -119,7 +119,7 @@ def test_what_answers_but_is_no_cluster_is_not_waited_for(
     monkeypatch.setattr("metal.raters.judges.cluster.nodes.connect", lambda address: never.wait())
     monkeypatch.setattr("metal.raters.judges.cluster.engine.PATIENCE", 0.0)
     try:
-        with pytest.raises(UsageError, match="is no Ray cluster"):
+        with pytest.raises(UsageError, match="not a Ray cluster"):
             on_cluster(a_plan(MODEL), tmp_path / "ray", address="127.0.0.1:9")
     finally:
         never.set()
@@ -262,7 +262,7 @@ def test_leftovers_are_merged_once(tmp_path: Path) -> None:
 def test_shards_have_one_writer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("metal.raters.judges.cluster.shards.PATIENCE", 0.01)
     lock = lock_shards(tmp_path)
-    with pytest.raises(Exception, match="another run's coordinator"):
+    with pytest.raises(Exception, match="the coordinator of another run"):
         lock_shards(tmp_path)
     lock.release()
     lock_shards(tmp_path).release()

@@ -325,7 +325,7 @@ def test_only_chosen_outputs_are_to_be_rated() -> None:
     unchosen = {name: replace(output, chosen=False) for name, output in outputs.items()}
     with pytest.raises(UsageError, match="outputs is chosen"):
         choose_outputs(unchosen)
-    with pytest.raises(UsageError, match="outputs has a text"):
+    with pytest.raises(UsageError, match="output has a text"):
         choose_outputs(
             {name: replace(output, chosen=False, text="") for name, output in outputs.items()}
         )

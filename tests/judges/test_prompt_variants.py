@@ -727,7 +727,7 @@ def test_two_prompts_that_say_the_same_are_one_judge(
     assert [
         warning
         for warning in run.job.warnings
-        if "detailed says what simple says: one judge" in warning
+        if "detailed says the same as simple; both are one judge" in warning
     ]
     described = metal.judge(
         DEMO, "openai:gpt-4o", prompt="simple,detailed", out=tmp_path / "two", dry_run=True, **ASK

@@ -111,7 +111,7 @@ def test_a_classifiers_classes_are_the_levels(serve: Any, tmp_path: Path) -> Non
     server, data = serve(classes), rated("ordinal")
     run = metal.judge(data, "vllm-classify:c", base_url=server.openai_url, out=tmp_path / "run")
     assert (
-        "note: the classes of vllm-classify:c are taken for 0, 1, 2, in this order"
+        "note: the classes of vllm-classify:c are read as 0, 1, 2, in this order"
         in run.job.warnings[0]
     )
     path, body = server.asked[0]
@@ -191,7 +191,7 @@ def test_what_cannot_be_is_said_before_anything_is_sent(
 
 
 def test_a_head_gives_one_score_an_output() -> None:
-    with pytest.raises(UsageError, match=r"criterion it is.*`criteria`"):
+    with pytest.raises(UsageError, match=r"its criterion.*`criteria`"):
         metal.judge("datasets/demo", "vllm-classify:m", base_url="http://127.0.0.1:9", dry_run=True)
     with pytest.raises(UsageError, match="leave out `together`"):
         metal.judge(
@@ -201,7 +201,7 @@ def test_a_head_gives_one_score_an_output() -> None:
             together=True,
             dry_run=True,
         )
-    with pytest.raises(UsageError, match=r"gives scores.*writes nothing"):
+    with pytest.raises(UsageError, match=r"gives scores.*cannot write"):
         metal.generate(
             "datasets/demo", "vllm-reward:m", base_url="http://127.0.0.1:9", dry_run=True
         )
@@ -236,8 +236,10 @@ def asked(server: HeadServer, provider: str, measure: str, source: str = "questi
             "gives one number, and the criterion has 3 levels"),
         ("vllm-classify", "interval", {"probs": [0.5, 0.5]}, calls.UNFIT,
             "criterion has no levels"),
-        ("vllm-classify", "ordinal", {"probs": [0.9, 0.8, 0.1]}, calls.UNFIT, "no probabilities"),
-        ("vllm-classify", "ordinal", {"probs": [2.0, -1.5, 0.5]}, calls.UNFIT, "no probabilities"),
+        ("vllm-classify", "ordinal", {"probs": [0.9, 0.8, 0.1]}, calls.UNFIT,
+            "does not give its classes probabilities"),
+        ("vllm-classify", "ordinal", {"probs": [2.0, -1.5, 0.5]}, calls.UNFIT,
+            "does not give its classes probabilities"),
         ("vllm-classify", "ordinal", {"probs": ["a", "b", "c"]}, calls.NO_NUMBER,
             "gives .'a', 'b', 'c'"),
         ("vllm-score", "interval", {"score": None}, calls.NO_NUMBER, "vllm-score:m gives None"),

@@ -383,7 +383,7 @@ def test_what_it_changes_is_measured_beside_one_call_a_criterion(
     )
     # what was asked together is kept
     assert len((tmp_path / "run" / "journal.jsonl").read_text().splitlines()) == 90
-    with pytest.raises(UsageError, match=r"detailed-together task_quality.*when the run began"):
+    with pytest.raises(UsageError, match=r"detailed-together task_quality.*since the run began"):
         metal.judge(
             tmp_path / "data", "openai:gpt-4o", prompt="detailed,detailed-together", out=ask["out"]
         )

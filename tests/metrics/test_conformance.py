@@ -112,11 +112,11 @@ FAULTY = {
     ),
     "another score each time": (
         metric(lambda item: float(next(NUMBERS)), high=None),
-        ("determinism", ".*other scores a second time"),
+        ("determinism", ".*other scores the second time"),
     ),
     "texts before count": (
         Metric("ranks", "", ranks, "1", low=0.0, high=1.0),
-        ("determinism", ".*before or beside it"),
+        ("determinism", ".*before or together with it"),
     ),
 }
 

@@ -91,7 +91,7 @@ def test_generators_and_their_difference(tmp_path: Path, visit: Visiting) -> Non
         [2, 2, 2],
         [1, 1, 1],
     ]
-    assert any("nobody said" in warning for warning in made.warnings)
+    assert any("it is not known how" in warning for warning in made.warnings)
     assert not metal.correct(read(scores()), labelled="random").warnings
     check_saved(visit, made, tmp_path / "run", "overview", "differences", "methods")
 
@@ -115,7 +115,7 @@ def test_what_cannot_be_corrected_says_why() -> None:
     rated = frame[frame["rater"] == "gpt-4"]
     people = [rated[rated["source"].isin(best)].assign(rater=f"A{n}") for n in (1, 2, 3)]
     (first, *_) = metal.correct(read(pd.concat([rated, *people]))).tables["corrected"]["undefined"]
-    assert "no random subset" in first
+    assert "not a random subset" in first
     with pytest.raises(UsageError, match="nothing to correct"):
         metal.correct(read(frame[frame["rater"] != "gpt-4"]))
 
@@ -151,7 +151,7 @@ def test_a_test_set_corrects_shares_of_classes(tmp_path: Path, visit: Visiting) 
         )
     data = metal.read(pd.DataFrame(rows), levels={"*": "Bad < Good"})
     (refused,) = metal.correct(data).tables["corrected"]["undefined"]
-    assert "no random subset" in refused
+    assert "not a random subset" in refused
     made = metal.correct(data, labelled="test")
     table = made.tables["classes"].set_index("level")
     assert not len(made.tables["corrected"])

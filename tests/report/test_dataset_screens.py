@@ -51,7 +51,7 @@ def test_a_dataset_without_texts_says_so_and_has_no_columns_of_dashes() -> None:
     ]
     assert lengths.columns == ("language", "sources", "outputs")
     assert [row[0] for row in lines(lengths)][:2] == ["English to Chinese", "English to German"]
-    assert tells(lengths.notes, "No texts", "tokens")
+    assert tells(lengths.notes, "no texts", "tokens")
     assert classes.rows[0][0].text == "Translation quality"
     (row,) = described.dataset.ratings.query(
         "criterion == 'direct_assessment' and kind == 'human'"
@@ -222,7 +222,7 @@ def test_plans_and_scores_begin_with_how_many(tmp_path: Path) -> None:
         ["Asked again", "English", "Missing", "60", "1,920", "$0.41"],
         ["Prompt in the text's language", "Hindi", "Cannot be made", "60", "–", "–"],
     ]
-    assert tells(words(planned.conditions(lacking[:1])), "Every condition")
+    assert tells(words(planned.conditions(lacking[:1])), "every condition")
     of_metric = {
         "metric": "m",
         "scored": 1238,

@@ -453,7 +453,7 @@ def test_what_a_gate_cannot_use(anchors: Path) -> None:
         metal.gate_init("anchors", same, out="once.toml")
     rows = pd.read_parquet("same/ratings.parquet")
     rows[~rows["output"].astype(str).str.contains("ta")].to_parquet("same/ratings.parquet")
-    with pytest.raises(UsageError, match=r"in Tamil .* and not now"):
+    with pytest.raises(UsageError, match=r"in Tamil .* but not now"):
         metal.gate("gate.toml", same)
     with pytest.raises(UsageError, match=r"anchors.*\(gates\.jsonl\)"):
         table(answers(name="A9")).save("anchors", force=True)
@@ -516,13 +516,13 @@ def test_gate_init_says_what_it_will_see(anchors: Path) -> None:
     find = "To find a loss of 20%"
     assert tells(judge, "A watch", "about 20%.", find, "anchors", "sources", "there are 150.")
     assert "the system's mean score" in system
-    assert tells(passes, "A PASS", "about 72 anchors")
+    assert tells(passes, "a PASS", "about 72 anchors")
     # and the mean's margin is 5%
     assert tells(passes, "unchanged judge", "0% of them.")
     _, planned, *_ = metal.gate_init(
         "anchors", "baseline", out="planned.toml", loss=0.1, streams=40
     )
-    assert "To find a loss of 10% takes anchors of about " in planned
+    assert "Finding a loss of 10% takes anchors of about " in planned
     code, printed = run(
         "gate", "init", "anchors", "baseline", "--out", "printed.toml", "--margin", "1%"
     )

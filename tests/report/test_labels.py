@@ -80,7 +80,7 @@ def test_the_plan_holds(tmp_path: Path, visit: Visiting) -> None:
     assert row["pays"]
     assert 20 <= row["labels"] < 0.6 * row["labels_alone"]
     assert row["half_width"] <= 0.04
-    assert "labels beside" in check_saved(visit, made, tmp_path / "run", "overview", "methods")
+    assert "labels with" in check_saved(visit, made, tmp_path / "run", "overview", "methods")
 
 
 def test_a_judge_that_does_not_pay() -> None:

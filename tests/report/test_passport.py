@@ -200,7 +200,7 @@ def test_what_is_allowed_passes() -> None:
         ("j", {}, "en", "2026-08-28", "expired on 2026-08-28"),
         ("j", {}, "en", "2026-02-28", "valid from 2026-03-01 only"),
         ("k", {}, "en", "", "judge 'k' is not in it; known: j, unrecorded"),
-        ("unrecorded", {}, "en", "", "no prompt of unrecorded is on record"),
+        ("unrecorded", {}, "en", "", "no prompt of unrecorded is recorded"),
         ("j", {"model": "n"}, "en", "", 'j has model "n", audited was "m"'),
         (
             "j",
@@ -268,7 +268,7 @@ def without(part: str) -> dict[str, Any]:
         ("{", "not JSON"),
         ("[]", "not a passport"),
         ({"a": 1}, "not a passport"),
-        ({"passport": 2}, "a passport of version 2, where this METAL reads 1"),
+        ({"passport": 2}, "a passport of version 2; this METAL reads version 1"),
         (CONTENT, "its SHA-256 is none"),
         (
             {**CONTENT, "sha256": digest(CONTENT), "expires": "2036-08-28"},
@@ -276,11 +276,11 @@ def without(part: str) -> dict[str, Any]:
         ),
         (
             {**without("judges"), "sha256": digest(without("judges"))},
-            "without its parts",
+            "with parts missing",
         ),
         (
             {**(late := {**CONTENT, "expires": "soon"}), "sha256": digest(late)},
-            "without its parts",
+            "with parts missing",
         ),
         (
             {

@@ -163,7 +163,7 @@ def test_the_battery_by_language() -> None:
         for line in report.remarks()
     }
     order = "an order as a system message"
-    assert ("sound", "en", f"not shown to be raised by {order}", NOTED) in remarks
+    assert ("sound", "en", f"not shown that {order} raises its scores", NOTED) in remarks
     assert ("order", "en", f"raised by {order} in English", DISQUALIFIES) in remarks
 
 

@@ -353,7 +353,7 @@ def test_refusals() -> None:
         soft_pairwise_accuracy(np.array([[1.0, MISSING], [MISSING, 1.0]]), np.ones((2, 2)), rng)
     with pytest.raises(Undefined, match="two generators"):
         soft_pairwise_accuracy(np.ones((1, 3)), np.ones((1, 3)), rng)
-    with pytest.raises(Undefined, match="all generators alike"):
+    with pytest.raises(Undefined, match="all generators the same"):
         soft_pairwise_accuracy(rng.normal(size=(3, 4)), np.tile(np.arange(4.0), (3, 1)), rng)
     with pytest.raises(Undefined, match="two generators"):
         calibrate_ties(np.ones((1, 3)), np.ones((1, 3)))

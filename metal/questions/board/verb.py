@@ -103,7 +103,7 @@ def billboard(
         written before `save`.
 
     Raises:
-        UsageError: For options that do not fit, or if there is nobody to rank.
+        UsageError: For options that do not fit, or if no generators can be ranked.
         DataError: For the first fault in the data.
 
     Example:

@@ -13,8 +13,9 @@ SOURCES = {
 }
 NOT_COMPARED = (
     "Intervals, p-values, verdicts, Gwet's AC1, intraclass correlation, concordance and skill of"
-    " scores; figures on standardised scores, or on labels by Dawid-Skene or MACE; on boards, groups"
-    " of people, ensembles and generators. None of these libraries defines them as METAL does."
+    " scores; figures on standardised scores, or on labels by Dawid-Skene or MACE; on boards,"
+    " groups of people, ensembles and generators. None of these libraries defines them as METAL"
+    " does."
 )
 
 
@@ -28,8 +29,8 @@ def facts(run: Verified) -> dict[str, str]:
     return {
         "For a reviewer": (
             "Each figure was computed twice: by METAL, and from the same ratings by"
-            f" {with_versions(run)}. Separate code built labels, pairs and panels for these; no code"
-            " of METAL's statistics was used."
+            f" {with_versions(run)}. Separate code built labels, pairs and panels for these; no"
+            " code of METAL's statistics was used."
         )
     }
 
@@ -48,7 +49,8 @@ def definitions(run: Verified) -> dict[str, str]:
         ),
         "Undefined in the library": (
             "The library has no number for what METAL defines: a correlation of a judge with one"
-            " answer (METAL says 0), or Fleiss' kappa over outputs with different numbers of people."
+            " answer (METAL says 0), or Fleiss' kappa over outputs with different numbers of"
+            " people."
         ),
         "Left undefined by METAL": "The library has a number; METAL has a reason for giving none.",
         "Alternative annotator test": (

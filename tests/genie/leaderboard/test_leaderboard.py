@@ -133,7 +133,7 @@ def test_overall_is_the_mean_of_criteria_each_turned_the_right_way() -> None:
     assert one["score"] == pytest.approx(0.775)
     assert (one["outputs"], one["ratings"], one["people"]) == (1, 3, 2)
     assert len(found.warnings) == 1
-    assert tells(found.warnings, "English: 1 outputs", "not in overall")
+    assert tells(found.warnings, "English: 1 outputs", "not count for overall")
     assert row(found, criterion="quality")["outputs"] == 2
     assert row(board(made, criteria=("errors",)))["score"] == pytest.approx(0.8)
 

@@ -279,7 +279,7 @@ def test_a_person_and_the_ensemble_are_told(rich: Billboard) -> None:
     )
     assert tells(
         facts(rich)["Against a person"],
-        "One of the people",
+        "One person",
         f"reaches r {figure(ceiling)} {interval(*ends)}",
         f"judge stays {figure(ceiling - best['pearson'])} below",
         "dashed",
