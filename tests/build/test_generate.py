@@ -296,7 +296,7 @@ def test_released_generation_templates_are_read(
     assert message == Message(system, 'passage = "The {{ passage }}."\nlanguage = "Swahili"')
     assert (instruction.temperature, instruction.writes, instruction.path) == (0.3, "summary", path)
     path.write_text(text.replace("{{gen", "{{make"))
-    with pytest.raises(DataError, match="no template of METAL"):
+    with pytest.raises(DataError, match="not a template of METAL"):
         load_instruction("good", [tmp_path, OURS], rubrics)
 
 

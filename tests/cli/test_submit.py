@@ -644,7 +644,7 @@ def test_looking_does_not_change_what_submissions_are_ranked_by(small: Commands)
     small("billboard", "small", "--out", "c", *QUICK_OPTIONS)
     assert kept_settings(small.board, 5) == BoardSettings(reference="rater=A1,A2", version=5)
     said = small.generator("first")
-    assert tells(said, "rater=A1,A2", "`metal billboard`", "--reference last said")
+    assert tells(said, "rater=A1,A2", "`metal billboard`", "with --reference")
     assert "rank" in said.split("of 5 generators by ")[0]
     (small.board / "board" / "settings.json").write_text('{"families": "3"}', encoding="utf-8")
     said = small.generator("new")
