@@ -10,7 +10,6 @@ from types import ModuleType
 
 from metal.data.copies import replace_files
 from metal.data.progress import Progress
-from metal.data.replacing import replace_file
 from metal.data.text import printable, without_isolates
 from metal.errors import MissingExtra, UsageError
 from metal.show.svg import standalone
@@ -53,22 +52,6 @@ def chart_svg(chart: Chart) -> str:
     if not chart.svg:
         raise UsageError(f"the chart {chart.name!r} has no drawing: {' '.join(chart.notes)}")
     return standalone(chart.svg, chart.alt)
-
-
-def save_chart(chart: Chart, path: str | Path) -> None:
-    """The chart as SVG, PDF or PNG, by the ending of the path; another file that is there is kept,
-    as NAME.replaced.
-
-    Raises MissingExtra where the library for PDF and PNG is not installed, UsageError for any other
-    ending.
-    """
-    path = Path(path)
-    ending = path.suffix.lower()
-    if ending not in FORMATS:
-        raise UsageError(
-            f"{path}: a chart is written as {', '.join(FORMATS)}; choose one of these endings"
-        )
-    replace_file(path, _picture(chart, ending))
 
 
 def _picture(chart: Chart, ending: str) -> bytes:

@@ -271,6 +271,11 @@ class Page:
     scripts: tuple[str, ...] = ("common.js", "board.js")
 
 
+def facts_of(run: Run) -> dict[str, str]:
+    """What stands at the end of the page, by title; a kind may leave a text empty."""
+    return {title: says for title, says in page_of(run).facts(run).items() if says}
+
+
 def page_of(run: Run) -> Page:
     """How the page of a run is made: what its kind says."""
     made: Page = load(kind_of(run.command).page)
@@ -301,7 +306,7 @@ def page(run: Run, progress: Progress = no_progress) -> str:
         # "ratings": of a table without name
         "title": run.data.get("title") or (own if own != "ratings" else run.name),
         "brand": face.brand,
-        "facts": face.facts(run),
+        "facts": facts_of(run),
         "definitions": face.definitions(run),
         "sources": face.sources(run),
         "settings": settings_in_words(run),
@@ -346,7 +351,7 @@ def _screen(run: Run, by: Sequence[str]) -> Screen:
         yield from face.screen(run, by)
         return
     yield Paragraph(face.scope(run))
-    yield from (Paragraph(f"{title}: {says}") for title, says in face.facts(run).items())
+    yield from (Paragraph(f"{title}: {says}") for title, says in facts_of(run).items())
     answer, sections = face.answer(run), face.sections(run)
     if isinstance(answer, TableView):
         yield answer

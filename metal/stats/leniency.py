@@ -76,9 +76,7 @@ def parallel_shifts(
     cluster_of_unit = np.zeros(len(units), dtype=np.int64)
     clusters, cluster = np.unique(content, return_inverse=True)
     cluster_of_unit[unit] = cluster
-    counts, sums = np.zeros((len(units), languages)), np.zeros((len(units), languages))
-    np.add.at(counts, (unit, language), 1.0)
-    np.add.at(sums, (unit, language), values)
+    counts, sums = _tallies((unit, language), values, (len(units), languages))
     used = np.ones(languages, dtype=bool)
     while True:  # a language that is left out may leave too few for another
         shared = ((counts > 0) & used).sum(axis=1) > 1
@@ -129,9 +127,7 @@ def flip_p_values(
     contents, else 16,384 of them. NaN for the pivot and where no content is in both.
     """
     units, unit = np.unique(unit, return_inverse=True)
-    counts, sums = np.zeros((len(units), languages)), np.zeros((len(units), languages))
-    np.add.at(counts, (unit, language), 1.0)
-    np.add.at(sums, (unit, language), values)
+    counts, sums = _tallies((unit, language), values, (len(units), languages))
     content_of_unit = np.zeros(len(units), dtype=np.int64)
     content_of_unit[unit] = np.unique(content, return_inverse=True)[1]
     p_values = np.full(languages, np.nan)
@@ -153,6 +149,16 @@ def _distinct(cluster: Codes, present: Any, clusters: int) -> Codes:
     for language in range(present.shape[1]):
         present_in[cluster[present[:, language]], language] = True
     return np.asarray(present_in.sum(axis=0))
+
+
+def _tallies(
+    places: tuple[Codes, Codes], values: Numbers, shape: tuple[int, int]
+) -> tuple[Numbers, Numbers]:
+    """(units, L) how many values each unit has in a language, and their sums."""
+    counts, sums = np.zeros(shape), np.zeros(shape)
+    np.add.at(counts, places, 1.0)
+    np.add.at(sums, places, values)
+    return counts, sums
 
 
 def _spread(used: Any, values: Numbers) -> Numbers:

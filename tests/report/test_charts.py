@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ import pytest
 from metal.auditing.verdict import LIKE_A_PERSON, UNDECIDED, VERDICTS
 from metal.data.languages import language_name
 from metal.data.records import Criterion, Level, Scale
-from metal.errors import MissingExtra, UsageError
+from metal.errors import UsageError
 from metal.questions.audit.matrix import verdicts_matrix
 from metal.questions.audit.run import AuditRun
 from metal.show import svg
@@ -24,7 +23,7 @@ from metal.show.charts.bars import Bar, class_bars, length_histograms
 from metal.show.charts.dots import forest
 from metal.show.charts.lines import references_chart
 from metal.show.charts.scatter import SIDE, RaterPanel, ScorePair, disagreement
-from metal.show.files import chart_svg, save_chart
+from metal.show.files import chart_svg
 from metal.show.view import Chart
 from tests.conftest import TASK_QUALITY
 from tests.saying import tells
@@ -399,32 +398,3 @@ def test_a_file_of_its_own_needs_no_page() -> None:
     assert "aria-hidden" not in alone
     assert tree.find(f"{SVG}desc").text == chart.alt  # type: ignore[union-attr]
     assert tree.get("width") == str(svg.WIDTH + 2 * svg.MARGIN)
-
-
-def test_a_chart_is_saved_by_the_ending_of_its_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chart = dots(shown())
-    starts = {"svg": b"<svg", "pdf": b"%PDF", "PNG": b"\x89PNG"}
-    for ending, start in starts.items():
-        save_chart(chart, tmp_path / f"chart.{ending}")
-        assert (tmp_path / f"chart.{ending}").read_bytes().startswith(start)
-    with pytest.raises(UsageError, match=r"chart.jpg: a chart is written as .svg, .pdf, .png"):
-        save_chart(chart, str(tmp_path / "chart.jpg"))
-    monkeypatch.setitem(sys.modules, "vl_convert", None)
-    with pytest.raises(MissingExtra, match="figures"):
-        save_chart(chart, tmp_path / "other.pdf")
-    save_chart(chart, tmp_path / "other.svg")
-    assert not (tmp_path / "other.pdf").exists()
-
-
-def test_a_file_of_yours_in_the_place_of_a_chart_is_kept(tmp_path: Path) -> None:
-    (tmp_path / "logo.svg").write_text("my logo")
-    chart = dots(shown())
-    for _ in range(2):  # the second time nothing changes
-        save_chart(chart, tmp_path / "logo.svg")
-        assert (tmp_path / "logo.svg").read_text() == chart_svg(chart)
-        assert (tmp_path / "logo.svg.replaced").read_text() == "my logo"
-    (tmp_path / "folder.svg").mkdir()
-    with pytest.raises(UsageError, match=r"folder\.svg is a folder"):
-        save_chart(chart, tmp_path / "folder.svg")

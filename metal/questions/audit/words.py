@@ -49,7 +49,7 @@ def facts(run: AuditRun) -> dict[str, str]:
     """
     cells = run.judged
     decided = [cell for cell in cells if cell["verdict"] not in (UNDECIDED, DISAGREE)]
-    lines = {
+    return {
         "Judges": _most_trusted(run, decided, "judge", "", "judges", within),
         "Languages": _most_trusted(run, decided, "language", "in ", "languages", language_name),
         "Criteria": _most_trusted(
@@ -65,7 +65,6 @@ def facts(run: AuditRun) -> dict[str, str]:
         "People": _people(run),
         "Do not conclude": _limits(run, cells),
     }
-    return {about: words for about, words in lines.items() if words}
 
 
 def _worst(decided: Sequence[dict[str, Any]], run: AuditRun) -> str:

@@ -53,7 +53,7 @@ def facts(run: Billboard) -> dict[str, str]:
         for row in run.records("raters", criterion=run.main, language=run.language)
         if known(row["pearson"])
     ]
-    lines = {
+    return {
         "Ranked": _ranked(run),
         "Agrees best": _best(run, rows),
         "Against a person": _person(run, rows),
@@ -62,7 +62,6 @@ def facts(run: Billboard) -> dict[str, str]:
         "Overrating": _overrated(run),
         "Do not conclude": _limits(run),
     }
-    return {about: words for about, words in lines.items() if words}
 
 
 def _ranked(run: Billboard) -> str:

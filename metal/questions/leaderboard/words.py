@@ -33,13 +33,12 @@ def facts(run: Leaderboard) -> dict[str, str]:
     says who is best, and the card next to it who is first in each language.
     """
     rows = run.ranking(run.main, run.language)
-    lines = {
+    return {
         "Ranked": _ranked(run, rows),
         "How sure": _sure(run, rows),
         "Still to be rated": _unrated(run),
         "Do not conclude": NOT_CONCLUDED,
     }
-    return {about: words for about, words in lines.items() if words}
 
 
 def _ranked(run: Leaderboard, rows: list[dict[str, Any]]) -> str:
