@@ -170,7 +170,6 @@ THOUGHTFUL = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [name for name in MODELS if not name.startswith("vertex-endpoint")]
 )
