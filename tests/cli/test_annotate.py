@@ -113,6 +113,7 @@ def test_what_is_filled_in_is_in_the_dataset(people: Metal, form: str) -> None:
     assert "81 ratings there already" in again.said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_half_now_and_half_later(people: Metal, form: str) -> None:
     own = people.cwd / "mine"

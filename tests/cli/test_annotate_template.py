@@ -116,6 +116,7 @@ def check(folder: Path, names: Mapping[str, Criterion], people: int) -> None:
         )
 
 
+@pytest.mark.slow
 def test_pairs_come_back_turned_the_right_way_from_every_form(pairs: Commands) -> None:
     own = pairs.folder / "mine"
     for form in FORMS:

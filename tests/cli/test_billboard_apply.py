@@ -77,6 +77,7 @@ def by_hand(small: Commands, record: dict[str, Any]) -> dict[str, float]:
     }
 
 
+@pytest.mark.slow
 def test_the_same_data_give_the_same_version_and_more_metrics_the_next(fitted: Commands) -> None:
     first = ensemble(fitted)
     base, version, _ = re.fullmatch(r"(.*)\.(\d+)(\+data\..*)", first["ensemble"]).groups()  # type: ignore[union-attr]

@@ -140,6 +140,7 @@ def test_every_version_shows_what_it_showed(small: Commands) -> None:
     assert "far" not in open_board(small.board, 5).dataset.extra.get("generators", {})
 
 
+@pytest.mark.slow
 def test_outputs_that_the_dataset_gets_are_a_version_of_their_own(small: Commands) -> None:
     small.program("length", LENGTH)
     before = rank(small, "1")

@@ -271,6 +271,7 @@ def test_the_copy_that_is_kept_is_not_removed_where_it_holds_more(force: Metal) 
     assert snapshot(force.cwd) == before
 
 
+@pytest.mark.slow
 def test_an_audit_done_again_keeps_what_a_user_put_beside_it(force: Metal) -> None:
     for _ in range(2):
         assert not force("audit", "one", *FAST, "--out", "a").err.count("replaced")
@@ -305,6 +306,7 @@ def test_tables_of_other_settings_come_back_after_an_audit_without_force(force: 
     assert whole(force.cwd / "a") == first
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["audit", "billboard", "passport"])
 def test_a_report_that_you_edited_comes_back_after_the_same_verb_again(
     force: Metal, folders: Path, verb: str
@@ -330,6 +332,7 @@ def test_a_report_that_you_edited_comes_back_after_it_is_drawn_anew(force: Metal
     assert page.read_text() == "my words"
 
 
+@pytest.mark.slow
 def test_an_audit_done_again_does_not_remove_what_the_copy_holds(force: Metal) -> None:
     force("audit", "one", *FAST, "--out", "a")
     (force.cwd / "a" / "notes.txt").write_text("by hand")
@@ -470,6 +473,7 @@ def test_a_board_whose_folder_cannot_be_made_records_nothing(force: Metal, out: 
     assert snapshot(force.cwd) == before
 
 
+@pytest.mark.slow
 def test_the_only_history_of_a_board_is_not_replaced(force: Metal) -> None:
     """The dataset's own folder cannot be written, so that its runs alone say what the board was
     like.
@@ -491,6 +495,7 @@ def test_the_only_history_of_a_board_is_not_replaced(force: Metal) -> None:
     assert tells(said, "second.replaced", "only history")
 
 
+@pytest.mark.slow
 def test_an_older_history_of_a_board_outlives_a_change_of_data_that_cannot_be_written(
     force: Metal,
 ) -> None:
@@ -507,6 +512,7 @@ def test_an_older_history_of_a_board_outlives_a_change_of_data_that_cannot_be_wr
     force(*words("billboard", "one")[:-1], "later")
 
 
+@pytest.mark.slow
 def test_another_look_at_a_board_that_cannot_be_written_keeps_its_history(force: Metal) -> None:
     (force.cwd / "one" / "board").write_text("in the way of a history")
     force(*words("billboard", "one"))

@@ -571,6 +571,7 @@ def test_what_is_missing_or_wrong_is_told_before_anything_is_written(
     assert llm_server.requests == 0
 
 
+@pytest.mark.slow
 def test_from_inside_the_dataset(metal: Metal, llm_server: LlmServer, mine: Path) -> None:
     """It is written anew: who stands in it would stand in a folder that is no more."""
     before = snapshot(mine)
@@ -678,6 +679,7 @@ def test_a_prompt_that_brings_nothing_takes_nothing_away(
 # ---------------------------------------------------------------- flags and choices
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "flag"),
     [

@@ -107,6 +107,7 @@ def test_columns_that_nothing_names_are_asked_for(metal: Metal, tmp_path: Path) 
     assert {"rater=who said", "output=what"} <= set(printed(done.out))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_explicit_options_read_every_shape_alike(
     shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -260,6 +261,7 @@ def test_an_audit_asks_how_its_table_is_read(metal: Metal, tmp_path: Path) -> No
     assert done.out.splitlines()[-8:-4] == again.out.splitlines()[-8:-4]
 
 
+@pytest.mark.slow
 def test_what_to_do_next_about_a_table_can_be_typed(metal: Metal, tmp_path: Path) -> None:
     """Handing out its texts needs a dataset folder, which the command makes first."""
     rows = "".join(

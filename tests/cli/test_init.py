@@ -76,6 +76,7 @@ def test_enter_at_every_question_beside_a_table_audits_it(tmp_path: Path) -> Non
     assert (tmp_path / "runs" / "ratings" / "report.html").is_file()
 
 
+@pytest.mark.slow
 def test_enter_at_every_question_beside_a_table_of_people_prepares_a_judge(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text(PEOPLE, encoding="utf-8")
     shown = only_enters(tmp_path)
@@ -99,6 +100,7 @@ def test_enter_where_money_would_be_spent_sends_nothing(tmp_path: Path) -> None:
     assert "To do: metal audit datasets/people runs/people-judges" in shown
 
 
+@pytest.mark.slow
 def test_enter_at_every_question_beside_yoruba_passages_draws_yoruba(tmp_path: Path) -> None:
     passages = [
         {"id": str(n), "url": "u", "title": f"T{n}", "summary": "S", "text": f"{n} {SENTENCE * 5}"}

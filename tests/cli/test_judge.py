@@ -129,6 +129,7 @@ def test_a_process_of_its_own_leaves_nothing_on_standard_error(
     assert len(ratings(tmp_path / "runs" / "demo-judges")) == 32
 
 
+@pytest.mark.slow
 def test_baselines_beside_llm_judges(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
     metal("judge", DEMO, "-j", "majority,openai:gpt-4o,lexical", *SMALL, "--out", "r")
     assert llm_server.requests == 16
@@ -849,6 +850,7 @@ def test_a_missing_extra(metal: Metal, tmp_path: Path) -> None:
 # ---------------------------------------------------------------- judges that stop; keys
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["401", "403", "404"])
 def test_a_judge_that_stops_says_why_in_one_line(
     kind: str, metal: Metal, llm_server: LlmServer, tmp_path: Path

@@ -132,6 +132,7 @@ def test_killed_while_the_first_question_is_asked_directly(
     nothing_twice(server)
 
 
+@pytest.mark.slow
 def test_left_with_the_provider_and_fetched(
     metal: Metal, server: OpenAIBatchServer, tmp_path: Path
 ) -> None:

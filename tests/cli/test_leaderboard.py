@@ -151,6 +151,7 @@ def test_a_spoiled_run_is_told_in_one_line(here: Metal, tmp_path: Path) -> None:
     assert tells(words(here.refused("report", "run")), "rater 'm1'", "raters.jsonl")
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_released_answers_in_five_languages(here: Metal, reference: Path, tmp_path: Path) -> None:
     here("import", "pariksha", reference / "pariksha", "--out", "pariksha")
@@ -183,6 +184,7 @@ def test_released_answers_in_five_languages(here: Metal, reference: Path, tmp_pa
     assert (one["outputs"], one["score"]) == (len(by_output), pytest.approx(by_output.mean()))
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_released_summaries_that_only_experts_rated_are_not_ranked_with_those_of_a_crowd(
     here: Metal, reference: Path

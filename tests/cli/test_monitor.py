@@ -126,6 +126,7 @@ def test_who_is_noisy_is_said_with_the_reason_and_again_in_json(
     assert "workers" in sim.refused("report", "run")
 
 
+@pytest.mark.slow
 def test_the_signature_knows_model_and_answers(sim: Commands) -> None:
     whole = sim.json("monitor", "sim", *QUICK, "--model", "rate-uniform", "--out", "one")
     assert sorted(row["rater"] for row in whole["raters"] if row["noisy"]) == NOISY
@@ -158,6 +159,7 @@ def test_without_test_questions_people_are_still_set_beside_each_other(sim: Comm
     assert tells(refused, "--exclude-noisy: nobody", "of sim")
 
 
+@pytest.mark.slow
 def test_leaks_and_open_answers_and_the_unasked_are_told(sim: Commands) -> None:
     dataset = load_dataset(sim.folder / "sim")
     negative = next(
@@ -243,6 +245,7 @@ def unsigned(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{key: value for key, value in row.items() if key != "signature"} for row in rows]
 
 
+@pytest.mark.slow
 def test_an_audit_without_them_is_an_audit_of_a_dataset_without_them(judged: Commands) -> None:
     whole = judged.json("audit", "sim", "judges", *QUICK, "--exclude-noisy", "--out", "run")
     assert "|without:noisy@rate-learned-2" in whole["signature"]
@@ -393,6 +396,7 @@ def test_an_llm_judge_that_always_says_the_best_is_named(
         assert set(table(tmp_path / "audit", "exclusions")["rater"]) == set(NOISY)
 
 
+@pytest.mark.slow
 def test_baselines_are_examined_too_and_rate_as_without(sim: Commands) -> None:
     sim("judge", "sim", "-j", "majority,random,lexical", "--out", "plain")
     sim(

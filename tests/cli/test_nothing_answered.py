@@ -76,6 +76,7 @@ def untrusted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
         server.shutdown(socket.SHUT_RDWR)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("calls", [TWO, EIGHT], ids=["two calls", "eight calls"])
 @pytest.mark.parametrize("more", [(), ("--batch",)], ids=["direct", "batch"])
 def test_a_server_that_is_not_there(

@@ -63,6 +63,7 @@ def test_a_refused_table_is_read_with_the_option_that_the_verb_names(
     metal("audit", table, "--columns", "rater=who", "--levels", "overall=meh<zut<wow")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "verb",
     [

@@ -200,6 +200,7 @@ def test_what_is_said_of_a_generator_reaches_the_board(small: Commands) -> None:
     assert [line.get("by") for line in small.history()] == [None, "A. Person", "anonymous"]
 
 
+@pytest.mark.slow
 def test_human_and_family_move_overrating_and_self_preference(small: Commands) -> None:
     """People rate what joined only when the dataset has it; here a rated generator is declared by
     the same table.
@@ -238,6 +239,7 @@ def test_names_that_no_generator_can_have(small: Commands) -> None:
     assert not (small.board / "board" / "submissions").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["../../../evil", "=<b>[bold]ب"])
 def test_odd_names_are_only_names(small: Commands, name: str) -> None:
     before = snapshot(small.board)
@@ -375,6 +377,7 @@ def test_names_that_no_metric_can_have(small: Commands, name: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_program_that_is_not_the_one_that_joined_is_not_run(small: Commands) -> None:
     small.program("length", LENGTH)
     with (small.board / "board" / "submissions" / "0002" / "metric.py").open(
@@ -439,6 +442,7 @@ def test_a_hostile_program_changes_nothing(
     assert after["board/history.jsonl"].startswith(before["board/history.jsonl"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "options", "said"),
     [
@@ -537,6 +541,7 @@ def test_a_board_of_foreign_metrics_ranks_by_metals_own(small: Commands) -> None
     assert "joins, computed" not in small("submit", "generator", "foreign", path, "--name", "again")
 
 
+@pytest.mark.slow
 def test_people_judges_and_metrics_rate_what_was_submitted(small: Commands) -> None:
     """Every command sees what stands on the board; ratings of it are a folder beside the
     dataset.

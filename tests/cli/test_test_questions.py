@@ -212,6 +212,7 @@ def opinion(sim: Commands) -> Callable[[str, str], Mapping[str, str]]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "crowd-csv"])
 def test_answers_are_kept_apart_from_ratings(sim: Commands, form: str) -> None:
     folder = export(sim, form)

@@ -114,6 +114,7 @@ def test_csv_on_the_page_is_the_files_bytes(rich_board: Path) -> None:
     check_csv(rich_board, missing=frozenset({"crowd_comparisons", "crowd_examples"}))
 
 
+@pytest.mark.slow
 def test_hostile_names_are_text(hostile_board: Path, visit: Visiting) -> None:
     check_names_are_text((hostile_board / "report.html").read_text(encoding="utf-8"))
     check_quiet(visit, hostile_board / "report.html")
