@@ -15,6 +15,7 @@ from tests.test_architecture import nodes as nodes_of
 
 PRODUCT = Path(__file__).resolve().parents[1] / "metal"
 MOST_BRANCHES = 15
+MEAN_BRANCHES = 4.36  # of all functions; lower it when it has fallen
 MOST_PARAMETERS = 12
 SHORT = 3  # lines of a helper's body
 # Private helpers of so few lines that are called once. Each was read: its name, or its docstring,
