@@ -51,6 +51,9 @@ if TYPE_CHECKING:
     from metal.data.records import Estimate as Estimate
     from metal.data.records import Level as Level
     from metal.data.records import Scale as Scale
+    from metal.questions.adjudicate.run import Adjudicated as Adjudicated
+    from metal.questions.adjudicate.verb import adjudicate_plan as adjudicate_plan
+    from metal.questions.adjudicate.verb import adjudicate_report as adjudicate_report
     from metal.questions.audit.demo import demo as demo
     from metal.questions.audit.result import Audit as Audit
     from metal.questions.audit.verb import audit as audit
@@ -128,6 +131,7 @@ _HOMES = {
     "metal.api.score": ("metric_check", "metric_list", "score"),
     "metal.data.dataset": ("Dataset",),
     "metal.data.records": ("Criterion", "Estimate", "Level", "Scale"),
+    "metal.questions.adjudicate.verb": ("adjudicate_plan",),
     "metal.questions.audit.demo": ("demo",),
     "metal.questions.bias.verb": ("bias_plan",),
     "metal.questions.board.verb": ("submit_generator", "submit_metric", "submit_withdraw"),

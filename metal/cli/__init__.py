@@ -55,7 +55,7 @@ GROUPS = {
     "Data": ("import", "check", "describe", "compare", "export"),
     "Build": ("sample", "generate", "annotate", "design"),
     "Judges": ("judges", "criterion", "prompt", "replies", "score", "metric", "jury"),
-    "Trust": ("verify", "bias", "probe", "select", "correct", "passport"),
+    "Trust": ("adjudicate", "verify", "bias", "probe", "select", "correct", "passport"),
     "In use": ("gate",),
     "Rank": ("billboard", "leaderboard", "submit"),
     "People": ("monitor",),

@@ -39,7 +39,7 @@ def save_of_run(
     from metal.runs.parts import command_of, made_from
     from metal.show.pages import page
 
-    out = out or Path("runs") / f"{run.resolve().name}-{command}"
+    out = out or Path("runs") / f"{run.resolve().name}{kind_of(command).ending}"
     again = command_of(out) == command
     check_new(out, command, force=force, again=again)
     with console.progress(kind_of(command).doing, kind_of(command).unit) as advance:

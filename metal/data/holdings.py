@@ -30,6 +30,8 @@ MARKED_BY = {"sample": "sample", "probes": "probe plan"}
 WITHOUT_PEOPLE = ("sample",)  # verbs whose datasets have no ratings: people's were added since
 GATES = "gates.jsonl"  # in the anchors and in the baseline of a gate
 SHEETS = "annotate"  # the verb whose folders people fill in
+ADJUDICATION = "adjudicate plan"  # another one
+FILLED_IN = (SHEETS, ADJUDICATION)
 BOARD = "billboard"
 HISTORY = "history.jsonl"  # of a board, in its runs and in its dataset's folder `board`
 EXPORT = "export"
@@ -161,12 +163,14 @@ def _treasures(folder: Path, successor: Path | None) -> Iterator[tuple[str, str]
         if _holds_something(folder / file):
             yield file, words
             break
+    if _holds_something(folder / "answers.jsonl"):
+        yield "answers.jsonl", "answers of people"
     if _holds_something(folder / GATES):
         yield GATES, "what a gate compares with"
     if (folder / "dataset.toml").is_file():
         yield from _in_dataset(folder)
     maker = maker_of(folder)
-    if maker == SHEETS:
+    if maker in FILLED_IN:
         yield from _sheets(folder)
     if maker == BOARD and _has_the_only_history(folder, successor):
         yield HISTORY, "the only history of a board"
@@ -296,7 +300,7 @@ def others(folder: Path) -> list[str]:
     """
     if (folder / "dataset.toml").is_file():
         metals_own = _IN_DATASETS
-    elif (folder / "run.toml").is_file() and maker_of(folder) != SHEETS:
+    elif (folder / "run.toml").is_file() and maker_of(folder) not in FILLED_IN:
         metals_own = _IN_RUNS
     else:
         return []

@@ -121,6 +121,7 @@ def _question(rubric: Rubric) -> dict[str, Any]:
         "reasons": any(level["reasons"] for level in levels),
         "low": low,
         "high": high,
+        "optional": rubric.optional,
     }
 
 
@@ -153,6 +154,7 @@ def _data(assignment: Assignment, questions: list[dict[str, Any]], file: str) ->
             "keys": [level["key"] for level in question["levels"]],
             "low": question["low"],
             "high": question["high"],
+            "optional": question["optional"],
         }
         for question in questions
     ]

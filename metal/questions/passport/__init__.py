@@ -7,6 +7,7 @@ KIND = Kind(
     summary="Record what judges may be used for, and until when.",
     function="metal.questions.passport.verb:passport",
     run="metal.questions.passport.run:Passport",
+    ending="-passport",
     page="metal.questions.passport.page:PAGE",
     verb="metal.cli.passport:passport",
     doing="reading",

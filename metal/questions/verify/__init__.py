@@ -7,6 +7,7 @@ KIND = Kind(
     summary="Recompute a run's figures by other libraries.",
     function="metal.questions.verify.verb:verify",
     run="metal.questions.verify.run:Verified",
+    ending="-verify",
     page="metal.questions.verify.page:PAGE",
     verb="metal.cli.verify:verify",
     doing="recomputing",

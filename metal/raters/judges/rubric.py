@@ -39,8 +39,8 @@ class Rubric:
     """A criterion with its texts. flipped: the rubric's scale runs opposite to the dataset's.
 
     reviewed: for a translation, which speaker of the language has reviewed it, or UNREVIEWED.
-    compared: whether its levels compare the output with a reference. released: METAL's released
-    files, as shown in its prompts.
+    compared: whether its levels compare the output with a reference. optional: whether people may
+    leave it out. released: METAL's released files, as shown in its prompts.
     """
 
     criterion: Criterion
@@ -50,6 +50,7 @@ class Rubric:
     flipped: bool = False
     reviewed: str = ""
     compared: bool = False
+    optional: bool = False
     released: Mapping[str, str] = field(default_factory=dict)
 
     def score(self, judged: float) -> float:

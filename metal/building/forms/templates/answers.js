@@ -39,7 +39,7 @@ const tasks = (number) => (number === 1 ? t("1 task") : t("{number} tasks", { nu
 // ---------------------------------------------------------------- answers
 
 const answered = (place) => answers[place].scores.filter(Boolean).length;
-const isRated = (place) => answered(place) === data.criteria.length;
+const isRated = (place) => data.criteria.every(({ optional }, number) => optional || answers[place].scores[number]);
 const unrated = () => answers.map((_, place) => place).filter((place) => !isRated(place));
 const state = (place) => (isRated(place) ? "rated" : answered(place) ? "part" : "");
 const stateWords = { rated: t("rated"), part: t("rated in part"), "": t("not rated") };

@@ -1,0 +1,110 @@
+"""`metal adjudicate plan` and `report`: disputed outputs go to somebody who knows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+import metal
+from metal.cli.analysis import check_one_way, save_of_run, show_run
+from metal.cli.printing import show_parts
+from metal.cli.reading import read_and_say
+from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, VERBOSE, CommandGroup, verb
+from metal.cli.verb import out as out_option
+from metal.runs.kinds import kind_of
+from metal.show.terminal import console
+
+if TYPE_CHECKING:
+    from metal.questions.adjudicate.verb import AdjudicationPlan
+
+adjudicate = CommandGroup(
+    "adjudicate", short_help="Have forty disputed outputs decided by somebody who knows."
+)
+
+
+@verb(
+    metal.adjudicate_plan,
+    examples="""
+        metal adjudicate plan datasets/mine runs/mine-judges
+        metal adjudicate plan ratings.csv --items 20 --adjudicators anna,ben
+        metal adjudicate plan datasets/mine -c task_quality -l hi --to xlsx
+    """,
+)
+def plan(data: Path, ratings: tuple[Path, ...], **options: Any) -> None:
+    given, options = read_and_say(data, options)
+    with console.progress("drawing"):
+        made = metal.adjudicate_plan(given, *ratings, **options)
+    show_parts(_planned(made))
+    for note in made.notes:
+        console.say(f"warning: {note}")
+    console.say(f"In {made.folder}", wrap=False)
+    console.say("Send the forms to those who decide; when their files are back:", wrap=False)
+    console.say(f"  metal adjudicate report {quote(str(made.folder))} FILES", wrap=False)
+
+
+def _planned(made: AdjudicationPlan) -> Iterator[Any]:
+    """What was drawn, in a sentence and a table."""
+    from metal.data.text import count, percent, plural
+    from metal.runs.columns import HEAD, Column
+    from metal.show.view import Paragraph, TableView
+
+    drawn = sum(case.drawn for case in made.cases)
+    tells = [case.power for case in made.cases if not math.isnan(case.power)]
+    says = f"{plural(drawn, 'output')} to decide in {plural(len(made.cases), 'case')}."
+    if tells:
+        least, most = percent(min(tells)), percent(max(tells))
+        chance = least if least == most else f"{least} to {most}"
+        says += (
+            " If a judge is as often right as a person, so many answers show it with a chance of"
+            f" {chance}."
+        )
+    yield Paragraph(says, strong=True)
+    described = (
+        *HEAD,
+        Column("drawn", "to decide", count, below=lambda row: f"of {count(row['disputed'])}"),
+        Column("with_bad", "with the bad end", count),
+        Column("outputs", "outputs", count),
+        Column("power", "shows it", percent),
+    )
+    rows = [vars(case) for case in made.cases]
+    yield TableView.of_figures(
+        None,
+        "adjudicate",
+        "Outputs on which judge and people differ",
+        rows,
+        described=described,
+        heads=2,
+    )
+
+
+@verb(
+    metal.adjudicate_report,
+    out_option("runs/PLAN-report"),
+    VERBOSE,
+    AS_JSON,
+    AS_MARKDOWN,
+    FORCE,
+    examples=kind_of("adjudicate report").examples,
+)
+def report(
+    plan: Path,
+    answers: tuple[Path, ...],
+    out: Path | None,
+    verbose: bool,
+    as_json: bool,
+    as_markdown: bool,
+    force: bool,
+    **options: Any,
+) -> None:
+    check_one_way(as_json, as_markdown)
+    compare = partial(metal.adjudicate_report, plan, *answers, **options)
+    compared, folder = save_of_run("adjudicate report", plan, out, force, compare)
+    show_run(compared, folder, verbose, as_json, as_markdown)
+
+
+for command in (plan, report):
+    adjudicate.add_command(command)

@@ -1,0 +1,295 @@
+"""Accuracy of a judge less a person's, from few answers of somebody who knows.
+
+An item on which the judge and all its people gave one answer adds 0 to the difference, whatever is
+right. So only the others, the disputed items, are drawn and adjudicated: half of them where anybody
+gave the label at the bad end. Source: two-phase sampling (Neyman 1938); Albert and Dodd (2008) for
+a gold standard on a part of the items.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from metal.stats.measured import Measured
+from metal.stats.patterns import Codes, Numbers
+
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+AGREED, WITH_BAD, OTHERS = 0, 1, 2  # strata of items
+STRATA = (WITH_BAD, OTHERS)
+LEVEL = 0.95  # of one-sided limits
+LEAST_BAD = 3  # items of the bad end, for it to count
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A judge beside people on the items of a cell that it was asked about and a person rated.
+
+    Attributes:
+        judge: (items,) class codes; negative where it gave no answer, which is never right.
+        people: (items, people) class codes; negative where a person gave none.
+        sources: (items,) codes of sources.
+        bad: The code of the label at the bad end; None without one.
+    """
+
+    judge: Codes
+    people: Codes
+    sources: Codes
+    bad: int | None = None
+
+    @cached_property
+    def disputed(self) -> Flags:
+        """(items,) whether a person gave another answer than the judge."""
+        differs = (self.people >= 0) & (self.people != self.judge[:, None])
+        return np.asarray(differs.any(axis=1))
+
+    @cached_property
+    def strata(self) -> Codes:
+        """(items,) AGREED, WITH_BAD or OTHERS."""
+        return strata_of(self.disputed, self.names_bad)
+
+    @cached_property
+    def names_bad(self) -> Flags:
+        """(items,) whether the judge or a person gave the label at the bad end."""
+        if self.bad is None:
+            return np.zeros(len(self.judge), dtype=bool)
+        return np.asarray((self.judge == self.bad) | (self.people == self.bad).any(axis=1))
+
+
+def strata_of(disputed: Flags, names_bad: Flags) -> Codes:
+    """(items,) the stratum of each item."""
+    return np.asarray(np.where(disputed, np.where(names_bad, WITH_BAD, OTHERS), AGREED))
+
+
+def draw(strata: Codes, items: int, rng: np.random.Generator) -> Numbers:
+    """(items,) the probability with which each drawn item was drawn; 0 of those not drawn.
+
+    Half of the `items` are drawn where somebody gave the bad end's label, the rest evenly from the
+    others; a stratum that is too small is taken whole, and the other gives more.
+    """
+    places = {stratum: np.flatnonzero(strata == stratum) for stratum in STRATA}
+    with_bad, others = (len(places[stratum]) for stratum in STRATA)
+    of_bad = min(with_bad, max(items // 2, items - others))
+    wanted = {WITH_BAD: of_bad, OTHERS: min(others, items - of_bad)}
+    chances = np.zeros(len(strata))
+    for stratum, number in wanted.items():
+        if number:
+            drawn = rng.choice(places[stratum], number, replace=False)
+            chances[drawn] = number / len(places[stratum])
+    return chances
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What adjudicators said. Rows are NaN where nobody decided the item.
+
+    Attributes:
+        right: (items, levels) the share of adjudicators for whom the level is right.
+        first: (items, levels) the share whose own answer it is, without others that would also do.
+    """
+
+    right: Numbers
+    first: Numbers
+
+    @property
+    def decided(self) -> Flags:
+        """(items,) whether anybody decided the item."""
+        return np.asarray(~np.isnan(self.right[:, 0]))
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Accuracy of the judge less a person's.
+
+    Attributes:
+        figure: With its standard error; None where undefined.
+        by_draw: Its variance because not every disputed item was decided.
+        by_items: Its variance because the items are a sample themselves.
+        decided, disputed, items: How many items of the judge were decided, are disputed, and are in
+            all.
+        undefined: Why there is no figure.
+    """
+
+    figure: Measured | None
+    by_draw: float = 0.0
+    by_items: float = 0.0
+    decided: int = 0
+    disputed: int = 0
+    items: int = 0
+    undefined: str = ""
+
+
+def gains(beside: Beside, right: Numbers) -> Numbers:
+    """(items,) whether the judge is right less the share of its people who are; NaN where nobody
+    decided a disputed item, 0 where nothing is disputed.
+    """
+    judge = _credit(beside.judge[:, None], right)[:, 0]
+    people = share_of_people(_credit(beside.people, right), beside.people >= 0)
+    return np.where(beside.disputed, judge - people, 0.0)
+
+
+def _credit(codes: Codes, right: Numbers) -> Numbers:
+    """(items, raters) how right each answer is; 0 of no answer."""
+    rows = np.arange(len(codes))[:, None]
+    credit = right[rows, np.maximum(codes, 0)]
+    return np.where(codes >= 0, credit, np.where(np.isnan(right[:, :1]), np.nan, 0.0))
+
+
+def share_of_people(values: Numbers, counted: Flags) -> Numbers:
+    """(items,) the mean over the people who answered."""
+    total = np.where(counted, values, 0.0).sum(axis=1)
+    return np.asarray(total / np.maximum(counted.sum(axis=1), 1))
+
+
+def difference(beside: Beside, right: Numbers) -> Difference:
+    """Accuracy of the judge less a person's, over all items that it was asked about.
+
+    Undefined with fewer than two sources, or if a stratum with undecided items has fewer than two
+    decided ones.
+    """
+    gain, strata = gains(beside, right), beside.strata
+    decided = beside.disputed & ~np.isnan(gain)
+    items, disputed = len(gain), int(beside.disputed.sum())
+    counts = Difference(None, decided=int(decided.sum()), disputed=disputed, items=items)
+    if reason := _too_few(beside, decided):
+        return replace(counts, undefined=reason)
+    weights = weights_of(strata, decided)
+    known = np.where(decided, gain, 0.0)
+    value = float((weights * known).sum() / items)
+    sums = (_variance_of_sum(known, decided, strata == stratum) for stratum in STRATA)
+    by_draw = sum(sums) / items**2
+    spread = float((weights * known**2).sum() / items)
+    alike = _clustering(weights * known - value, beside.sources)
+    by_items = alike * max(spread - value**2, 0.0) / items
+    figure = Measured(value, math.sqrt(by_draw + by_items), _df(beside, decided))
+    return replace(counts, figure=figure, by_draw=by_draw, by_items=by_items)
+
+
+def _df(beside: Beside, decided: Flags) -> int:
+    """Sources with a decided item, less one; at least 1."""
+    return max(len(np.unique(beside.sources[decided])) - 1, 1)
+
+
+def _too_few(beside: Beside, decided: Flags) -> str:
+    """Why nothing can be estimated; empty if it can."""
+    if len(np.unique(beside.sources)) < 2:
+        return "fewer than two sources"
+    for stratum in STRATA:
+        every = beside.strata == stratum
+        answers, disputed = int((every & decided).sum()), int(every.sum())
+        if answers < min(2, disputed):
+            what = (
+                "with the bad end's label" if stratum == WITH_BAD else "without the bad end's label"
+            )
+            return f"{answers} of {disputed} disputed items {what} are decided; two are needed"
+    if beside.disputed.any() and len(np.unique(beside.sources[decided])) < 2:
+        return "the decided items are of one source"
+    return ""
+
+
+def weights_of(strata: Codes, decided: Flags) -> Numbers:
+    """(items,) how many items of its stratum each decided item stands for; 1 of items that are not
+    disputed, 0 of undecided ones.
+    """
+    weights = np.where(strata == AGREED, 1.0, 0.0)
+    for stratum in STRATA:
+        chosen = decided & (strata == stratum)
+        if chosen.any():
+            weights[chosen] = (strata == stratum).sum() / chosen.sum()
+    return weights
+
+
+def _variance_of_sum(gain: Numbers, decided: Flags, stratum: Flags) -> float:
+    """Of a stratum's sum, because only some of its items were decided."""
+    known, disputed = gain[decided & stratum], int(stratum.sum())
+    if len(known) < 2 or len(known) == disputed:
+        return 0.0
+    share = len(known) / disputed
+    return float(disputed**2 * (1 - share) * known.var(ddof=1) / len(known))
+
+
+def _clustering(values: Numbers, sources: Codes) -> float:
+    """How many times the variance of a sum grows because items of one source are alike; at least
+    1.
+    """
+    alone = float((values**2).sum())
+    together = float((np.bincount(sources, weights=values) ** 2).sum())
+    return max(together / alone, 1.0) if alone else 1.0
+
+
+@dataclass(frozen=True)
+class BadEnd:
+    """The label at the bad end, as adjudicated: how much of it the judge and a person find, and how
+    often they are right who give it. None where nothing counts.
+
+    Attributes:
+        found, found_by_people: Recall.
+        right, right_of_people: Precision.
+        items: Items that recall rests on: agreed on or decided to be bad.
+        called: Items that the judge calls bad and that are agreed on or decided.
+    """
+
+    found: Measured | None
+    found_by_people: Measured | None
+    right: Measured | None
+    right_of_people: Measured | None
+    items: float
+    called: int
+
+    @property
+    def too_little(self) -> str:
+        """That the judge has less than half of a person's recall or precision, in words; empty if
+        it has not. Of fewer than LEAST_BAD items nothing is said.
+        """
+        judge, person = self.found, self.found_by_people
+        if judge and person and self.items >= LEAST_BAD and judge.value < person.value / 2:
+            return f"it finds {judge.value:.0%} of the bad end, a person {person.value:.0%}"
+        judge, person = self.right, self.right_of_people
+        if judge and person and self.called >= LEAST_BAD and judge.value < person.value / 2:
+            return (
+                f"it is right in {judge.value:.0%} of what it calls the bad end, a person in"
+                f" {person.value:.0%}"
+            )
+        return ""
+
+
+def bad_end(beside: Beside, truth: Truth) -> BadEnd | None:
+    """Recall and precision of the bad end's label for the judge and for a person; None without such
+    a label. What all agree on counts as right.
+    """
+    if beside.bad is None:
+        return None
+    agreed = ~beside.disputed
+    decided = beside.disputed & truth.decided
+    called = (beside.judge == beside.bad).astype(float)
+    by_people = share_of_people((beside.people == beside.bad).astype(float), beside.people >= 0)
+    bad = np.where(agreed, called, np.where(decided, truth.first[:, beside.bad], 0.0))
+    right = np.where(agreed, called, np.where(decided, truth.right[:, beside.bad], 0.0))
+    weights = weights_of(beside.strata, decided)
+    ratio = partial(_ratio, weights, beside.sources, _df(beside, decided))
+    return BadEnd(
+        ratio(bad * called, bad),
+        ratio(bad * by_people, bad),
+        ratio(right * called, called),
+        ratio(right * by_people, by_people),
+        float(bad.sum()),
+        int(called[agreed | decided].sum()),
+    )
+
+
+def _ratio(
+    weights: Numbers, sources: Codes, df: int, above: Numbers, below: Numbers
+) -> Measured | None:
+    """A ratio of weighted sums, with its error over sources (linearised); None below nothing."""
+    total = float((weights * below).sum())
+    if not total > 0:
+        return None
+    value = float((weights * above).sum()) / total
+    by_source = np.bincount(sources, weights=weights * (above - value * below) / total)
+    number = len(np.unique(sources))
+    error = math.sqrt(float((by_source**2).sum()) * number / max(number - 1, 1))
+    return Measured(value, error, df)

@@ -1,0 +1,153 @@
+"""A folder of `metal adjudicate plan`: what was drawn, the forms, and the answers that came back.
+
+run.toml       from which data, with which settings
+drawn.jsonl    task, output, criterion, language, chance: what a form's ids stand for
+answers.jsonl  every answer that was imported: who decided what, and what else would do
+*.html, ...    the forms
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from metal.building.answers import read_score
+from metal.building.tasks import Answer
+from metal.data.files import read_jsonl, write_jsonl
+from metal.data.records import Criterion
+from metal.errors import DataError
+from metal.questions.adjudicate.forms import ALL, ONLY, Drawn, asked_in_forms
+
+DRAWN, ANSWERS = "drawn.jsonl", "answers.jsonl"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What an adjudicator said of an output. answer: the value of a level; None if it cannot be
+    decided. also: values of others that would do as well.
+    """
+
+    task: str
+    adjudicator: str
+    answer: float | None
+    also: tuple[float, ...] = ()
+    comment: str = ""
+
+
+def read_plan(folder: Path) -> dict[str, Drawn]:
+    """What was drawn, by task. Raises DataError for a bad file."""
+    drawn = {}
+    for row, entry in read_jsonl(folder / DRAWN):
+        try:
+            drawn[entry["task"]] = Drawn(**entry)
+        except (TypeError, KeyError):
+            problem = "not an output that was drawn"
+            raise DataError(
+                f"{folder / DRAWN} row {row + 1}", problem, "Restore the file, or plan again"
+            ) from None
+    return drawn
+
+
+def write_plan(folder: Path, drawn: Iterable[Drawn]) -> None:
+    """Write what was drawn."""
+    write_jsonl(folder / DRAWN, map(asdict, drawn))
+
+
+def read_decisions(folder: Path) -> list[Decision]:
+    """The answers that were imported so far."""
+    path = folder / ANSWERS
+    if not path.is_file():
+        return []
+    decisions = []
+    for row, entry in read_jsonl(path):
+        try:
+            decisions.append(Decision(**{**entry, "also": tuple(entry["also"])}))
+        except (TypeError, KeyError):
+            raise DataError(
+                f"{path} row {row + 1}", "not an answer", "Restore the file from a copy"
+            ) from None
+    return decisions
+
+
+def write_decisions(folder: Path, decisions: Iterable[Decision]) -> None:
+    """Write all answers."""
+    write_jsonl(folder / ANSWERS, map(asdict, decisions))
+
+
+def decided(
+    answers: Sequence[Answer],
+    drawn: Mapping[str, Drawn],
+    criteria: Mapping[str, Criterion],
+    panel: Iterable[str],
+    before: Sequence[Decision],
+    *,
+    replace: bool = False,
+) -> list[Decision]:
+    """The answers so far and those that came back now; one for each adjudicator and output.
+
+    panel: people whose ratings the judge is compared with. Raises DataError for an output that was
+    not drawn, an adjudicator who is one of the panel, an answer off the scale, and two different
+    answers of one person, unless a later one may `replace` the earlier one.
+    """
+    people = {*panel}
+    known = {(each.task, each.adjudicator): each for each in before}
+    for answer in answers:
+        decision = _decision(answer, drawn, criteria, people)
+        if decision is None:
+            continue
+        key = decision.task, decision.adjudicator
+        earlier = known.get(key, decision)
+        if (earlier.answer, earlier.also) != (decision.answer, decision.also) and not replace:
+            raise DataError(
+                answer.where,
+                f"{answer.rater} decided task {answer.task} otherwise before",
+                "Pass `replace=True` if this answer counts",
+            )
+        known[key] = decision
+    return list(known.values())
+
+
+def _decision(
+    answer: Answer,
+    drawn: Mapping[str, Drawn],
+    criteria: Mapping[str, Criterion],
+    people: set[str],
+) -> Decision | None:
+    """What an answer says; None of a blank one."""
+    if answer.task not in drawn:
+        raise DataError(
+            answer.where,
+            f"task {answer.task!r} was not drawn in this plan",
+            "Is the file of another plan? Give the folder that its form came from",
+        )
+    if answer.rater in people:
+        raise DataError(
+            answer.where,
+            f"{answer.rater} is one of the people that the judge is compared with",
+            "Somebody else has to decide; or leave the person out with `reference` and plan again",
+        )
+    criterion = criteria[drawn[answer.task].criterion]
+    own, also = asked_in_forms(criterion).values()
+    value = read_score(answer.scores.get(own.name, ""), own, answer.where)
+    if value is None:
+        return None
+    if value == own.scale.levels[-1].value:
+        return Decision(answer.task, answer.rater, None, (), answer.comment)
+    more = read_score(answer.scores.get(also.name, ""), also, answer.where)
+    others = _others(criterion, also, more, value)
+    return Decision(answer.task, answer.rater, value, others, answer.comment)
+
+
+def _others(
+    criterion: Criterion, also: Criterion, more: float | None, own: float
+) -> tuple[float, ...]:
+    """The values of other answers that would do as well."""
+    label = next((level.label for level in also.scale.levels if level.value == more), ONLY)
+    if label == ONLY:
+        return ()
+    return tuple(
+        level.value
+        for level in criterion.scale.levels
+        if level.value != own and label in (level.label, ALL)
+    )

@@ -1,0 +1,123 @@
+"""What adjudication says of a judge, what more answers would tell, and what errors would change."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+
+from metal.questions.adjudicate.compute import (
+    LEVEL,
+    STRATA,
+    BadEnd,
+    Beside,
+    Difference,
+    draw,
+    share_of_people,
+)
+from metal.stats.patterns import Numbers
+from metal.stats.significance import t_quantile
+
+ERRS = 0.1  # how often the adjudicator errs, for sensitivity
+AS_ACCURATE = "as accurate as a person"
+BETTER = "better than these people"
+LESS = "less accurate"
+UNDECIDED = "undecided"
+VERDICTS = (BETTER, AS_ACCURATE, LESS, UNDECIDED)
+
+
+def verdict(found: Difference, bad: BadEnd | None, margin: float) -> tuple[str, str]:
+    """The verdict, and why it is none or what limits it.
+
+    A judge may be `margin` less accurate than a person. One that finds less than half of the bad
+    end that a person finds, or is right there less than half as often, is never *as accurate*.
+    """
+    figure = found.figure
+    if figure is None:
+        return UNDECIDED, found.undefined
+    if figure.low() > -margin and bad is not None and bad.too_little:
+        return UNDECIDED, f"its accuracy is near a person's, but {bad.too_little}"
+    if figure.low() > 0:
+        return BETTER, ""
+    if figure.low() > -margin:
+        return AS_ACCURATE, ""
+    if figure.high() < -margin:
+        return LESS, ""
+    if figure.high() < 0:
+        return LESS, f"by {-figure.high():.2f} to {-figure.low():.2f}"
+    return UNDECIDED, _needed(found, margin)
+
+
+def items_needed(found: Difference, margin: float) -> float:
+    """About how many decided items would show that the judge is as accurate as a person, or that it
+    is not, were the difference to stay; infinite if all disputed items would not.
+    """
+    figure = found.figure
+    if figure is None:
+        return math.inf
+    wanted = ((figure.value + margin) / t_quantile(LEVEL, figure.df)) ** 2 - found.by_items
+    if wanted <= 0:
+        return math.inf
+    # the variance of the draw is nearly (1 / decided - 1 / disputed) times a constant
+    left = 1 / found.decided - 1 / found.disputed
+    if not left > 0:
+        return math.inf
+    return 1 / (1 / found.disputed + wanted * left / found.by_draw) if found.by_draw else math.inf
+
+
+def _needed(found: Difference, margin: float) -> str:
+    needed = items_needed(found, margin)
+    if math.isfinite(needed) and needed > found.decided:
+        return f"about {needed:,.0f} decided items of {found.disputed:,} would tell"
+    return "too few items are rated to tell, even if all disputed ones were decided"
+
+
+def power(beside: Beside, items: int, margin: float) -> float:
+    """How often `items` decided items show a judge *as accurate* that is exactly so: where it is
+    right in as many disputed items as a person, whoever is wrong.
+    """
+    answered = beside.people >= 0
+    same = share_of_people((beside.people == beside.judge[:, None]).astype(float), answered)
+    other = share_of_people((beside.people != beside.judge[:, None]).astype(float), answered)
+    total, strata = len(same), beside.strata
+    decided = draw(strata, items, np.random.default_rng(0)) > 0
+    if not beside.disputed.any() or total < 2 or decided.sum() < 2:
+        return math.nan
+    # an item is worth 1 - same where the judge is right, -other where the others are
+    right = (other[beside.disputed].mean()) / (1 - same + other)[beside.disputed].mean()
+    spread = right * (1 - same) ** 2 + (1 - right) * other**2
+    by_draw = 0.0
+    for stratum in STRATA:
+        every = strata == stratum
+        number, of = int((every & decided).sum()), int(every.sum())
+        if number:
+            by_draw += of**2 * (1 - number / of) * float(spread[every].mean()) / number
+    by_items = float(np.where(beside.disputed, spread, 0.0).sum()) / total**2
+    error = math.sqrt(by_draw / total**2 + by_items)
+    return NormalDist().cdf(margin / error - t_quantile(LEVEL, max(int(decided.sum()) - 1, 1)))
+
+
+def with_errors(beside: Beside, right: Numbers, *, with_crowd: bool) -> Numbers:
+    """(items, levels) `right` as it would be if the adjudicator erred in ERRS of the items: at
+    random, another candidate being right; or siding with most people where these were wrong.
+    """
+    levels = right.shape[1]
+    given = np.zeros((len(right), levels))
+    for codes in (*beside.people.T, beside.judge):
+        rows = np.flatnonzero(codes >= 0)
+        given[rows, codes[rows]] += 1
+    decided = beside.disputed & ~np.isnan(right[:, 0])
+    share, chosen = ERRS, right > 0
+    if with_crowd:
+        votes = given.copy()
+        rows = np.flatnonzero(beside.judge >= 0)
+        votes[rows, beside.judge[rows]] -= 1
+        chosen &= votes == votes.max(axis=1, keepdims=True)
+        sided = decided & chosen.any(axis=1)
+        share = min(1.0, ERRS * decided.sum() / max(sided.sum(), 1))
+        decided = sided
+    others = (given > 0) & ~chosen
+    decided &= others.any(axis=1)
+    instead = others / np.maximum(others.sum(axis=1, keepdims=True), 1)
+    return np.where(decided[:, None], (1 - share) * right + share * instead, right)
