@@ -97,6 +97,9 @@ OTHERS: dict[str, str] = {
     "questions/select": """
         dollars_per_thousand, model
     """,
+    "questions/adjudicate": """
+        digest, more, path
+    """,
     "questions/verify": """
         alt_test, alt_test_epsilon, digest, more, path, scores, small
     """,

@@ -350,6 +350,10 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
     ensemble = "criterion.task_quality+language.en"
     judged: dict[str, Any] = {"criteria": "task_quality", "languages": "en"}
     return {
+        "adjudicate_plan": lambda n: metal.adjudicate_plan(demo, folder / "judges", items=4,
+            out=out / f"a{n}"),
+        "adjudicate_report": lambda n: metal.adjudicate_report(
+            metal.adjudicate_plan(demo, folder / "judges", items=4, out=out / f"d{n}").folder),
         "annotate_export": lambda n: metal.annotate_export(demo, to="csv", out=out / f"sheets{n}"),
         "annotate_import": lambda n: metal.annotate_import(demo,
             sorted((out / "sheets1").glob("*.csv"))[:1]),

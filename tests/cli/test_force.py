@@ -31,6 +31,8 @@ FOLDERS = {
     "sample": "sample --source {data}.jsonl -l en -n 2 --bins 2 --allow-fewer --out {out}",
     "probe plan": "probe plan {data} --out {out} -n 2",
     "bias plan": "bias plan {data} --out {out}",
+    "adjudicate plan": "adjudicate plan {data} --out {out}",
+    "adjudicate report": "adjudicate report plan-of-{data} --out {out}",
     "annotate export": "annotate export {data} --to csv --out {out}",
     "judge": "judge {data} -j majority --out {out}",
     "generate": "generate {data} -q reference --out {out}",
@@ -71,6 +73,7 @@ AGAIN = {
     "passport",
     "verify",
     "judge",
+    "adjudicate report",
 }
 
 
@@ -149,6 +152,9 @@ def beside(force: Metal, folders: Path, verb: str) -> None:
     """Bring what the verb needs beside the data."""
     if verb in ("passport", "verify"):
         bring(folders, force.cwd, "audit-of-one", "audit-of-two")
+    if verb == "adjudicate report":
+        for name in ("one", "two"):
+            force("adjudicate", "plan", name, "--out", f"plan-of-{name}")
     if verb == "diff":
         bring(folders, force.cwd, "judged-one", "judged-two")
 

@@ -79,6 +79,7 @@ def test_a_refused_table_is_read_with_the_option_that_the_verb_names(
         ("correct",),
         ("select",),
         ("probe", "plan"),
+        ("adjudicate", "plan"),
         ("score", "--metric", "words"),
     ],
     ids=lambda verb: " ".join(verb[:2]),

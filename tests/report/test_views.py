@@ -351,8 +351,9 @@ def test_the_first_screen_answers(run: AuditRun) -> None:
     assert (
         lead(run)
         == "Of 4 cases (one for each judge and language), in 2 a judge is like a person; in 2 a"
-        " judge does hardly better than always giving the same answer. At most 5% of the cases"
-        " called like a person are expected not to be (this is not how often the judge errs)."
+        " judge does hardly better than always giving the same answer. Of all that is called like"
+        " a person, at most 5% is expected to be a false finding (this is not how often the judge"
+        " errs)."
     )
     assert [card.title for card in cards(run)] == ["What to do next"]
     lines = facts(run)
@@ -429,8 +430,8 @@ FOUR = ("en", "hi", "sw", "ta")
         (
             {"j": [LIKE_A_PERSON] * 4},
             (
-                f"j {AGREES} in all 4 languages (task_quality), of which at most 5% are expected to"
-                " be wrong."
+                f"j {AGREES} in all 4 languages (task_quality) (of these findings, at most"
+                " 5% are expected to be false)."
             ),
         ),
         (
@@ -505,8 +506,8 @@ def test_headlines(
         (
             {"j": [LIKE_A_PERSON] * 4},
             (
-                f"j {AGREES} in all 4 languages (task_quality), of which at most 5% are expected to"
-                " be wrong."
+                f"j {AGREES} in all 4 languages (task_quality) (of these findings, at most"
+                " 5% are expected to be false)."
             ),
             (
                 "Like a person with all cases looked at together: in English, Hindi, Swahili and"

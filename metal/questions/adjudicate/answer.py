@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from shlex import quote
 
 from metal.data.text import count, estimate, known, listed, plural, signed, within
@@ -34,7 +34,7 @@ def headline(run: Adjudicated) -> str:
     return " ".join(sentences)
 
 
-def _sentence(run: Adjudicated, rows: list[Row], says: str, of: int) -> str:
+def _sentence(run: Adjudicated, rows: Sequence[Row], says: str, of: int) -> str:
     judges = list(dict.fromkeys(row["judge"] for row in rows))
     who = within(judges[0]) if len(judges) == 1 else "A judge"
     if len(rows) > MOST_NAMED:
@@ -55,7 +55,7 @@ def cards(run: Adjudicated) -> Iterator[Remark]:
     rows = run.records("adjudicated")
     decided = [row for row in rows if row["decided"]]
     for row in decided:
-        if known(row["found"]) and row["reason"].startswith("its accuracy is near"):
+        if known(row["recall"]) and row["reason"].startswith("its accuracy is near"):
             yield Remark("Beware of the bad end", f"{_place(run, row)}: {row['reason']}.")
             break
     margin = float(run.manifest["settings"]["margin"])
@@ -81,7 +81,7 @@ def _moves(row: Row, margin: float) -> bool:
     return len({row[f"{name}_low"] > -margin for name in figures}) > 1
 
 
-def _next(run: Adjudicated, rows: list[Row]) -> Remark:
+def _next(run: Adjudicated, rows: Sequence[Row]) -> Remark:
     """What settles the cases that are still open, or where the verdicts are shown."""
     title, settings = "What to do next", run.manifest["settings"]
     plan = quote(str(settings["plan"]))

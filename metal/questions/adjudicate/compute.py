@@ -26,7 +26,7 @@ LEAST_BAD = 3  # items of the bad end, for it to count
 
 
 @dataclass(frozen=True)
-class Beside:
+class JudgeBeside:
     """A judge beside people on the items of a cell that it was asked about and a person rated.
 
     Attributes:
@@ -123,7 +123,7 @@ class Difference:
     undefined: str = ""
 
 
-def gains(beside: Beside, right: Numbers) -> Numbers:
+def gains(beside: JudgeBeside, right: Numbers) -> Numbers:
     """(items,) whether the judge is right less the share of its people who are; NaN where nobody
     decided a disputed item, 0 where nothing is disputed.
     """
@@ -145,7 +145,7 @@ def share_of_people(values: Numbers, counted: Flags) -> Numbers:
     return np.asarray(total / np.maximum(counted.sum(axis=1), 1))
 
 
-def difference(beside: Beside, right: Numbers) -> Difference:
+def difference(beside: JudgeBeside, right: Numbers) -> Difference:
     """Accuracy of the judge less a person's, over all items that it was asked about.
 
     Undefined with fewer than two sources, or if a stratum with undecided items has fewer than two
@@ -158,23 +158,23 @@ def difference(beside: Beside, right: Numbers) -> Difference:
     if reason := _too_few(beside, decided):
         return replace(counts, undefined=reason)
     weights = weights_of(strata, decided)
-    known = np.where(decided, gain, 0.0)
-    value = float((weights * known).sum() / items)
-    sums = (_variance_of_sum(known, decided, strata == stratum) for stratum in STRATA)
+    counted = np.where(decided, gain, 0.0)
+    value = float((weights * counted).sum() / items)
+    sums = (_variance_of_sum(counted, decided, strata == stratum) for stratum in STRATA)
     by_draw = sum(sums) / items**2
-    spread = float((weights * known**2).sum() / items)
-    alike = _clustering(weights * known - value, beside.sources)
+    spread = float((weights * counted**2).sum() / items)
+    alike = _clustering(weights * counted - value, beside.sources)
     by_items = alike * max(spread - value**2, 0.0) / items
     figure = Measured(value, math.sqrt(by_draw + by_items), _df(beside, decided))
     return replace(counts, figure=figure, by_draw=by_draw, by_items=by_items)
 
 
-def _df(beside: Beside, decided: Flags) -> int:
+def _df(beside: JudgeBeside, decided: Flags) -> int:
     """Sources with a decided item, less one; at least 1."""
     return max(len(np.unique(beside.sources[decided])) - 1, 1)
 
 
-def _too_few(beside: Beside, decided: Flags) -> str:
+def _too_few(beside: JudgeBeside, decided: Flags) -> str:
     """Why nothing can be estimated; empty if it can."""
     if len(np.unique(beside.sources)) < 2:
         return "fewer than two sources"
@@ -205,11 +205,11 @@ def weights_of(strata: Codes, decided: Flags) -> Numbers:
 
 def _variance_of_sum(gain: Numbers, decided: Flags, stratum: Flags) -> float:
     """Of a stratum's sum, because only some of its items were decided."""
-    known, disputed = gain[decided & stratum], int(stratum.sum())
-    if len(known) < 2 or len(known) == disputed:
+    gains_known, disputed = gain[decided & stratum], int(stratum.sum())
+    if len(gains_known) < 2 or len(gains_known) == disputed:
         return 0.0
-    share = len(known) / disputed
-    return float(disputed**2 * (1 - share) * known.var(ddof=1) / len(known))
+    share = len(gains_known) / disputed
+    return float(disputed**2 * (1 - share) * gains_known.var(ddof=1) / len(gains_known))
 
 
 def _clustering(values: Numbers, sources: Codes) -> float:
@@ -227,16 +227,16 @@ class BadEnd:
     often they are right who give it. None where nothing counts.
 
     Attributes:
-        found, found_by_people: Recall.
-        right, right_of_people: Precision.
+        recall, recall_of_people: Of the bad end.
+        precision, precision_of_people: Of the bad end.
         items: Items that recall rests on: agreed on or decided to be bad.
         called: Items that the judge calls bad and that are agreed on or decided.
     """
 
-    found: Measured | None
-    found_by_people: Measured | None
-    right: Measured | None
-    right_of_people: Measured | None
+    recall: Measured | None
+    recall_of_people: Measured | None
+    precision: Measured | None
+    precision_of_people: Measured | None
     items: float
     called: int
 
@@ -245,10 +245,10 @@ class BadEnd:
         """That the judge has less than half of a person's recall or precision, in words; empty if
         it has not. Of fewer than LEAST_BAD items nothing is said.
         """
-        judge, person = self.found, self.found_by_people
+        judge, person = self.recall, self.recall_of_people
         if judge and person and self.items >= LEAST_BAD and judge.value < person.value / 2:
             return f"it finds {judge.value:.0%} of the bad end, a person {person.value:.0%}"
-        judge, person = self.right, self.right_of_people
+        judge, person = self.precision, self.precision_of_people
         if judge and person and self.called >= LEAST_BAD and judge.value < person.value / 2:
             return (
                 f"it is right in {judge.value:.0%} of what it calls the bad end, a person in"
@@ -257,7 +257,7 @@ class BadEnd:
         return ""
 
 
-def bad_end(beside: Beside, truth: Truth) -> BadEnd | None:
+def bad_end(beside: JudgeBeside, truth: Truth) -> BadEnd | None:
     """Recall and precision of the bad end's label for the judge and for a person; None without such
     a label. What all agree on counts as right.
     """

@@ -14,7 +14,7 @@ from metal.auditing.cells import AuditCell, cells
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
 from metal.data.ratings import NOT_ASKED
-from metal.questions.adjudicate.compute import Beside, Flags, draw, strata_of
+from metal.questions.adjudicate.compute import Flags, JudgeBeside, draw, strata_of
 from metal.stats.patterns import Codes, Numbers
 
 
@@ -33,10 +33,10 @@ class Case:
         """The places of the items that a judge was asked about and a person rated."""
         return np.flatnonzero(self.rated & (self.cell.by_judge(judge) != NOT_ASKED))
 
-    def beside(self, judge: str) -> Beside:
+    def beside(self, judge: str) -> JudgeBeside:
         """The judge beside people, on the items of `asked`."""
         at, cell = self.asked(judge), self.cell
-        return Beside(
+        return JudgeBeside(
             cell.by_judge(judge)[at], cell.by_people[at], cell.matrix.sources[at], cell.bad_end
         )
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from metal.building import forms
-from metal.building.tasks import Assignment, Task, TaskTemplate
+from metal.building.tasks import Assignment, Task, TaskTemplate, task_id
 from metal.data.dataset import Dataset
 from metal.data.records import Criterion, Level, Scale
 from metal.data.text import count
@@ -50,6 +50,20 @@ class Drawn:
     criterion: str
     language: str
     chance: float
+
+
+def drawn_of(case: Case, items: int, seed: int, key: str) -> list[tuple[int, Drawn]]:
+    """What is drawn of a case, each with its place in the cell. key: a secret, so that nobody can
+    work out which output an id stands for.
+    """
+    chances, cell = case.drawn(items, seed), case.cell
+    name = cell.criterion.name
+    drawn = []
+    for item in map(int, np.flatnonzero(chances)):
+        output = cell.matrix.outputs[item]
+        task = task_id(key, f"{output}\0{name}")
+        drawn.append((item, Drawn(task, output, name, cell.language, float(chances[item]))))
+    return drawn
 
 
 def asked_in_forms(criterion: Criterion) -> dict[str, Criterion]:
@@ -100,10 +114,10 @@ def written(
 
 def _rubrics(criterion: Criterion, folders: Sequence[Path]) -> dict[str, Rubric]:
     """What the form says of its two questions."""
-    known = rubrics_for([criterion], folders, needed=())[criterion.name]
+    rubric = rubrics_for([criterion], folders, needed=())[criterion.name]
     own, also = asked_in_forms(criterion).values()
     return {
-        own.name: replace(known, criterion=own, flipped=False),
+        own.name: replace(rubric, criterion=own, flipped=False),
         also.name: Rubric(also, optional=True),
     }
 

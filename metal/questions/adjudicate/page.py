@@ -12,7 +12,7 @@ from metal.show.parts import reasons
 from metal.show.view import Section, TableView
 
 MOST_ROWS = 60
-BAD_END = ("found", "found_by_people", "right", "right_of_people")
+BAD_END = ("recall", "recall_of_people", "precision", "precision_of_people")
 
 
 def answer(run: Adjudicated) -> TableView:
@@ -44,7 +44,7 @@ def sections(run: Adjudicated) -> list[Section]:
 
 def brief(run: Adjudicated) -> Iterator[TableView]:
     """The verdicts, without what the page has besides."""
-    yield _verdicts(run, MOST_ROWS, ("if_random", "if_crowd", *BAD_END))
+    yield _verdicts(run, MOST_ROWS, ("if_random", "if_crowd", "items", "reason", *BAD_END))
 
 
 PAGE = Page(

@@ -9,7 +9,7 @@ answers.jsonl  every answer that was imported: who decided what, and what else w
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from metal.building.answers import read_score
@@ -40,12 +40,13 @@ def read_plan(folder: Path) -> dict[str, Drawn]:
     drawn = {}
     for row, entry in read_jsonl(folder / DRAWN):
         try:
-            drawn[entry["task"]] = Drawn(**entry)
-        except (TypeError, KeyError):
+            output = Drawn(**entry)
+        except TypeError:
             problem = "not an output that was drawn"
             raise DataError(
                 f"{folder / DRAWN} row {row + 1}", problem, "Restore the file, or plan again"
             ) from None
+        drawn[output.task] = output
     return drawn
 
 
@@ -62,8 +63,9 @@ def read_decisions(folder: Path) -> list[Decision]:
     decisions = []
     for row, entry in read_jsonl(path):
         try:
-            decisions.append(Decision(**{**entry, "also": tuple(entry["also"])}))
-        except (TypeError, KeyError):
+            decision = Decision(**entry)
+            decisions.append(replace(decision, also=tuple(decision.also)))
+        except TypeError:
             raise DataError(
                 f"{path} row {row + 1}", "not an answer", "Restore the file from a copy"
             ) from None
@@ -82,30 +84,30 @@ def decided(
     panel: Iterable[str],
     before: Sequence[Decision],
     *,
-    replace: bool = False,
+    replaces: bool = False,
 ) -> list[Decision]:
     """The answers so far and those that came back now; one for each adjudicator and output.
 
     panel: people whose ratings the judge is compared with. Raises DataError for an output that was
     not drawn, an adjudicator who is one of the panel, an answer off the scale, and two different
-    answers of one person, unless a later one may `replace` the earlier one.
+    answers of one person, unless a later one may replace the earlier one (`replaces`).
     """
     people = {*panel}
-    known = {(each.task, each.adjudicator): each for each in before}
+    latest = {(each.task, each.adjudicator): each for each in before}
     for answer in answers:
         decision = _decision(answer, drawn, criteria, people)
         if decision is None:
             continue
         key = decision.task, decision.adjudicator
-        earlier = known.get(key, decision)
-        if (earlier.answer, earlier.also) != (decision.answer, decision.also) and not replace:
+        earlier = latest.get(key, decision)
+        if (earlier.answer, earlier.also) != (decision.answer, decision.also) and not replaces:
             raise DataError(
                 answer.where,
                 f"{answer.rater} decided task {answer.task} otherwise before",
-                "Pass `replace=True` if this answer counts",
+                "Pass `replaces=True` if this answer counts",
             )
-        known[key] = decision
-    return list(known.values())
+        latest[key] = decision
+    return list(latest.values())
 
 
 def _decision(

@@ -27,7 +27,16 @@ from metal.errors import UsageError
 if TYPE_CHECKING:
     from metal.api.read import Data, Inputs, Ratings
     from metal.data.dataset import Dataset
+    from metal.questions.adjudicate.draw import Case
+    from metal.questions.adjudicate.forms import Drawn
     from metal.questions.adjudicate.run import Adjudicated
+
+
+NOWHERE_DIFFERENT = "judges and people differ nowhere: there is nothing to decide"
+NO_JUDGE = (
+    "no judge was asked about outputs that people rated on levels (scores on a line are never right"
+    " or wrong); add a run of `metal.judge`"
+)
 
 
 @dataclass(frozen=True)
@@ -113,17 +122,18 @@ def adjudicate_plan(
     """
     import secrets
 
+    import tomli_w
+
     from metal.building import forms as known_forms
-    from metal.building.tasks import task_id
     from metal.data.holdings import ADJUDICATION, digest
     from metal.data.people import people_named
     from metal.data.replacing import new_folder
-    from metal.questions.adjudicate.compute import WITH_BAD
+    from metal.data.text import signature_line
     from metal.questions.adjudicate.draw import cases, without_levels
-    from metal.questions.adjudicate.forms import Drawn, written
+    from metal.questions.adjudicate.forms import drawn_of, written
     from metal.questions.adjudicate.plan import write_plan
-    from metal.questions.adjudicate.verdicts import power
     from metal.running.prompting import prompt_folders as folders_of_prompts
+    from metal.version import __version__
 
     known_forms.check_form(to)
     settings = settings_of(AuditSettings, locals())
@@ -142,41 +152,14 @@ def adjudicate_plan(
     planned: list[PlannedCase] = []
     entries: list[Drawn] = []
     for case in cases(dataset, settings):
-        chances, cell = case.drawn(items, seed), case.cell
-        chosen = [int(item) for item in chances.nonzero()[0]]
-        drawn = [
-            Drawn(
-                task_id(key, f"{output}\0{cell.criterion.name}"),
-                output,
-                cell.criterion.name,
-                cell.language,
-                float(chances[item]),
-            )
-            for item, output in ((item, cell.matrix.outputs[item]) for item in chosen)
-        ]
-        tells = [power(case.beside(judge), items, margin) for judge in cell.judges]
-        planned.append(
-            PlannedCase(
-                cell.language,
-                cell.criterion.name,
-                int(case.rated.sum()),
-                int((case.strata > 0).sum()),
-                len(drawn),
-                int((case.strata[chosen] == WITH_BAD).sum()),
-                min(tells),
-            )
-        )
+        of_case = drawn_of(case, items, seed, key)
+        drawn = [each for _, each in of_case]
+        planned.append(_planned(case, [item for item, _ in of_case], items, margin))
         entries += drawn
         if drawn:
-            of_case = list(zip(chosen, drawn, strict=True))
             files |= written(to, dataset, case, of_case, who, folders, seed)
     if not entries:
-        raise UsageError(
-            "judge and people differ nowhere, so that there is nothing to decide"
-            if planned
-            else "no judge was asked what people rated on levels; scores on a line are never right"
-            " or wrong"
-        )
+        raise UsageError(NOWHERE_DIFFERENT if planned else NO_JUDGE)
     if lines := without_levels(dataset, settings):
         notes.append(f"scores on a line are never right or wrong; left out: {', '.join(lines)}")
     if not any(dataset.outputs[each.output].text for each in entries):
@@ -194,15 +177,31 @@ def adjudicate_plan(
         "seed": seed,
         "files": {name: digest(content) for name, content in files.items()},
     }
-    manifest = inputs.manifest(ADJUDICATION, dataset, asked, (), "")
-    import tomli_w
-
+    signed = {"metal": __version__, "data": dataset.identity, "items": items, "seed": seed}
+    manifest = inputs.manifest(ADJUDICATION, dataset, asked, (), signature_line(signed))
     with new_folder(folder, ADJUDICATION, force=force) as partial:
         for name, content in files.items():
             (partial / name).write_bytes(content)
         (partial / "run.toml").write_text(tomli_w.dumps(manifest.to_dict()), encoding="utf-8")
         write_plan(partial, entries)
     return AdjudicationPlan(folder, tuple(planned), tuple(files), tuple(notes))
+
+
+def _planned(case: Case, chosen: Sequence[int], items: int, margin: float) -> PlannedCase:
+    """What is drawn of a case. chosen: the places of the items."""
+    from metal.questions.adjudicate.compute import WITH_BAD
+    from metal.questions.adjudicate.verdicts import power
+
+    cell, strata = case.cell, case.strata
+    return PlannedCase(
+        cell.language,
+        cell.criterion.name,
+        int(case.rated.sum()),
+        int((strata > 0).sum()),
+        len(chosen),
+        int((strata[[*chosen]] == WITH_BAD).sum()),
+        min(power(case.beside(judge), items, margin) for judge in cell.judges),
+    )
 
 
 def _to_adjudicate(inputs: Inputs) -> tuple[Dataset, list[str]]:
@@ -288,16 +287,15 @@ def adjudicate_report(
     contents = ((Path(file).name, Path(file).read_bytes()) for file in _files(answers))
     given, notes = known_forms.read_all(contents, criteria_of(levels), platform)
     panel = people_named(dataset, settings["reference"])
-    decisions = decided(given, drawn, levels, panel, before, replace=replaces)
+    decisions = decided(given, drawn, levels, panel, before, replaces=replaces)
     if decisions != before:
         write_decisions(folder, decisions)
     by_task: dict[str, list[Any]] = {}
     for decision in decisions:
         by_task.setdefault(decision.task, []).append(decision)
     asked = {name: settings[name] for name in ("reference", "margin", "bad", "seed")}
-    of_audit = AuditSettings(
-        **asked, **{name: tuple(settings[name]) for name in ("judges", "criteria", "languages")}
-    )
+    chosen = {name: tuple(settings[name]) for name in ("judges", "criteria", "languages")}
+    of_audit = AuditSettings(**(asked | chosen))
     rows = [
         row
         for case in cases(dataset, of_audit)
@@ -322,7 +320,7 @@ def adjudicate_report(
     return replace(result, tables=tables)
 
 
-def _of(case: Any, drawn: dict[str, Any]) -> list[Any]:
+def _of(case: Case, drawn: dict[str, Drawn]) -> list[Drawn]:
     """What was drawn of a case."""
     where = case.cell.criterion.name, case.cell.language
     return [each for each in drawn.values() if (each.criterion, each.language) == where]

@@ -11,8 +11,8 @@ from metal.questions.adjudicate.compute import (
     LEVEL,
     STRATA,
     BadEnd,
-    Beside,
     Difference,
+    JudgeBeside,
     draw,
     share_of_people,
 )
@@ -27,15 +27,15 @@ UNDECIDED = "undecided"
 VERDICTS = (BETTER, AS_ACCURATE, LESS, UNDECIDED)
 
 
-def verdict(found: Difference, bad: BadEnd | None, margin: float) -> tuple[str, str]:
+def verdict(compared: Difference, bad: BadEnd | None, margin: float) -> tuple[str, str]:
     """The verdict, and why it is none or what limits it.
 
     A judge may be `margin` less accurate than a person. One that finds less than half of the bad
     end that a person finds, or is right there less than half as often, is never *as accurate*.
     """
-    figure = found.figure
+    figure = compared.figure
     if figure is None:
-        return UNDECIDED, found.undefined
+        return UNDECIDED, compared.undefined
     if figure.low() > -margin and bad is not None and bad.too_little:
         return UNDECIDED, f"its accuracy is near a person's, but {bad.too_little}"
     if figure.low() > 0:
@@ -46,34 +46,38 @@ def verdict(found: Difference, bad: BadEnd | None, margin: float) -> tuple[str, 
         return LESS, ""
     if figure.high() < 0:
         return LESS, f"by {-figure.high():.2f} to {-figure.low():.2f}"
-    return UNDECIDED, _needed(found, margin)
+    return UNDECIDED, _needed(compared, margin)
 
 
-def items_needed(found: Difference, margin: float) -> float:
+def items_needed(compared: Difference, margin: float) -> float:
     """About how many decided items would show that the judge is as accurate as a person, or that it
     is not, were the difference to stay; infinite if all disputed items would not.
     """
-    figure = found.figure
-    if figure is None:
+    figure = compared.figure
+    if figure is None or not compared.decided:
         return math.inf
-    wanted = ((figure.value + margin) / t_quantile(LEVEL, figure.df)) ** 2 - found.by_items
+    wanted = ((figure.value + margin) / t_quantile(LEVEL, figure.df)) ** 2 - compared.by_items
     if wanted <= 0:
         return math.inf
     # the variance of the draw is nearly (1 / decided - 1 / disputed) times a constant
-    left = 1 / found.decided - 1 / found.disputed
+    left = 1 / compared.decided - 1 / compared.disputed
     if not left > 0:
         return math.inf
-    return 1 / (1 / found.disputed + wanted * left / found.by_draw) if found.by_draw else math.inf
+    return (
+        1 / (1 / compared.disputed + wanted * left / compared.by_draw)
+        if compared.by_draw
+        else math.inf
+    )
 
 
-def _needed(found: Difference, margin: float) -> str:
-    needed = items_needed(found, margin)
-    if math.isfinite(needed) and needed > found.decided:
-        return f"about {needed:,.0f} decided items of {found.disputed:,} would tell"
+def _needed(compared: Difference, margin: float) -> str:
+    needed = items_needed(compared, margin)
+    if math.isfinite(needed) and needed > compared.decided:
+        return f"about {needed:,.0f} decided items of {compared.disputed:,} would tell"
     return "too few items are rated to tell, even if all disputed ones were decided"
 
 
-def power(beside: Beside, items: int, margin: float) -> float:
+def power(beside: JudgeBeside, items: int, margin: float) -> float:
     """How often `items` decided items show a judge *as accurate* that is exactly so: where it is
     right in as many disputed items as a person, whoever is wrong.
     """
@@ -98,7 +102,7 @@ def power(beside: Beside, items: int, margin: float) -> float:
     return NormalDist().cdf(margin / error - t_quantile(LEVEL, max(int(decided.sum()) - 1, 1)))
 
 
-def with_errors(beside: Beside, right: Numbers, *, with_crowd: bool) -> Numbers:
+def with_errors(beside: JudgeBeside, right: Numbers, *, with_crowd: bool) -> Numbers:
     """(items, levels) `right` as it would be if the adjudicator erred in ERRS of the items: at
     random, another candidate being right; or siding with most people where these were wrong.
     """

@@ -25,20 +25,18 @@ def facts(run: Adjudicated) -> dict[str, str]:
     }
     undecidable = sum(row["undecidable"] for row in rows)
     if undecidable:
-        lines["Cannot be decided"] = (
-            f"{plural(int(undecidable), 'answer')}; the decided ones stand for these too."
-        )
+        stand = f"{plural(int(undecidable), 'output')}; the decided ones stand for these too."
+        lines |= {"Cannot be decided": stand}
     if pairs := run.records("adjudicators"):
         both, differ = (sum(row[name] for row in pairs) for name in ("both", "differ"))
-        lines["Adjudicators"] = (
-            f"Two decide alike in {percent(1 - differ / both)} of {count(both)} outputs. Where they"
-            " differ, each of them counts half."
+        alike = f"Two decide alike in {percent(1 - differ / both)} of {count(both)} outputs."
+        lines |= {"Adjudicators": f"{alike} Where they differ, each of them counts half."}
+    return lines | {
+        "Do not conclude": (
+            "That a judge is right where everybody agrees: an output that judge and people get"
+            " wrong together is not looked at."
         )
-    lines["Do not conclude"] = (
-        "That a judge is right where everybody agrees: an output that judge and people get wrong"
-        " together is not looked at."
-    )
-    return lines
+    }
 
 
 def definitions(run: Adjudicated) -> dict[str, str]:

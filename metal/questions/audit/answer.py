@@ -24,7 +24,7 @@ from metal.data.text import (
     signed,
     within,
 )
-from metal.questions.audit.confirmed import OPEN, bad_label, doubt_of, to_do
+from metal.questions.audit.confirmed import DECISIONS, OPEN, bad_label, doubt_of, to_do
 from metal.questions.audit.headline import headline as headline
 from metal.questions.audit.headline import opening as opening
 from metal.questions.audit.headline import rank
@@ -40,6 +40,7 @@ from metal.show.view import Remark
 HIGH_F1 = 0.7
 LITTLE = 0.03  # above the F1 of the most frequent answer
 GOOD_ALPHA = 0.8  # of people, by Krippendorff's custom
+ONE_PERSON_ONLY = "One person an output cannot show whether a judge is like a person."
 SECOND_PERSON = 60  # items of each language that a second person is to rate
 
 
@@ -216,6 +217,17 @@ def _second_person(run: AuditRun) -> Remark:
     return Remark("What to do next", words, f"{first}{draw} && {hand_out}")
 
 
+def _decide(run: AuditRun, why: str) -> Remark:
+    """Few outputs that somebody who knows decides: what they tell, and the command that draws
+    them.
+    """
+    words = (
+        f"{why} Whether a judge is as often right as a person takes less: let somebody who knows"
+        f" decide {DECISIONS} outputs a case on which they differ:"
+    )
+    return Remark("What to do next", words, go_on(run, "adjudicate plan"))
+
+
 def _next(run: AuditRun, cells: Cells) -> Remark:
     """The case in which the fewest further items would decide the verdict, and the command that
     plans them.
@@ -228,7 +240,8 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
             f"metal judge {data_of(run)} --judge MODEL",
         )
     if all(map(alone, cells)):
-        return _second_person(run)
+        with_levels = any(run.criteria[cell["criterion"]].scale.levels for cell in cells)
+        return _decide(run, ONE_PERSON_ONLY) if with_levels else _second_person(run)
     undecided = [
         cell
         for cell in cells
@@ -245,6 +258,13 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
         near = min(undecided, key=lambda cell: cell["items_needed"] / cell["items"])
         what = LIKE_A_PERSON if near["verdict"] == INFORMATIVE else INFORMATIVE
         who = "it" if len(run.judge_names) == 1 else within(near["judge"])
+        further = near["items_needed"] - near["items"]
+        if further > DECISIONS and run.criteria[near["criterion"]].scale.levels:
+            return _decide(
+                run,
+                f"Agreement would need about {near['items_needed']:,.0f} items (now"
+                f" {near['items']:,.0f}) to show that {who} is {what} {place(run, near)}.",
+            )
         words = (
             f"About {near['items_needed']:,.0f} items (now {near['items']:,.0f}) give even odds of"
             f" showing that {who} is {what} {place(run, near)}. For a chance of 80%:"
@@ -270,7 +290,8 @@ def _hardly_confirmed(run: AuditRun, cells: Cells) -> Remark | None:
     hardly = "may hardly" if OPEN in doubt else "hardly"
     return Remark(
         f"People {hardly} confirm each other",
-        f"{capital(place(run, worst))}, {doubt}{more}; {to_do(worst)}.",
+        f"{capital(place(run, worst))}, {doubt}{more}; {to_do()}:",
+        go_on(run, "adjudicate plan"),
     )
 
 

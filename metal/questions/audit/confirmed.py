@@ -6,12 +6,13 @@ import math
 
 from metal.auditing.cells import worst_level
 from metal.auditing.verdict import LIKE_A_PERSON
-from metal.data.text import interval, known, percent, plural
+from metal.data.text import interval, known, percent
 from metal.questions.audit.run import AuditRun
 from metal.runs.columns import Row
 from metal.stats.intervals import wilson
 
 LEAST_CONFIRMED, LEAST_CONFIRMED_BAD = 0.7, 0.5
+DECISIONS = 40  # outputs that somebody who knows decides
 OPEN = "it is open whether such labels can show who is right"
 Z = 1.645  # of one-sided 5% limits
 
@@ -24,7 +25,7 @@ def beside_words(run: AuditRun, row: Row) -> list[str]:
         return []
     sentences = [row["panel"]] if row["panel"] else []
     if doubt := doubt_of(row, bad_label(run, row["criterion"])):
-        sentences.append(f"{doubt}; {to_do(row)}")
+        sentences.append(f"{doubt}; {to_do()}")
     return sentences
 
 
@@ -56,7 +57,6 @@ def doubt_of(row: Row, bad: str) -> str:
     return ""
 
 
-def to_do(row: Row) -> str:
+def to_do() -> str:
     """What to do about such labels."""
-    items = plural(int(row["items"]), "item")
-    return f"have somebody who knows the language decide on these {items} wherever people differ"
+    return f"let somebody who knows decide {DECISIONS} outputs on which they and the judge differ"

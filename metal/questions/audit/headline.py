@@ -194,7 +194,7 @@ def _helps(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     """Where a judge that is not shown to be like a person still knows something."""
     helpful = [cell for cell in cells if cell["verdict"] == INFORMATIVE]
     good = any(cell["verdict"] == LIKE_A_PERSON for cell in cells)
-    if not helpful or (good and len(judges) > 1):
+    if not helpful:
         return ""
     if len(judges) > 1:
         return f"{_who_may_help(run, helpful, cells, judges)}{_misses_bad(helpful)}."
@@ -229,6 +229,13 @@ def _who_may_help(run: AuditRun, helpful: Cells, cells: Cells, judges: Sequence[
         return claim
     if len(often) == 1:
         return f"{claim}{of_cells(run, helpful, of_judge(best, cells))}"
+    if len(often) <= MOST_NAMED and len(set(often.values())) > 1:
+        _, *others = [judge for judge, _ in often.most_common()]
+        first, *rest = [
+            count_of(of_judge(judge, helpful), of_judge(judge, cells)) for judge in (best, *others)
+        ]
+        named = [f"{within(judge)} {where}" for judge, where in zip(others, rest, strict=True)]
+        return f"{within(best)} can still help to rank outputs {first}, {listed(named)}"
     as_good = [each for each in often if (often[each], of_all[each]) == (often[best], of_all[best])]
     where = count_of(of_judge(best, helpful), of_judge(best, cells))
     if len(as_good) == len(often):
@@ -344,8 +351,8 @@ def _expected_wrong(run: AuditRun, good: Cells) -> str:
     if len(good) <= MOST_NAMED or "together" not in run.tables:
         return ""
     several = len({cell["criterion"] for cell in good}) > 1
-    of_each = " (for each criterion)" if several else ""
-    return f", of which at most {ERROR:.0%}{of_each} are expected to be wrong"
+    of_each = " of each criterion" if several else ""
+    return f" (of these findings{of_each}, at most {ERROR:.0%} are expected to be false)"
 
 
 def _looked_at_alone(claim: str, own: Cells, cells: Cells) -> str:

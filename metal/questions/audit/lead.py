@@ -90,8 +90,8 @@ def _list_in_words(run: AuditRun, cells: Cells) -> str:
         )
     elif named:
         words.append(
-            f"At most {ERROR:.0%} of the cases called {LIKE_A_PERSON} are expected not to be (this"
-            " is not how often the judge errs)"
+            f"Of all that is called {LIKE_A_PERSON}, at most {ERROR:.0%} is expected to be a false"
+            " finding (this is not how often the judge errs)"
         )
     if own:
         each = "" if len(own) == 1 else " if each case is"
