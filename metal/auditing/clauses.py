@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from metal.auditing.standing import LEAST_OF_CLASS, LEAST_SHARE, Standing, bounds, in_items
+from metal.auditing.standing import LEAST_OF_CLASS, LEAST_SHARE, Standing, in_bounds, in_items
 from metal.data.text import coverage, percent, plural, signed
 from metal.stats.measured import Measured
 
@@ -83,7 +83,7 @@ def clauses_on_classes(beside: Standing) -> Iterator[Clause]:
         lead,
         0.0,
         n,
-        f"a person is not shown to beat a constant answer ({bounds(lead).text(signed)})",
+        f"a person is not shown to beat a constant answer ({in_bounds(lead, signed)})",
     )
     yield not_below(beside.below, settings.margin, n, "below a person")
     if beside.near:
@@ -94,7 +94,7 @@ def clauses_on_classes(beside: Standing) -> Iterator[Clause]:
     if beside.order:
         kappa = beside.order.kappa
         what = f"{settings.keep:.0%} of a person's quadratic kappa"
-        share = f" ({bounds(kappa.share).text(percent)})" if kappa.share else ""
+        share = f" ({in_bounds(kappa.share, percent)})" if kappa.share else ""
         yield keeps(kappa.beyond(settings.keep), n, what + share)
     yield _plain(beside)
     if beside.cell.bad_end is not None:
@@ -109,7 +109,7 @@ def not_below(figure: Measured, margin: float, n: float, what: str) -> Clause:
     """A clause that a difference to a person is shown to be above -margin."""
     how = "is" if figure.high() < -margin else "could be"
     return limit(
-        figure, -margin, n, f"{how} more than {margin:g} {what} ({bounds(figure).text(signed)})"
+        figure, -margin, n, f"{how} more than {margin:g} {what} ({in_bounds(figure, signed)})"
     )
 
 
@@ -127,7 +127,7 @@ def _plain(beside: Standing) -> Clause:
     figure, refused = side.plain, beside.asked - beside.items
     how = "is" if figure.high() < -margin else "could be"
     words = (
-        f"{how} more than {margin:g} less often right than a person ({bounds(figure).text(signed)},"
+        f"{how} more than {margin:g} less often right than a person ({in_bounds(figure, signed)},"
         " all items alike)"
     )
     if refused:
@@ -187,7 +187,7 @@ def _other_labels(beside: Standing) -> Iterator[Clause]:
 def on_people(beside: Standing) -> Iterator[Clause]:
     """The conditions on people's agreement and on the judge's answers, on any scale."""
     alpha, floor = beside.people.alpha, beside.cell.settings.people_floor
-    words = f"people's {beside.measure} is below {floor:g} ({bounds(alpha)})"
+    words = f"people's {beside.measure} is below {floor:g} ({in_bounds(alpha)})"
     yield Clause(alpha.value >= floor, words, shown=alpha.high < floor)
     yield answered(beside)
 

@@ -17,6 +17,7 @@ from metal.data.records import Criterion, Estimate
 from metal.stats.agreement import MOST_COMPARED, STANDING_IN, Disagreement
 from metal.stats.alpha import alpha_disagreement
 from metal.stats.bootstrap import SourceBootstrap, SourceDraws, percentile_interval
+from metal.stats.interval import Interval
 from metal.stats.intervals import (
     beyond_chance_interval,
     few_sources,
@@ -198,7 +199,7 @@ class Resampled:
         if math.isnan(half):
             return Estimate(value, n=self.n, reason="undefined without most sources: no interval")
         return self._with_ends(
-            value, (value - half, value + half), f"jackknife over {self.n_sources} sources"
+            value, Interval.around(value, half), f"jackknife over {self.n_sources} sources"
         )
 
     def beyond_chance(
@@ -250,8 +251,8 @@ class Resampled:
             return Estimate.undefined(undefined if self.n else "no items", self.n)
         return Estimate(value, n=self.n, reason=ONE_SOURCE)
 
-    def _with_ends(self, value: float, ends: tuple[float, float], method: str) -> Estimate:
-        return Estimate(value, min(ends[0], value), max(ends[1], value), n=self.n, method=method)
+    def _with_ends(self, value: float, ends: Interval, method: str) -> Estimate:
+        return Estimate(*ends.holding(value), n=self.n, method=method)
 
 
 class OneAlone:

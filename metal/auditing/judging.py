@@ -195,10 +195,9 @@ def leniency(judged: JudgedItems) -> Estimate:
     test = clustered_mean(better, cell.matrix.sources, judged.bootstrap)
     if not test.n:
         return Estimate.undefined("no answer to an output that two people rated")
-    low, high = (None, None) if math.isnan(test.low) else (test.low, test.high)
-    return Estimate(
-        test.mean, low, high, n=test.n, method=f"percentile bootstrap over {test.sources} sources"
-    )
+    method = f"percentile bootstrap over {test.sources} sources"
+    shown = test.mean[:1] if math.isnan(test.mean.low) else test.mean
+    return Estimate(*shown, n=test.n, method=method)
 
 
 def difference_to_people(judged: JudgedItems) -> Estimate:

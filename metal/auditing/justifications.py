@@ -24,6 +24,7 @@ from metal.data.records import Scale
 from metal.errors import Undefined
 from metal.stats.calibration import source_folds
 from metal.stats.correlation import pearson_influence
+from metal.stats.interval import NO_BOUNDS, NO_INTERVAL, Bounds
 from metal.stats.intervals import correlation_interval, interval_of_mean
 from metal.stats.jury import ridge
 from metal.stats.patterns import Codes, Numbers
@@ -155,7 +156,7 @@ def _row(
         "quotes_found": (hits, spans),
     }
     for name, (above, below) in shares.items():
-        row |= _with_ends(name, _share(above, below, sources))
+        row |= _share(above, below, sources).columns(name)
     undefined = [f"{name}: {why}" for name, why in NOTHING.items() if math.isnan(row[name])]
     row |= {"named": int(names_level.sum()), "quotes": sum(spans)}
     row |= {"opening": opening, "opening_share": times / len(reasons)}
@@ -163,30 +164,23 @@ def _row(
     targets = ([reason.lean for reason in reasons], [reason.wrong for reason in reasons])
     for name, target in zip(PREDICTED, targets, strict=True):
         figures, why = _predicted(words, np.array(target), sources)
-        row |= _with_ends(name, figures)
+        row |= figures.columns(name)
         undefined += [f"{name}: {why}"] if why else []
     return row | {"undefined": "; ".join(undefined)}
 
 
-def _with_ends(name: str, figures: tuple[float, float, float]) -> dict[str, float]:
-    """A figure and the ends of its interval, by column name."""
-    return dict(zip((name, f"{name}_low", f"{name}_high"), figures, strict=True))
-
-
-def _share(above: ArrayLike, below: ArrayLike, sources: Codes) -> tuple[float, float, float]:
+def _share(above: ArrayLike, below: ArrayLike, sources: Codes) -> Bounds:
     """The share with its interval over sources; NaN if there is nothing to count."""
     totals, counts = (np.bincount(sources, each).astype(np.float64) for each in (above, below))
     if not counts.sum():
-        return (math.nan,) * 3
-    return (
+        return NO_BOUNDS
+    return Bounds(
         float(totals.sum() / counts.sum()),
         *interval_of_mean(totals[counts > 0], counts[counts > 0]),
     )
 
 
-def _predicted(
-    words: Numbers, target: Numbers, sources: Codes
-) -> tuple[tuple[float, float, float], str]:
+def _predicted(words: Numbers, target: Numbers, sources: Codes) -> tuple[Bounds, str]:
     """Pearson's r between the prediction from the words and the actual value, with its interval;
     and the reason if there is none.
 
@@ -197,17 +191,14 @@ def _predicted(
     given, half = ~np.isnan(target), source_folds(sources, 2)
     learn, rest = given & (half == 0), given & (half == 1)
     if min(learn.sum(), rest.sum()) < LEAST:
-        return (math.nan,) * 3, f"fewer than {LEAST} reasons in a half of the sources"
+        return NO_BOUNDS, f"fewer than {LEAST} reasons in a half of the sources"
     try:
         slopes = ridge(words[learn], target[learn, None])[0][:, 0]
         correlation = pearson_influence(words[rest] @ slopes, target[rest])
     except Undefined as error:
-        return (math.nan,) * 3, str(error)
-    ends = correlation_interval(correlation.value, correlation.influence, sources[rest]) or (
-        math.nan,
-        math.nan,
-    )
-    return (correlation.value, *ends), ""
+        return NO_BOUNDS, str(error)
+    ends = correlation_interval(correlation.value, correlation.influence, sources[rest])
+    return Bounds(correlation.value, *(ends or NO_INTERVAL)), ""
 
 
 def language_of(text: str, language: str) -> str:

@@ -63,13 +63,12 @@ def own_output_rows(
 
 def _preference(shift: Shifts, p: float, span: float, why: str) -> dict[str, Any]:
     """The columns of a preference. why: the reason if there is none."""
-    low, high = shift.interval(0)
-    value = float(shift.value[0])
+    preferred = shift.bounds(0)
     preference = Estimate.undefined(why or "too few sources")
-    if math.isfinite(low):
-        preference = Estimate(value, low, high)
+    if math.isfinite(preferred.low):
+        preference = Estimate(*preferred)
     figure = {"preference": preference}
-    word = says(shift, 0, p, span, PREFERS if value > 0 else AGAINST)
+    word = says(shift, 0, p, span, PREFERS if preferred.value > 0 else AGAINST)
     row = {"says": word, **columns(figure), "p_adjusted": p, "span": span}
     return row | {"undefined": undefined_note(figure)}
 

@@ -101,11 +101,8 @@ def _share(yes: pd.Series, source: pd.Series, why: str) -> Estimate:
         return Estimate.undefined(why)
     codes = pd.factorize(source.astype(object))[0]
     counts = np.bincount(codes).astype(np.float64)
-    return Estimate(
-        float(yes.mean()),
-        *interval_of_mean(np.bincount(codes, yes).astype(np.float64), counts),
-        n=len(yes),
-    )
+    ends = interval_of_mean(np.bincount(codes, yes).astype(np.float64), counts)
+    return Estimate(float(yes.mean()), *ends, n=len(yes))
 
 
 def _log_odds(share: Estimate) -> Estimate:

@@ -143,10 +143,9 @@ def _estimate(values: Numbers, items: int, sources: int) -> Estimate:
         return Estimate.undefined(ALL_EQUAL, items)
     if sources < 2:
         return Estimate(float(values[0]), n=items, reason=ONE_SOURCE)
-    low, high = percentile_interval(values[1:]) or (None, None)
-    return Estimate(
-        float(values[0]), low, high, n=items, method=f"percentile bootstrap over {sources} sources"
-    )
+    ends = percentile_interval(values[1:]) or ()
+    method = f"percentile bootstrap over {sources} sources"
+    return Estimate(float(values[0]), *ends, n=items, method=method)
 
 
 def _figures(sums: Numbers, *, alone: bool) -> dict[str, Numbers]:

@@ -114,7 +114,6 @@ def says(shifts: Shifts | None, place: int, p: float, span: float, otherwise: st
     """
     if shifts is None or not math.isfinite(shifts.value[place]):
         return UNKNOWN
-    low, high = shifts.interval(place, 0.95)
-    if low > -MARGIN * span and high < MARGIN * span:
+    if shifts.interval(place, 0.95).inside(MARGIN * span):
         return EVEN
     return otherwise if p < 0.05 else UNKNOWN

@@ -14,11 +14,11 @@ import numpy as np
 
 from metal.auditing.cells import MOST_LEFT_OUT, AuditCell
 from metal.auditing.clauses import HALF, Clause, keeps, limit, not_below, on_people
-from metal.auditing.standing import MIN_ITEMS, MIN_SOURCES, Standing, bounds, sources_in
+from metal.auditing.standing import MIN_ITEMS, MIN_SOURCES, Standing, in_bounds, sources_in
 from metal.data.ratings import NOT_ASKED
 from metal.data.text import figure, signed
-from metal.stats.alpha import UNDEFINED, Alpha
-from metal.stats.measured import Measured, P, Ratio, jackknife, quantile
+from metal.stats.interval import NO_BOUNDS, Bounds
+from metal.stats.measured import Measured, P, jackknife, quantile
 from metal.stats.order import FigurePair, OrderFigures
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.score_seats import LEAST_LOW, ScoreSeats, among, heavy_tails
@@ -53,7 +53,7 @@ class ScorePeople:
         return among(scores, self.given) if self.heavy else scores
 
     @cached_property
-    def alpha(self) -> Alpha:
+    def alpha(self) -> Bounds:
         """Krippendorff's alpha with squared distances, limits by a jackknife of its logarithm."""
         return _alpha(self.placed(self.scores)[self.several], self.sources[self.several])
 
@@ -69,9 +69,9 @@ class ScorePeople:
         return values
 
 
-def _alpha(scores: Numbers, sources: Codes) -> Alpha:
+def _alpha(scores: Numbers, sources: Codes) -> Bounds:
     if len(scores) < 2:
-        return UNDEFINED
+        return NO_BOUNDS
     scores = np.sort(scores, axis=1)
     content = scattered_rows(scores)
     order = np.argsort(content, kind="stable")
@@ -80,10 +80,10 @@ def _alpha(scores: Numbers, sources: Codes) -> Alpha:
     rows = by.rows(panel_features(scores - np.nanmean(scores)))
     value = float(interval_alpha(by.total(rows)))
     if not value < 1 - 1e-12 or by.n < 2:
-        return Alpha(value, value, value) if value == 1 and by.n >= 2 else UNDEFINED
+        return Bounds(value, value, value) if value == 1 and by.n >= 2 else NO_BOUNDS
     without = np.log(np.maximum(1 - interval_alpha(by.without(rows)), 1e-12))
     error = jackknife(float(np.log(1 - value)), without, by.times)
-    return Alpha(value, 1 - float(np.exp(error.high())), 1 - float(np.exp(error.low())))
+    return Bounds(value, 1 - float(np.exp(error.high())), 1 - float(np.exp(error.low())))
 
 
 class ScoreStanding(Standing):
@@ -204,21 +204,21 @@ class ScoreStanding(Standing):
 
     def person_knows(self, lead: Measured) -> str:
         """What a person knows, in words."""
-        return f"a person's concordance with the others {bounds(lead).text(signed)}"
+        return f"a person's concordance with the others {in_bounds(lead, signed)}"
 
     def whole_quantile(self, p: float) -> float:
         """Student's t for the sources of all items."""
         return quantile(p, self.all_seats.by.n - 1)
 
-    def share(self, p: float = P) -> Ratio | None:
+    def share(self, p: float = P) -> Bounds | None:
         """The judge's concordance as a share of a person's, with limits at p."""
         return None if self.gold else self.seats.concordance.share_at(p)
 
-    def order_share(self) -> Ratio | None:
+    def order_share(self) -> Bounds | None:
         """None: scores have no exact answers for which the order would be a second figure."""
         return None
 
-    def kappa_share(self) -> Ratio | None:
+    def kappa_share(self) -> Bounds | None:
         """Concordance is quadratic kappa, so this is the share kept."""
         return self.share()
 
@@ -325,7 +325,7 @@ def recalibrated(beside: ScoreStanding) -> str:
         after = ScoreStanding(beside.cell, beside.judge, without, given=scores)
         if all(clause.holds for clause in after.clauses()):
             what = f"{shift:+.3g}" if how == "shift" else "a line corrects its scores"
-            return f"{ONCE} ({what}; then {bounds(after.below).text(signed)} against a person)"
+            return f"{ONCE} ({what}; then {in_bounds(after.below, signed)} against a person)"
     return ""
 
 

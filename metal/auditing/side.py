@@ -10,7 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from metal.stats.measured import Measured, Ratio, jackknife, jackknife_ratio
+from metal.stats.interval import Bounds
+from metal.stats.measured import Measured, jackknife, jackknife_ratio
 from metal.stats.order import OrderFigures, order
 from metal.stats.patterns import Codes, Numbers, distinct
 from metal.stats.recalls import ClassSums
@@ -167,7 +168,7 @@ class SeatedJudge:
         judge = float(self.times @ (seats * (self.answer == level)))
         return float(self.times @ (seats / every)), judge / total, float(self.times @ hits) / total
 
-    def kappa_share(self) -> Ratio | None:
+    def kappa_share(self) -> Bounds | None:
         """The judge's kappa with the others' label as a share of a person's; None if a person's
         is not above 0.
         """

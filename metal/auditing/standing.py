@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
@@ -22,11 +21,12 @@ from metal.auditing.side import JudgedVotes, SeatedJudge
 from metal.data.ratings import NOT_ASKED, UNANSWERED
 from metal.data.text import MINUS, figure, first_few, interval, listed, plural, signed
 from metal.errors import Undefined
-from metal.stats.alpha import UNDEFINED, Alpha, alpha_limits
+from metal.stats.alpha import alpha_limits
 from metal.stats.careless import Careless, careless
 from metal.stats.correlation import distinct as ranked
 from metal.stats.correlation import rank_correlations
-from metal.stats.measured import Measured, P, Ratio, quantile
+from metal.stats.interval import NO_BOUNDS, Bounds
+from metal.stats.measured import Measured, P, quantile
 from metal.stats.order import OrderFigures
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.recalls import Recalls
@@ -45,28 +45,7 @@ THIN = "too few items of each answer"
 MIN_SHARED = 30  # items of two people whose ranks are compared
 
 
-@dataclass(frozen=True)
-class Bounds:
-    """A figure with its limits; an infinite one is open."""
-
-    value: float
-    low: float
-    high: float
-
-    def __str__(self) -> str:
-        return self.text()
-
-    def text(self, form: Callable[[float], str] = figure) -> str:
-        """`-0.09 [-0.12, -0.04]`, in a format of metal.data.text."""
-        return f"{form(self.value)} {interval(self.low, self.high, form)}".strip().replace(
-            MINUS, "-"
-        )
-
-
-NO_BOUNDS = Bounds(math.nan, math.nan, math.nan)
-
-
-def bounds(measured: Measured | Alpha | Ratio | None, p: float = P) -> Bounds:
+def bounds(measured: Measured | Bounds | None, p: float = P) -> Bounds:
     """A figure with its one-sided limits at p if it was measured; otherwise its limits are those at
     5%.
     """
@@ -74,7 +53,15 @@ def bounds(measured: Measured | Alpha | Ratio | None, p: float = P) -> Bounds:
         return NO_BOUNDS
     if isinstance(measured, Measured):
         return Bounds(measured.value, measured.low(p), measured.high(p))
-    return Bounds(measured.value, measured.low, measured.high)
+    return measured
+
+
+def in_bounds(
+    measured: Measured | Bounds | None, form: Callable[[float], str] = figure, p: float = P
+) -> str:
+    """`-0.09 [-0.12, -0.04]`, in a format of metal.data.text."""
+    value, low, high = bounds(measured, p)
+    return f"{form(value)} {interval(low, high, form)}".strip().replace(MINUS, "-")
 
 
 class People:
@@ -94,7 +81,7 @@ class People:
         self.sources = cell.matrix.sources
 
     @cached_property
-    def alpha(self) -> Alpha:
+    def alpha(self) -> Bounds:
         """Krippendorff's alpha at the scale's measure, on all items with two ratings."""
         return _alpha(self.cell, self.votes, self.several)
 
@@ -111,9 +98,9 @@ class People:
         return Votes(fewer.counts, kind), fewer.several[kind]
 
 
-def _alpha(cell: AuditCell, votes: Votes, several: Codes) -> Alpha:
+def _alpha(cell: AuditCell, votes: Votes, several: Codes) -> Bounds:
     if not several.any():
-        return UNDEFINED
+        return NO_BOUNDS
     rated = votes.some(several)
     about = cell.matrix.sources[several], cell.values, cell.criterion.scale.measure
     return alpha_limits(rated.counts, rated.kind, *about)
@@ -275,12 +262,12 @@ class Standing:
         """Whether the judge is shown to know less than half of what a person does."""
         return self.beyond(0.5).high() < 0
 
-    def order_share(self) -> Ratio | None:
+    def order_share(self) -> Bounds | None:
         """The judge's order as a share of a person's; None if it is undefined."""
         order = None if self.gold else self.order
         return order.ranks.share if order else None
 
-    def kappa_share(self) -> Ratio | None:
+    def kappa_share(self) -> Bounds | None:
         """The judge's quadratic kappa (kappa if the scale has no order) as a share of a
         person's.
         """
@@ -305,7 +292,7 @@ class Standing:
 
     def person_knows(self, lead: Measured) -> str:
         """What a person knows, in words."""
-        return f"a person knows {bounds(lead).text(signed)} more than a constant"
+        return f"a person knows {in_bounds(lead, signed)} more than a constant"
 
     def whole_quantile(self, p: float) -> float:
         """Student's t for the sources of all items."""
@@ -346,7 +333,7 @@ class Standing:
         needed = LEAST_ITEMS * self.items / max(items[second], 1)
         return f"{THIN}: {have}, {LEAST_ITEMS} of two needed (of about {needed:,.0f} items)"
 
-    def share(self, p: float = P) -> Ratio | None:
+    def share(self, p: float = P) -> Bounds | None:
         """The share of a person's lead that the judge keeps, with limits at p; None if a person is
         not shown to have a lead.
         """

@@ -37,17 +37,17 @@ from metal.auditing.scores import ScoreStanding, recalibrated, standing
 from metal.auditing.standing import (
     MIN_ITEMS,
     MIN_SOURCES,
-    NO_BOUNDS,
     NOTHING,
     UNKNOWN_PERSON,
-    Bounds,
     Standing,
     bounds,
     careless_people,
     few_with_two,
+    in_bounds,
 )
 from metal.data.text import MINUS, figure, percent, plural, signed, within
 from metal.stats.careless import Careless
+from metal.stats.interval import NO_BOUNDS, Bounds
 from metal.stats.measured import P
 
 SMALL = 0.05  # above a constant
@@ -131,11 +131,8 @@ class Verdict:
         row: dict[str, Any] = {}
         for name, value in vars(self).items():
             if isinstance(value, Bounds):
-                ends = (
-                    end if math.isfinite(end) else math.nan
-                    for end in (value.value, value.low, value.high)
-                )
-                row |= zip((name, f"{name}_low", f"{name}_high"), ends, strict=True)
+                ends = (end if math.isfinite(end) else math.nan for end in value)
+                row |= Bounds(*ends).columns(name)
             else:
                 row[name] = ", ".join(value) if isinstance(value, tuple) else value
         return row
@@ -251,7 +248,7 @@ def _people(beside: Standing) -> tuple[str, str] | None:
         return None
     small = lead.high() < SMALL and (order is None or order.ranks.of_a_person.high() < SMALL_ORDER)
     words = (
-        f"{beside.measure} {bounds(alpha)},"
+        f"{beside.measure} {in_bounds(alpha)},"
         f" {beside.person_knows(lead)}{_rank_alike(beside)}{_without_each(beside)}"
     )
     if alpha.high < beside.cell.settings.people_floor or small:
@@ -303,7 +300,7 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
     number = _number(beside, figures)
     if not open_clauses:
         figures["p_informative"] = min(figures["p_informative"], figures["p_like"])
-        lead = bounds(beside.below).text(signed)
+        lead = in_bounds(beside.below, signed)
         return _said(beside, LIKE_A_PERSON, f"{number}; {lead} against a person", **figures)
     if isinstance(beside, ScoreStanding) and (once := recalibrated(beside)):
         return _said(beside, INFORMATIVE, f"{number}; {once}", **figures)
@@ -357,7 +354,7 @@ def _figures(beside: Standing, clauses: list[Clause], ranges: bool) -> dict[str,
         lead = beside.lead
         assert lead is not None  # of a judge beside people
         figures["unshown"] = (
-            f"a person is not shown to beat a constant answer: {bounds(lead).text(signed)}"
+            f"a person is not shown to beat a constant answer: {in_bounds(lead, signed)}"
         )
     elif math.isnan(figures["kappa_kept"].value) or (
         beside.order and math.isnan(figures["order_kept"].value)
@@ -383,18 +380,18 @@ def _number(beside: Standing, figures: dict[str, Any]) -> str:
     """The shares kept, in words; if there are none, the judge's lead over a constant."""
     share, order = figures.get("share_kept", NO_BOUNDS), figures.get("order_kept", NO_BOUNDS)
     if math.isnan(share.value):
-        number = f"{bounds(beside.above).text(signed)} more than a constant"
+        number = f"{in_bounds(beside.above, signed)} more than a constant"
         return (
             number
             if math.isnan(order.value)
-            else f"{number}, order {order.text(percent)} of a person's"
+            else f"{number}, order {in_bounds(order, percent)} of a person's"
         )
     over = f" ({figures['classes'].strip('()')})" if figures["classes"] else ""
     if math.isnan(order.value) or isinstance(beside, ScoreStanding):
-        return f"keeps {share.text(percent)} of what a person knows{over}"
+        return f"keeps {in_bounds(share, percent)} of what a person knows{over}"
     return (
-        f"keeps {share.text(percent)} of a person's exact answers{over} and {order.text(percent)}"
-        " of the order"
+        f"keeps {in_bounds(share, percent)} of a person's exact answers{over} and"
+        f" {in_bounds(order, percent)} of the order"
     )
 
 
@@ -410,7 +407,7 @@ def _uninformative(beside: Standing) -> str:
         return ""
     if above.low() > 0:
         return (
-            f"beats a constant answer by {bounds(above).text(signed)}, less than half of a"
+            f"beats a constant answer by {in_bounds(above, signed)}, less than half of a"
             " person's lead"
         )
     if most < 0:
@@ -424,7 +421,7 @@ def _turned(beside: Standing) -> str:
     if order is None or beside.one_answer:
         return ""
     rank = order.ranks.beyond(0.0)
-    return f"; {TURNED} (order {bounds(rank)})" if rank.high() < -SMALL_ORDER else ""
+    return f"; {TURNED} (order {in_bounds(rank)})" if rank.high() < -SMALL_ORDER else ""
 
 
 def _informative(beside: Standing) -> bool:
@@ -493,7 +490,7 @@ def _needed(beside: Standing) -> float:
 
 def _not_shown(beside: Standing, needed: float) -> str:
     """Rule 6, in words."""
-    above = bounds(beside.above, OF_TWO if beside.by_either else P).text(signed)
+    above = in_bounds(beside.above, signed, OF_TWO if beside.by_either else P)
     reason = f"not shown to beat a constant answer: {above}"
     order = beside.order_beyond(SMALL_ORDER)
     if beside.above.high() < 0 and order is not None:

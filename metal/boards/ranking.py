@@ -311,12 +311,9 @@ def rank_figures(
 
 
 def _over_sources(correlation: Correlation, source: Codes) -> Estimate:
-    low, high = correlation_interval(correlation.value, correlation.influence, source) or (
-        None,
-        None,
-    )
+    ends = correlation_interval(correlation.value, correlation.influence, source) or ()
     n = int((~np.isnan(correlation.influence)).sum())
-    return Estimate(correlation.value, low, high, n, method=JACKKNIFE)
+    return Estimate(correlation.value, *ends, n=n, method=JACKKNIFE)
 
 
 def _row(
@@ -378,8 +375,8 @@ def _pair_figures(cell: BoardCell, scores: Numbers, seed: int, permutations: int
     def figure(accuracy: float, variance: float) -> Estimate:
         if ties.sources < 2:
             return Estimate(accuracy, n=ties.pairs)
-        low, high = share_interval(accuracy, variance, ties.pairs, ties.sources)
-        return Estimate(accuracy, low, high, ties.pairs, method=JACKKNIFE)
+        ends = share_interval(accuracy, variance, ties.pairs, ties.sources)
+        return Estimate(accuracy, *ends, n=ties.pairs, method=JACKKNIFE)
 
     try:
         soft = soft_pairwise_accuracy(by_people, by_rater, rng, resamples=permutations)

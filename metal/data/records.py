@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -421,6 +421,7 @@ class Estimate:
     value: float | None
     low: float | None = None
     high: float | None = None
+    _: KW_ONLY
     n: int = 0
     dropped: Mapping[str, int] = field(default_factory=dict)
     method: str = ""

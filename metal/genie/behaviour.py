@@ -220,14 +220,7 @@ def _label(
 
 
 def _tested(name: str, test: ClusteredMean) -> dict[str, Any]:
-    figures = {
-        "": test.mean,
-        "_low": test.low,
-        "_high": test.high,
-        "_p": test.p,
-        "_p_adjusted": test.p,
-    }
-    return {f"{name}{part}": value for part, value in figures.items()}
+    return test.mean.columns(name) | {f"{name}_p": test.p, f"{name}_p_adjusted": test.p}
 
 
 def _mean(values: Any) -> float:

@@ -5,28 +5,16 @@ far apart they are; and its limits, for both vary with the sources.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from metal.stats.agreement import Disagreement, Measure
+from metal.stats.interval import NO_BOUNDS, NO_INTERVAL, Bounds
 from metal.stats.intervals import beyond_chance_interval
 from metal.stats.measured import P
 from metal.stats.patterns import Codes, Numbers, ratio, total
 from metal.stats.source_sums import SourceSums
-
-
-@dataclass(frozen=True)
-class Alpha:
-    """Alpha with one-sided limits; all NaN if it is undefined."""
-
-    value: float
-    low: float
-    high: float
-
-
-UNDEFINED = Alpha(math.nan, math.nan, math.nan)
 
 
 def alpha_disagreement(
@@ -68,8 +56,8 @@ def alpha_disagreement(
 
 def alpha_limits(
     counts: Codes, kind: Codes, sources: Codes, values: Numbers, measure: Measure, p: float = P
-) -> Alpha:
-    """Alpha of items of some kinds, with limits at p on either side.
+) -> Bounds:
+    """Alpha of items of some kinds, with limits at p on either side; NaN if it is undefined.
 
     counts: (kinds, levels) votes, two or more each; kind, sources: (items,). Ordinal distances are
     those of all items. Source of the limits: metal.stats.intervals.
@@ -77,13 +65,13 @@ def alpha_limits(
     by = SourceSums(kind, sources)
     of_label = np.bincount(kind, minlength=len(counts)) @ counts
     if by.n < 2 or (of_label > 0).sum() < 2:
-        return UNDEFINED
+        return NO_BOUNDS
     distance = _distances(of_label, values, measure)
     rows = by.rows(np.column_stack([_apart(counts, distance), counts]).astype(float))
     seen = _disagreement(by.total(rows), distance)
     without, alone = _disagreement(by.without(rows), distance), _disagreement(rows, distance)
     limits = beyond_chance_interval(seen, without, alone, by.times, math.inf, p)
-    return Alpha(float(seen.beyond_chance), *(limits or (math.nan, math.nan)))
+    return Bounds(float(seen.beyond_chance), *(limits or NO_INTERVAL))
 
 
 def _distances(of_label: Codes, values: Numbers, measure: Measure) -> Numbers:

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from metal.stats.interval import Interval
 from metal.stats.patterns import Codes, Numbers, Patterns, distinct
 
 if TYPE_CHECKING:
@@ -221,20 +222,19 @@ class SourceBootstrap:
         return weights
 
 
-def percentile_interval(resampled: Numbers, level: float = 0.95) -> tuple[float, float] | None:
+def percentile_interval(resampled: Numbers, level: float = 0.95) -> Interval | None:
     """The central interval of the resampled values; undefined values are left out.
 
     None when fewer than half are defined: an interval over the rest would answer a different
     question.
     >>> percentile_interval(np.array([*range(21), np.nan]), level=0.5)
-    (5.0, 15.0)
+    Interval(low=5.0, high=15.0)
     """
     defined = resampled[~np.isnan(resampled)]
     if not len(defined) or 2 * len(defined) < len(resampled):
         return None
     tail = (1 - level) / 2
-    low, high = quantiles(defined, tail, 1 - tail)
-    return low, high
+    return Interval(*quantiles(defined, tail, 1 - tail))
 
 
 def quantiles(values: Numbers, *shares: float) -> list[float]:

@@ -16,6 +16,7 @@ from statistics import NormalDist
 import numpy as np
 
 from metal.errors import Undefined
+from metal.stats.interval import NO_INTERVAL, Bounds, Interval
 from metal.stats.intervals import wilson
 from metal.stats.patterns import Numbers
 from metal.stats.significance import t_quantile
@@ -37,17 +38,16 @@ class Mean:
     df: float
     worth: float = math.nan
 
-    def interval(self, *, share: bool = False) -> tuple[float, float]:
+    def interval(self, *, share: bool = False) -> Interval:
         """Of 95%. share: the mean is one of values from 0 to 1; near an end Wilson's interval is
         given, at the number of labels that it is worth, because a variance that is estimated there
         may be 0."""
         if not (math.isfinite(self.variance) and self.df >= 1):
-            return math.nan, math.nan
+            return NO_INTERVAL
         quantile = t_quantile(0.975, self.df)
         if share and not NEAR_END < self.value < 1 - NEAR_END:
             return wilson(min(max(self.value, 0.0), 1.0), self.worth, quantile)
-        half = quantile * math.sqrt(self.variance)
-        return self.value - half, self.value + half
+        return Interval.around(self.value, quantile * math.sqrt(self.variance))
 
 
 @dataclass(frozen=True)
@@ -189,21 +189,9 @@ def _of_drawn(residuals: Numbers, counts: Numbers, judged: Numbers) -> Mean:
     return Mean(float(judged.mean()) + rectifier.value, variance, rectifier.df - 1)
 
 
-@dataclass(frozen=True)
-class ClassShare:
-    """The share of a class, with its interval of 95%. informed: sensitivity + specificity - 1 with
-    its interval.
-    """
-
-    value: float
-    low: float
-    high: float
-    informed: tuple[float, float, float]
-
-
 def rogan_gladen(
     share: tuple[float, float], sensitivity: tuple[float, float], specificity: tuple[float, float]
-) -> ClassShare:
+) -> tuple[Bounds, Bounds]:
     """The share of a class from a judge's share and its mistakes on a separate test set.
 
     Each is a share and the number of independent items that it is worth: what the judge calls the
@@ -214,7 +202,7 @@ def rogan_gladen(
     Reiczigel (2014).
 
     >>> # (.3 + .9 - 1) / (.8 + .9 - 1)
-    >>> round(rogan_gladen((0.3, 1000), (0.8, 1e6), (0.9, 1e6)).value, 3)
+    >>> round(rogan_gladen((0.3, 1000), (0.8, 1e6), (0.9, 1e6))[0].value, 3)
     0.286
     """
     z = NormalDist().inv_cdf(0.975)
@@ -235,9 +223,7 @@ def rogan_gladen(
     )
     low, high = (min(max(near + shift + sign * z * spread, 0.0), 1.0) for sign in (-1, 1))
     value = min(max((p + q0 - 1) / (q1 + q0 - 1), 0.0), 1.0)
-    return ClassShare(
-        value, min(low, value), max(high, value), (q1 + q0 - 1, informed - half, informed + half)
-    )
+    return Interval(low, high).holding(value), Bounds(q1 + q0 - 1, *Interval.around(informed, half))
 
 
 def _plus_one(share: float, size: float) -> tuple[float, float]:

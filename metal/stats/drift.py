@@ -17,6 +17,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from metal.stats.interval import Interval
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.significance import t_quantile, t_tail
 
@@ -35,18 +36,18 @@ class PairedDifference:
     sources: int
     worth: float
 
-    def interval(self, alpha: float) -> tuple[float, float]:
+    def interval(self, alpha: float) -> Interval:
         """The differences that two one-sided tests at `alpha` do not reject; all from fewer than
         two sources.
         """
         if self.sources < 2:
-            return -1.0, 1.0
+            return Interval(-1.0, 1.0)
         spread = np.maximum(
             self.square - 2 * _GRID * self.value + _GRID**2, np.abs(_GRID) - _GRID**2
         )
         far = np.abs(self.value - _GRID) - 0.5 / self.worth  # counts move in steps of 1
         kept = _GRID[far <= t_quantile(1 - alpha, self.sources - 1) * np.sqrt(spread / self.worth)]
-        return float(min(kept[0], self.value)), float(max(kept[-1], self.value))
+        return Interval(float(min(kept[0], self.value)), float(max(kept[-1], self.value)))
 
     @property
     def p(self) -> float:

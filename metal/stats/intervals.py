@@ -17,6 +17,7 @@ from statistics import NormalDist
 import numpy as np
 
 from metal.stats.agreement import Disagreement
+from metal.stats.interval import Interval
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.significance import t_quantile
 
@@ -24,7 +25,7 @@ from metal.stats.significance import t_quantile
 LEAST_DISAGREEING = 3
 
 
-def wilson(share: float, size: float, z: float) -> tuple[float, float]:
+def wilson(share: float, size: float, z: float) -> Interval:
     """Wilson's score interval of a share of `size` items, at z standard errors; [0, 1] without
     items.
 
@@ -33,14 +34,14 @@ def wilson(share: float, size: float, z: float) -> tuple[float, float]:
     [0.5958, 0.9821]
     """
     if size <= 0:
-        return 0.0, 1.0
+        return Interval(0.0, 1.0)
     middle = (share + z * z / (2 * size)) / (1 + z * z / size)
     half = (
         z
         / (1 + z * z / size)
         * math.sqrt(max(share * (1 - share), 0) / size + (z / (2 * size)) ** 2)
     )
-    return max(middle - half, 0.0), min(middle + half, 1.0)
+    return Interval(max(middle - half, 0.0), min(middle + half, 1.0))
 
 
 def share_interval(
@@ -51,7 +52,7 @@ def share_interval(
     p: float = 0.975,
     *,
     alike: float = math.inf,
-) -> tuple[float, float]:
+) -> Interval:
     """The interval of a share whose ends are the p and 1 - p quantiles.
 
     variance: of the share over sources (see `jackknife_variance`). items: how many it is a share
@@ -60,7 +61,7 @@ def share_interval(
     items as there are sources, and no more than `alike`. [0, 1] with fewer than two sources.
     """
     if sources < 2:
-        return 0.0, 1.0
+        return Interval(0.0, 1.0)
     worth = (
         min(items, share * (1 - share) / variance)
         if variance > 1e-15
@@ -90,7 +91,7 @@ def beyond_chance_interval(
     times: Codes,
     items: float,
     p: float = 0.975,
-) -> tuple[float, float] | None:
+) -> Interval | None:
     """The interval of 1 - Do / De whose ends are the p and 1 - p quantiles; None from one source.
 
     seen: observed and expected disagreement (Do, De) of all sources, De > 0. without, alone:
@@ -116,14 +117,14 @@ def beyond_chance_interval(
     if disagreeing < LEAST_DISAGREEING or not variance > 1e-15:  # NaN, too
         of_observed = jackknife_variance(without.observed[holds], times)
         ends = share_interval(float(seen.observed), of_observed, items, sources, p)
-        low, high = (1 - end / expected for end in reversed(ends))
-        return low, high
+        return Interval(1 - ends.high / expected, 1 - ends.low / expected)
     half = few_sources(p, disagreeing) * math.sqrt(variance)
     ratio = float(seen.observed) / expected
-    return max(1 - ratio * math.exp(half), 1 - 1 / expected), 1 - ratio * math.exp(-half)
+    lowest = 1 - 1 / expected
+    return Interval(max(1 - ratio * math.exp(half), lowest), 1 - ratio * math.exp(-half))
 
 
-def correlation_interval(r: float, influence: Numbers, source: Codes) -> tuple[float, float] | None:
+def correlation_interval(r: float, influence: Numbers, source: Codes) -> Interval | None:
     """The 95% interval of a correlation over sources, on the scale of its inverse hyperbolic
     tangent, by Student's t.
 
@@ -135,13 +136,13 @@ def correlation_interval(r: float, influence: Numbers, source: Codes) -> tuple[f
     if sources < 2:
         return None
     if 1 - r * r < 1e-12:
-        return r, r
+        return Interval(r, r)
     variance = sources / (sources - 1) * (np.bincount(source[given], influence[given]) ** 2).sum()
     half = few_sources(0.975, sources) * math.sqrt(variance) / (1 - r * r)
-    return math.tanh(math.atanh(r) - half), math.tanh(math.atanh(r) + half)
+    return Interval(*map(math.tanh, Interval.around(math.atanh(r), half)))
 
 
-def interval_of_mean(totals: Numbers, counts: Numbers) -> tuple[float, float]:
+def interval_of_mean(totals: Numbers, counts: Numbers) -> Interval:
     """The 95% interval of a mean of numbers from 0 to 1, over sources: totals and counts by source,
     (sources,).
 
@@ -153,9 +154,7 @@ def interval_of_mean(totals: Numbers, counts: Numbers) -> tuple[float, float]:
     )
 
 
-def interval_of_sums(
-    added: Numbers, times: Codes, items: float, p: float = 0.975
-) -> tuple[float, float]:
+def interval_of_sums(added: Numbers, times: Codes, items: float, p: float = 0.975) -> Interval:
     """The interval of a share of two sums, over the sources that add to the lower one (see
     `share_interval`).
 
@@ -167,7 +166,7 @@ def interval_of_sums(
     above, below = times @ added
     sources = int(times.sum())
     if sources < 2:
-        return 0.0, 1.0
+        return Interval(0.0, 1.0)
     without = (above - added[:, 0]) / (below - added[:, 1])
     return share_interval(
         float(above / below), jackknife_variance(without, times), items, sources, p

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from metal.errors import Undefined
+from metal.stats.interval import NO_INTERVAL, Bounds, Interval
 from metal.stats.patterns import Codes, Numbers, distinct
 from metal.stats.permutation import draw_flips
 from metal.stats.significance import t_cdf, t_quantile
@@ -39,13 +40,17 @@ class Shifts:
     variance: Numbers
     df: Numbers
 
-    def interval(self, place: int, p: float = 0.975) -> tuple[float, float]:
+    def interval(self, place: int, p: float = 0.975) -> Interval:
         """The figure's interval of 95%, or of 2p - 1; NaN if it is not known."""
         value, df = float(self.value[place]), float(self.df[place])
         if not (np.isfinite(value) and df >= 1):
-            return np.nan, np.nan
+            return NO_INTERVAL
         half = t_quantile(p, df) * float(np.sqrt(self.variance[place]))
-        return value - half, value + half
+        return Interval.around(value, half)
+
+    def bounds(self, place: int) -> Bounds:
+        """The figure with its interval of 95%."""
+        return Bounds(float(self.value[place]), *self.interval(place))
 
     @cached_property
     def p(self) -> Numbers:

@@ -14,6 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from metal.stats.interval import Bounds
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.significance import t_quantile, t_tail
 from metal.stats.source_sums import Draws, SourceSums
@@ -125,20 +126,11 @@ def _covariance(
     return float((n - 1) / n * (times * away[0] * away[1]).sum())
 
 
-@dataclass(frozen=True)
-class Ratio:
-    """A ratio with the ends of its 90% interval; an end at -inf or inf is open."""
-
-    value: float
-    low: float
-    high: float
-
-
 def jackknife_ratio(
     top: float, bottom: float, tops: Numbers, bottoms: Numbers, times: Codes, p: float = P
-) -> Ratio:
+) -> Bounds:
     """top / bottom with limits at p on either side, by Fieller from the jackknife. bottom must be
-    shown above 0.
+    shown above 0; an end at -inf or inf is open.
 
     tops, bottoms: (rows,) without one source of each row.
     """
@@ -149,13 +141,13 @@ def jackknife_ratio(
     return fieller(top, bottom, lambda k: wide * math.sqrt(max(xx - 2 * k * xy + k * k * yy, 0.0)))
 
 
-def fieller(top: float, bottom: float, half: Callable[[float], float]) -> Ratio:
+def fieller(top: float, bottom: float, half: Callable[[float], float]) -> Bounds:
     """top / bottom and every k near it for which |top - k bottom| <= half(k), where `half` is t
     times a standard error.
 
     Source: Fieller (1954).
     >>> fieller(1.0, 2.0, lambda k: 0.2)
-    Ratio(value=0.5, low=0.4, high=0.6)
+    Bounds(value=0.5, low=0.4, high=0.6)
     """
     share = top / bottom
 
@@ -163,12 +155,12 @@ def fieller(top: float, bottom: float, half: Callable[[float], float]) -> Ratio:
         return abs(top - k * bottom) - half(k)
 
     if not -FARTHEST < share < FARTHEST:
-        return Ratio(share, -math.inf, math.inf)
+        return Bounds(share, -math.inf, math.inf)
     ends = []
     for far in (-FARTHEST, FARTHEST):
         is_open = out(far) <= 0
         ends.append(math.copysign(math.inf, far) if is_open else _crossing(out, share, far))
-    return Ratio(share, *ends)
+    return Bounds(share, *ends)
 
 
 def _crossing(out: Callable[[float], float], near: float, far: float) -> float:

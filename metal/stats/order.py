@@ -14,7 +14,8 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from metal.stats.measured import Measured, P, Ratio, jackknife, jackknife_again, jackknife_ratio
+from metal.stats.interval import Bounds
+from metal.stats.measured import Measured, P, jackknife, jackknife_again, jackknife_ratio
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.seats import Seats
 from metal.stats.significance import t_tail
@@ -176,13 +177,13 @@ class FigurePair:
         )
 
     @cached_property
-    def share(self) -> Ratio | None:
+    def share(self) -> Bounds | None:
         """The judge's as a share of a person's; None if a person's is not shown to be above
         0.
         """
         return self.share_at(P)
 
-    def share_at(self, p: float) -> Ratio | None:
+    def share_at(self, p: float) -> Bounds | None:
         """The same with limits at p."""
         if not self.of_a_person.low() > 0:
             return None

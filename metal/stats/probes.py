@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from metal.stats.interval import Bounds, Interval
 from metal.stats.intervals import interval_of_mean
 from metal.stats.leniency import mean_shift
 from metal.stats.patterns import Codes, Numbers
@@ -21,15 +22,6 @@ from metal.stats.significance import t_test
 LEAST = 10  # pairs, below which nothing is said
 # a rater is blind that surely notices fewer of the changes than this, and guesses the rest
 NOTICED = 0.5
-
-
-@dataclass(frozen=True)
-class Share:
-    """A share of pairs, or a mean of numbers from 0 to 1, with its 95% interval over sources."""
-
-    value: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True)
@@ -47,12 +39,12 @@ class Detection:
 
     n: int
     sources: int
-    a: Share
-    strict: Share
-    raised: Share
+    a: Bounds
+    strict: Bounds
+    raised: Bounds
     room: float
-    change: Share
-    change_90: tuple[float, float]
+    change: Bounds
+    change_90: Interval
     p: float
     blind_p: float
     raised_p: float
@@ -89,7 +81,7 @@ def detection(
         _share(fell, source),
         _share(raised, source),
         float(room.mean()),
-        Share(float(change.mean()), *change_95),
+        Bounds(float(change.mean()), *change_95),
         change_90,
         _flipped_p(-change, source, seed),
         _below(ranked - 0.5 - room * NOTICED / 2, source),
@@ -98,16 +90,15 @@ def detection(
     )
 
 
-def _share(values: Numbers, source: Codes) -> Share:
+def _share(values: Numbers, source: Codes) -> Bounds:
     totals, counts = (
         np.asarray(np.bincount(source, each), dtype=np.float64)
         for each in (values, np.ones(len(values)))
     )
-    low, high = interval_of_mean(totals, counts)
-    return Share(float(values.mean()), low, high)
+    return Bounds(float(values.mean()), *interval_of_mean(totals, counts))
 
 
-def _mean(values: Numbers, source: Codes) -> tuple[tuple[float, float], tuple[float, float], float]:
+def _mean(values: Numbers, source: Codes) -> tuple[Interval, Interval, float]:
     """The 90% and 95% intervals of a mean over sources, and the two-sided p-value that it is 0."""
     shift = mean_shift(values, source)
     p = t_test(float(shift.value[0]), float(shift.variance[0]), int(shift.df[0]) + 1)
@@ -131,14 +122,11 @@ def _flipped_p(values: Numbers, source: Codes, seed: int, flips: int = 999) -> f
 
 @dataclass(frozen=True)
 class Trend:
-    """Whether scores fall with the dose. value: 1 where every output falls with every dose, 0 for
+    """Whether scores fall with the dose. fall: 1 where every output falls with every dose, 0 for
     none, -1 where it rises; p: one-sided, that there is no fall.
     """
 
-    n: int
-    value: float
-    low: float
-    high: float
+    fall: Bounds
     p: float
 
 
@@ -150,7 +138,7 @@ def dose_trend(scores: Numbers, source: Codes) -> Trend:
     dose. The value is L less its mean, over the most it could be, with its interval and p-value
     over sources; NaN with one source. Source: Page (1963).
     >>> trend = dose_trend(np.array([[3.0, 2.0, 1.0], [3.0, 3.0, 1.0]]), np.array([0, 1]))
-    >>> round(trend.value, 3)
+    >>> round(trend.fall.value, 3)
     0.875
     """
     doses = np.arange(scores.shape[1]) - (scores.shape[1] - 1) / 2
@@ -159,5 +147,4 @@ def dose_trend(scores: Numbers, source: Codes) -> Trend:
     ranks = below + (tied + 1) / 2
     values = -(ranks - ranks.mean(axis=1, keepdims=True)) @ doses / (doses**2).sum()
     shift = mean_shift(values, source)
-    low, high = shift.interval(0)
-    return Trend(len(values), float(values.mean()), low, high, _below(-values, source))
+    return Trend(Bounds(float(values.mean()), *shift.interval(0)), _below(-values, source))

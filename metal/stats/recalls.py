@@ -15,7 +15,8 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from metal.stats.measured import Measured, P, Ratio, fieller, quantile
+from metal.stats.interval import Bounds
+from metal.stats.measured import Measured, P, fieller, quantile
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.source_sums import Draws, SourceSums
 
@@ -159,7 +160,7 @@ class Recalls:
         """A person minus a constant answer."""
         return self.measured(0, -1)
 
-    def share(self, p: float = P) -> Ratio:
+    def share(self, p: float = P) -> Bounds:
         """What the judge keeps of a person's lead, x / y; to be asked only where the lead is shown
         to be above 0.
         """

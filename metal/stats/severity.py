@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metal.errors import Undefined
+from metal.stats.interval import Interval
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.significance import t_cdf, t_quantile
 
@@ -36,10 +37,10 @@ class Severities:
     steps: Numbers
     spread: float
 
-    def interval(self, place: int) -> tuple[float, float]:
+    def interval(self, place: int) -> Interval:
         """Of 95%."""
         half = t_quantile(0.975, self.df) * float(np.sqrt(self.variance[place]))
-        return float(self.severity[place]) - half, float(self.severity[place]) + half
+        return Interval.around(float(self.severity[place]), half)
 
     @property
     def p(self) -> Numbers:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
+from metal.stats.interval import NO_BOUNDS, NO_INTERVAL, Bounds
 from metal.stats.patterns import Codes, Numbers, ratio
 
 _CONVERGED = 1e-15  # how far the last factor of a continued fraction may be from 1
@@ -198,16 +199,14 @@ def _in_rising_order(p_values: Any) -> tuple[Numbers, Codes, Numbers]:
 
 @dataclass(frozen=True)
 class ClusteredMean:
-    """mean: over all values; low, high: 95% percentile bootstrap over sources; p: two-sided, for a
+    """mean: over all values, with its 95% percentile bootstrap over sources; p: two-sided, for a
     mean of 0.
 
     NaN where undefined: all of these without values, interval and p with one source. n: the number
     of values; sources: the number of their sources.
     """
 
-    mean: float
-    low: float
-    high: float
+    mean: Bounds
     p: float
     n: int
     sources: int
@@ -221,28 +220,29 @@ def clustered_mean(values: Numbers, sources: Codes, bootstrap: SourceBootstrap) 
     >>> score = clustered_mean(
     ...     np.array([1.0, -1.0, 1.0, 1.0]), np.array([0, 0, 1, 2]), SourceBootstrap(100)
     ... )
-    >>> score.mean, score.n, score.sources
+    >>> score.mean.value, score.n, score.sources
     (0.5, 4, 3)
     """
     defined = ~np.isnan(values)
     values, sources = values[defined], np.asarray(sources)[defined]
     if not len(values):
-        return ClusteredMean(np.nan, np.nan, np.nan, np.nan, 0, 0)
+        return ClusteredMean(NO_BOUNDS, np.nan, 0, 0)
     names, source = np.unique(sources, return_inverse=True)
     totals = np.bincount(source, weights=values)
     sizes = np.bincount(source)
     mean, clusters = float(totals.sum() / sizes.sum()), len(names)
     if clusters < 2:
-        return ClusteredMean(mean, np.nan, np.nan, np.nan, len(values), clusters)
+        return ClusteredMean(Bounds(mean, *NO_INTERVAL), np.nan, len(values), clusters)
     drawn = bootstrap.totals(np.stack([totals, sizes], axis=1))
-    low, high = percentile_interval(ratio(drawn[:, 0], drawn[:, 1])) or (np.nan, np.nan)
+    ends = percentile_interval(ratio(drawn[:, 0], drawn[:, 1])) or NO_INTERVAL
     variance = (
         clusters
         / (clusters - 1)
         * float(((totals - mean * sizes) ** 2).sum())
         / float(sizes.sum()) ** 2
     )
-    return ClusteredMean(mean, low, high, t_test(mean, variance, clusters), len(values), clusters)
+    p = t_test(mean, variance, clusters)
+    return ClusteredMean(Bounds(mean, *ends), p, len(values), clusters)
 
 
 def t_test(value: float, variance: float, sources: int) -> float:

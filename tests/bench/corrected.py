@@ -62,7 +62,7 @@ def classes(
     for _ in range(times):
         sides = [(rng.binomial(tested, chance) / tested, float(tested)) for chance in mistakes]
         try:
-            made = rogan_gladen((rng.binomial(500, called) / 500, 500.0), sides[0], sides[1])
+            made, _ = rogan_gladen((rng.binomial(500, called) / 500, 500.0), sides[0], sides[1])
             covered += made.low <= share <= made.high
         except Undefined:
             refused += 1

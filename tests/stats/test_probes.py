@@ -72,8 +72,8 @@ def test_page() -> None:
     # Blocks of four treatments; the sum of rank x place, as in Page's worked form: L =
     # 1*1+2*2+3*3+4*4 = 30 at most.
     falling = np.array([[4.0, 3.0, 2.0, 1.0]] * 3)
-    assert dose_trend(falling, np.arange(3)).value == pytest.approx(1)
-    assert dose_trend(-falling, np.arange(3)).value == pytest.approx(-1)
+    assert dose_trend(falling, np.arange(3)).fall.value == pytest.approx(1)
+    assert dose_trend(-falling, np.arange(3)).fall.value == pytest.approx(-1)
     mixed = np.array([[4.0, 3.0, 2.0, 1.0], [1.0, 1.0, 1.0, 1.0], [3.0, 4.0, 2.0, 1.0]])
     # L less its mean of 25, over 5: (30 - 25) / 5, 0, (29 - 25) / 5
-    assert dose_trend(mixed, np.arange(3)).value == pytest.approx((1 + 0 + 0.8) / 3)
+    assert dose_trend(mixed, np.arange(3)).fall.value == pytest.approx((1 + 0 + 0.8) / 3)

@@ -15,6 +15,7 @@ from metal.auditing.scored_outputs import LEANS, ScoredOutputs, says
 from metal.data.text import plural
 from metal.errors import Undefined
 from metal.questions.bias.conditions import flips
+from metal.stats.interval import NO_BOUNDS
 from metal.stats.leniency import (
     FIGURES,
     LEAST,
@@ -149,9 +150,8 @@ def _largest(scored: ScoredOutputs) -> str:
 
 def _with_ends(name: str, shifts: Shifts | None, index: int) -> dict[str, float]:
     if shifts is None or not math.isfinite(shifts.value[index]):
-        return dict.fromkeys((name, f"{name}_low", f"{name}_high"), math.nan)
-    low, high = shifts.interval(index)
-    return {name: float(shifts.value[index]), f"{name}_low": low, f"{name}_high": high}
+        return NO_BOUNDS.columns(name)
+    return shifts.bounds(index).columns(name)
 
 
 def _beside_people(

@@ -19,6 +19,7 @@ from metal.data.dataset import Dataset
 from metal.data.languages import language_name, sides
 from metal.data.records import SWAPPED, Output, Rater
 from metal.errors import UsageError
+from metal.stats.interval import NO_BOUNDS, Bounds
 from metal.stats.intervals import wilson
 from metal.stats.leniency import Shifts, mean_shift
 from metal.stats.patterns import Codes, Numbers
@@ -210,13 +211,10 @@ def _changes(shift: Shifts, change: Numbers) -> dict[str, float]:
     """The mean change with its interval; how many answers changed, and McNemar's exact p for rises
     against falls.
     """
-    low, high = shift.interval(0)
     down, up = int((change < 0).sum()), int((change > 0).sum())
     return {
         "pairs": len(change),
-        "change": float(shift.value[0]),
-        "change_low": low,
-        "change_high": high,
+        **shift.bounds(0).columns("change"),
         "changed": (down + up) / len(change),
         "lower": down / len(change),
         "higher": up / len(change),
@@ -233,12 +231,10 @@ def _nearer(
     people = panel[original]
     rated = (~np.isnan(people)).any(axis=1)
     if not rated.any():
-        return dict.fromkeys(("nearer", "nearer_low", "nearer_high"), math.nan)
+        return NO_BOUNDS.columns("nearer")
     people, before, after = people[rated], answers[original][rated, None], after[rated, None]
     gained = np.nanmean((np.abs(before - people) - np.abs(after - people)) / scored.span, axis=1)
-    shift = mean_shift(gained, scored.content[original][rated])
-    low, high = shift.interval(0)
-    return {"nearer": float(shift.value[0]), "nearer_low": low, "nearer_high": high}
+    return mean_shift(gained, scored.content[original][rated]).bounds(0).columns("nearer")
 
 
 def _expected(
@@ -259,6 +255,5 @@ def _expected(
     key = "noticed" if must_fall else "collateral"
     if len(outcome):
         share = float(outcome.mean())
-        low, high = wilson(share, len(outcome), Z)
-        shares |= {key: share, f"{key}_low": low, f"{key}_high": high}
+        shares |= Bounds(share, *wilson(share, len(outcome), Z)).columns(key)
     return {"expected": FALLS if must_fall else STAYS, **shares}

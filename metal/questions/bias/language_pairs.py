@@ -15,6 +15,7 @@ from metal.auditing.strengths import comparisons
 from metal.data.dataset import Dataset
 from metal.errors import Undefined
 from metal.stats.davidson import davidson
+from metal.stats.interval import NO_BOUNDS
 from metal.stats.leniency import LEAST, Shifts
 from metal.stats.significance import holm, t_quantile
 
@@ -55,11 +56,10 @@ def language_pair_rows(
         adjusted = holm(shifts.p) if shifts else np.full(len(names), math.nan)
         for place, language in enumerate(names):
             own = (first == place) | (second == place)
-            low = high = lean = math.nan
+            lean = NO_BOUNDS
             verdict, undefined = UNKNOWN, f"lean: {why}"
             if shifts:
-                low, high = shifts.interval(place)
-                lean = float(shifts.value[place])
+                lean = shifts.bounds(place)
                 verdict, undefined = says(shifts, place, adjusted[place], 1.0, LEANS), ""
             yield {
                 "language": language,
@@ -67,11 +67,9 @@ def language_pair_rows(
                 "judge": judge,
                 "says": verdict,
                 "by": BY_PAIRS,
-                "lean": lean,
-                "lean_low": low,
-                "lean_high": high,
+                **lean.columns("lean"),
                 "p_adjusted": adjusted[place],
-                "mean": lean + 0.5,
+                "mean": lean.value + 0.5,
                 "outputs": int(own.sum()),
                 "contents": len(np.unique(contents[own])),
                 "undefined": undefined,

@@ -12,6 +12,7 @@ from metal.auditing.scored_outputs import MARGIN, ScoredOutputs
 from metal.data.progress import Progress, followed
 from metal.data.text import plural
 from metal.errors import Undefined
+from metal.stats.interval import Bounds
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.severity import severities
 from metal.stats.significance import holm
@@ -94,15 +95,11 @@ def _of_group(
         yield from (row | {"undefined": f"severity: {error}"} for row in blank)
         return
     for place, (row, p) in enumerate(zip(blank, holm(fitted.p), strict=True)):
-        ends = (float(fitted.severity[place]), *fitted.interval(place))
-        lower = [fitted.below(each, values) for each in ends]
-        far = p < 0.05 and abs(lower[0]) > MARGIN * scored.span
-        figures = {
-            f"{name}{end}": figure
-            for name, estimate in (("severity", ends), ("lower_by", lower))
-            for end, figure in zip(("", "_low", "_high"), estimate, strict=True)
-        }
-        verdict = SEVERE if lower[0] > 0 else LENIENT
+        ends = Bounds(float(fitted.severity[place]), *fitted.interval(place))
+        lower = Bounds(*(fitted.below(each, values) for each in ends))
+        far = p < 0.05 and abs(lower.value) > MARGIN * scored.span
+        figures = ends.columns("severity") | lower.columns("lower_by")
+        verdict = SEVERE if lower.value > 0 else LENIENT
         yield row | figures | {"p_adjusted": float(p), "says": verdict if far else ""}
 
 

@@ -58,20 +58,13 @@ def class_rows(cell: AuditCell, judge: str, generators: Sequence[str]) -> Iterat
             sensitivity, specificity = (_share(right[side], sources[side]) for side in sides)
             row |= {"sensitivity": sensitivity[0], "specificity": specificity[0]}
             try:
-                share = rogan_gladen(
+                share, informed = rogan_gladen(
                     _share(answers[rows] == code, sources[rows]), sensitivity, specificity
                 )
             except Undefined as error:
                 yield row | {"undefined": f"corrected: {error}"}
                 continue
-            row |= {
-                "corrected": share.value,
-                "corrected_low": share.low,
-                "corrected_high": share.high,
-            }
-            yield row | dict(
-                zip(("informed", "informed_low", "informed_high"), share.informed, strict=True)
-            )
+            yield row | share.columns("corrected") | informed.columns("informed")
 
 
 def _share(hits: Codes, sources: Codes) -> tuple[float, float]:

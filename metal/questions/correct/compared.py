@@ -26,6 +26,7 @@ from metal.data.text import signature_line
 from metal.errors import UsageError, check_known
 from metal.questions.correct.compute import SourceMeans, chances_of, refused, source_means
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
+from metal.stats.interval import Bounds
 from metal.stats.intervals import interval_of_mean
 from metal.stats.patterns import Numbers
 
@@ -252,4 +253,4 @@ def _mean(means: SourceMeans, ends: tuple[float, float], seed: int) -> dict[str,
     mean = means.corrected(means.people, seed).corrected
     figures = (mean.value, *mean.interval(share=True))
     scaled = (ends[0] + (ends[1] - ends[0]) * share for share in figures)
-    return dict(zip(("mean", "mean_low", "mean_high"), scaled, strict=True))
+    return Bounds(*scaled).columns("mean")

@@ -26,7 +26,7 @@ from metal.auditing.standing import (
     MIN_ITEMS,
     MIN_SOURCES,
     Standing,
-    bounds,
+    in_bounds,
 )
 from metal.auditing.verdict import (
     LIKE_A_PERSON,
@@ -40,6 +40,7 @@ from metal.auditing.verdict import (
 )
 from metal.data.text import signed
 from metal.errors import Undefined
+from metal.stats.interval import Interval
 from metal.stats.measured import Measured, P
 from metal.stats.order import FigurePair, z_of_order, z_of_order_again
 from metal.stats.patterns import Numbers
@@ -141,7 +142,7 @@ def _with_interval(value: float, drawn: Numbers, words: str = "") -> Times:
         np.quantile(drawn, QUANTILES[0], method="lower"),
         np.quantile(drawn, QUANTILES[1], method="higher"),
     )
-    return Times(value, min(float(low), value), max(float(high), value), words)
+    return Times(*Interval(float(low), float(high)).holding(value), words)
 
 
 # ---------------------------------------------------------------- what a verdict asks for
@@ -217,7 +218,7 @@ _NEVER = "with its figures as they are, no number of items would be enough"
 def _of_informative(beside: Standing) -> Limits:
     """Rule 5, and that people are shown to agree (rule 2)."""
     order, above, lead = beside.whole_order, beside.above, beside.lead
-    words = f"not shown to beat a constant answer: {bounds(above).text(signed)}"
+    words = f"not shown to beat a constant answer: {in_bounds(above, signed)}"
     if order is None:
         judge = [Limit(above, 0.0, P, words)]
     elif not beside.by_either:
@@ -254,9 +255,7 @@ def _never_informative(beside: Standing) -> str:
     half = beside.gold or beside.cell.by_scores or beside.beyond(0.5).value < 0
     least = SMALL_ORDER_ALONE if beside.gold else 0.0
     if above < SMALL and half and (order is None or order.value < least):
-        return (
-            f"{_NEVER}: {UNINFORMATIVE}, {bounds(beside.above).text(signed)} more than a constant"
-        )
+        return f"{_NEVER}: {UNINFORMATIVE}, {in_bounds(beside.above, signed)} more than a constant"
     return ""
 
 

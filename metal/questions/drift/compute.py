@@ -22,6 +22,7 @@ from metal.data.text import coverage, estimate, first_few, percent, percent_chan
 from metal.errors import UsageError, check_known
 from metal.questions.drift.settings import Margins
 from metal.stats.drift import PairedDifference, paired_difference
+from metal.stats.interval import Bounds
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.significance import holm
 
@@ -409,7 +410,7 @@ def _decide(
     beyond = {}  # how far each interval reaches, in margins
     for name, each in differences.items():
         low, high = each.interval(margins.alpha)
-        row[name], row[f"{name}_low"], row[f"{name}_high"] = each.value, low, high
+        row |= Bounds(each.value, low, high).columns(name)
         row[f"{name}_p_adjusted"] = p[name]
         if name in margin:
             reach = -low if name == "coverage_change" else max(-low, high)

@@ -220,14 +220,12 @@ def _row(
             "a scale without ends" if compared.any() else "no output that the jury and people rated"
         )
         return row | {"best": "", "undefined": f"agreement: {why}"}
-    better = "no" if gain.high < 0 else "unclear"
+    better = "no" if gain.mean.high < 0 else "unclear"
     return row | {
         "agreement": float(of_jury[compared].mean()),
         "best_agreement": float(best[compared].mean()),
-        "gain": gain.mean,
-        "gain_low": gain.low,
-        "gain_high": gain.high,
-        "better": "yes" if gain.low > 0 else better,
+        **gain.mean.columns("gain"),
+        "better": "yes" if gain.mean.low > 0 else better,
     }
 
 

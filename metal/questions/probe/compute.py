@@ -25,8 +25,9 @@ from metal.data.records import Criterion
 from metal.data.text import estimate, first_few, plural, signed
 from metal.errors import UsageError, check_known
 from metal.questions.bias.conditions import FALLS, STAYS
+from metal.stats.interval import NO_BOUNDS, NO_INTERVAL, Bounds
 from metal.stats.patterns import Numbers
-from metal.stats.probes import LEAST, Detection, Share, detection, dose_trend
+from metal.stats.probes import LEAST, Detection, detection, dose_trend
 from metal.stats.significance import holm
 
 BLIND, LURED, MOVED, UNMOVED = "blind", "lured", "moved", "unmoved"
@@ -85,17 +86,16 @@ ALL_CERTAIN = {
     "kind": "certain",
     "what": "most changes that spoil a text",
 }
-_NONE = Share(math.nan, math.nan, math.nan)
 # of a rater without an answer on both sides
 _UNSEEN = Detection(
     n=0,
     sources=0,
-    a=_NONE,
-    strict=_NONE,
-    raised=_NONE,
+    a=NO_BOUNDS,
+    strict=NO_BOUNDS,
+    raised=NO_BOUNDS,
     room=math.nan,
-    change=_NONE,
-    change_90=(math.nan, math.nan),
+    change=NO_BOUNDS,
+    change_90=NO_INTERVAL,
     p=math.nan,
     blind_p=math.nan,
     raised_p=math.nan,
@@ -261,7 +261,7 @@ def _row(
     seen = (
         detection(clean, after, source, scores.ends, seed=settings.seed) if len(clean) else _UNSEEN
     )
-    noticed = _noticed(scores, people, changed) if about["kind"] == "graded" else _NONE
+    noticed = _noticed(scores, people, changed) if about["kind"] == "graded" else NO_BOUNDS
     says, p, final, undefined = _says(seen, about["kind"], expected, noticed, scores.ends)
     figures = {name: getattr(seen, name) for name in SHARES[:-1]} | {"people_a": noticed}
     return {
@@ -285,21 +285,21 @@ def _row(
         "span": scores.ends[1] - scores.ends[0],
         "undefined": undefined,
         **{
-            f"{key}{end}": value
-            for key, part in figures.items()
-            for end, value in (("", part.value), ("_low", part.low), ("_high", part.high))
+            key: value
+            for each, part in figures.items()
+            for key, value in part.columns(each).items()
         },
     }
 
 
-def _noticed(scores: _Scores, people: Sequence[str], changed: pd.DataFrame) -> Share:
+def _noticed(scores: _Scores, people: Sequence[str], changed: pd.DataFrame) -> Bounds:
     """How well people tell changed outputs from clean ones, each by their own scores."""
     clean, after, source, _ = scores.pairs(people, changed)
-    return detection(clean, after, source, scores.ends).a if len(clean) >= LEAST else _NONE
+    return detection(clean, after, source, scores.ends).a if len(clean) >= LEAST else NO_BOUNDS
 
 
 def _says(
-    seen: Detection, kind: str, expected: str, noticed: Share, ends: tuple[float, float]
+    seen: Detection, kind: str, expected: str, noticed: Bounds, ends: tuple[float, float]
 ) -> tuple[str, float, bool, str]:
     """The conclusion unless the corrected p-value is below LEVEL; that p-value, NaN if the row
     decides nothing; whether the conclusion holds whatever the p-value; and why there can be no
@@ -329,9 +329,7 @@ def _within(seen: Detection, ends: tuple[float, float]) -> bool:
     """Whether the mean surely changes by less than MARGIN of the scale (two one-sided tests at
     5%).
     """
-    low, high = seen.change_90
-    margin = MARGIN * (ends[1] - ends[0])
-    return low > -margin and high < margin
+    return seen.change_90.inside(MARGIN * (ends[1] - ends[0]))
 
 
 def _conclude(rows: list[dict[str, Any]]) -> None:
@@ -391,8 +389,7 @@ def _trends(
             }
             if enough:
                 trend = dose_trend(values[whole_rows], source[whole_rows])
-                ends = {"trend_low": trend.low, "trend_high": trend.high}
-                figures = {"trend": trend.value, **ends, "p": trend.p, "undefined": ""}
+                figures = {**trend.fall.columns("trend"), "p": trend.p, "undefined": ""}
             yield {
                 "language": language,
                 "criterion": scores.criterion.name,

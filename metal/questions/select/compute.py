@@ -295,9 +295,7 @@ def _calibration_row(
     if not math.isfinite(fit.auroc):
         row["undefined"] = "auroc: all answers are right, or all wrong"
     row |= {
-        "agreement": agreement.mean,
-        "agreement_low": agreement.low,
-        "agreement_high": agreement.high,
+        **agreement.mean.columns("agreement"),
         **{name: getattr(fit, name) for name in CALIBRATION if hasattr(fit, name)},
         "sure": float(confidence.mean()),
     }
