@@ -21,6 +21,7 @@ from metal.data.dataset import save_dataset
 from metal.errors import MetalError, UsageError
 from tests.billboard.boards import board
 from tests.cli.test_commands import words
+from tests.saying import tells
 
 HOSTILE = "crowd\x1b[31m"
 SCORES = [0, 1, 2, 1, 0, 2, 2, 0, 1, 2, 1, 0, 2, 0]
@@ -173,7 +174,7 @@ def test_references_in_a_terminal(folder: Path) -> None:
     )
     lines = done.stdout.splitlines()
     assert max(len(line) for line in lines if not line.startswith("Signature")) <= 80
-    assert "with the people (expert)" in done.stdout
+    assert tells(done.stdout, "quality, English: agreement", "people (expert)")
     assert "from 1 to 3 references; never above m." in words(done.stdout)
 
 

@@ -47,7 +47,7 @@ def here(processes: Metal, tmp_path: Path) -> Metal:
 
 def test_the_ranking_the_languages_and_what_is_to_be_rated(here: Metal, tmp_path: Path) -> None:
     done = here("leaderboard", "mine", *FEW)
-    assert tells(done.out, "3 generators", "(crowd and expert)", "2 languages")
+    assert tells(done.out, "3 generators · 2 people", "(crowd and expert)", "2 languages")
     lines = [line.split() for line in done.out.splitlines()]
     # 9 outputs with shares 1 and .75 (twice) by both people, 2 by one: (7 + 2 * .75 + 1 + .75) / 11
     assert next(line for line in lines if line[1:2] == ["good"])[:4] == ["1", "good", "1", "0.932"]
