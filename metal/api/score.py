@@ -54,7 +54,7 @@ def score(
     out: Annotated[StrPath | None, Option("Run folder. [default: runs/DATASET-scores]")] = None,
     into: Annotated[bool, Option("Write the scores into `data` itself.")] = False,
     force: Annotated[
-        bool, Option("Replace the run folder; with `into`, the earlier scores of these metrics.")
+        bool, Option("Replace the run folder or, with `into`, the earlier scores of these metrics.")
     ] = False,
     progress: Callable[[str, int, int], None] | None = None,
     **reading: Unpack[ReadingOptions],

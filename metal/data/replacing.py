@@ -309,8 +309,8 @@ def check_new_file(path: Path, is_ours: Callable[[Path], bool], *, force: bool =
         or (kept.exists() and kept.stat().st_size and not is_ours(kept))
     ):
         raise UsageError(
-            f"{path} would be kept as {kept}, which is something else. Move {kept} away by hand"
-            " first"
+            f"{path} would be kept as {kept}, but METAL did not write what is there. Move {kept}"
+            " away by hand first"
         )
     if not force:
         raise UsageError(f"{path} exists; give another `out`, or `force=True` to replace it")

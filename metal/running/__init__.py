@@ -1,1 +1,1 @@
-"""A job carried to its end: estimate, ask, resume, collect."""
+"""Carries out a job: estimate, ask, resume, collect."""

@@ -1,5 +1,5 @@
-"""Annotation: what was handed out, posted and fetched; and how answers of people become ratings of
-a dataset.
+"""Annotation: the tasks that were handed out, posted and fetched, and how people's answers become
+ratings of a dataset.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A job carried to its end: the estimate, the run with its progress, and what came of it.
+"""Carries out a job: the estimate, the run with its progress, and its results.
 
 Nothing is printed and nobody is asked here: a run reports and asks through `Callbacks`.
 """
@@ -48,7 +48,7 @@ Value = TypeVar("Value")
 
 @contextmanager
 def unwatched(engine: Engine) -> Iterator[Callable[[], None]]:
-    """Nobody looks at the progress."""
+    """A watcher that shows nothing."""
     yield lambda: None
 
 
@@ -75,8 +75,8 @@ class Callbacks:
 
 @dataclass(frozen=True)
 class Terms:
-    """On what terms a job is carried out. reuse: run folders whose answers are taken over,
-    unpaid.
+    """The terms on which a job is carried out. reuse: run folders whose answers are taken over
+    without paying again.
     """
 
     dry_run: bool = False
@@ -89,12 +89,12 @@ class Terms:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a job.
+    """The result of a job.
 
-    estimates: what was to come before it began. statistics: of the answers, by judge or generator;
-    empty for a dry run. stopped: models that could not go on, with the reason. waiting: calls that
-    are with the provider; missing: those not made; failed: those without a reply; unused: answers
-    to calls that the run no longer has.
+    estimates: what was to come before it began. statistics: those of the answers, by judge or
+    generator; empty for a dry run. stopped: models that could not continue, with the reason.
+    waiting: calls that are with the provider; missing: calls that were not made; failed: calls
+    without a reply; unused: answers to calls that the run no longer has.
     """
 
     what: str
@@ -112,13 +112,15 @@ class Outcome:
 
     @property
     def answered(self) -> bool:
-        """Whether a reply holds what was asked for, in this session or an earlier one."""
+        """Whether a reply contains the answer that was asked for, in this session or an earlier
+        one.
+        """
         return any(each.answered for each in self.statistics.values())
 
     @property
     def kept_in_vain(self) -> bool:
-        """Whether something came that may have been paid for, and nothing of it is what was asked
-        for.
+        """Whether replies arrived that may have been paid for, but none contains the answer that
+        was asked for.
         """
         return not self.answered and any(
             each.heard or each.kept_bodies for each in self.statistics.values()
@@ -143,11 +145,11 @@ def run_to_end(work: Coroutine[Any, Any, Value]) -> Value:
 
 
 async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> Outcome:
-    """A job, from the estimate to what came of it. Nothing is sent before `callbacks.confirm` says
-    so.
+    """Carry out a job, from the estimate to the result. Nothing is sent before `callbacks.confirm`
+    agrees.
 
-    Raises UsageError when the folder, the terms or the answer of `confirm` forbid it, and
-    JudgeStopped, with nothing left behind, when no call of a new run was answered.
+    Raises UsageError if the folder, the terms or the answer of `confirm` forbid it, and
+    JudgeStopped, with nothing left behind, if no call of a new run was answered.
     """
     _check_terms(job, out, terms)
     if terms.dry_run:
@@ -198,7 +200,7 @@ def _check_terms(job: Job, out: Path, terms: Terms) -> None:
 
 
 def _estimated_only(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> Outcome:
-    """What a dry run comes to: what is still to be asked, and its cost."""
+    """The result of a dry run: the calls still to be made, and their cost."""
     waiting = set() if terms.force else under_way(out, terms.how)
     if waiting:
         callbacks.say(f"{len(waiting):,} calls are in open batches.")
@@ -220,7 +222,7 @@ def _estimates(
 
 
 def _answered_before(job: Job, out: Path, terms: Terms) -> Answered:
-    """What the run in the folder answers already; nothing when it is to be replaced."""
+    """The answers that the run in the folder has already; none if it is to be replaced."""
     if terms.force:
         return Answered()
     job.check(out)
@@ -230,7 +232,9 @@ def _answered_before(job: Job, out: Path, terms: Terms) -> Answered:
 def _prepare(
     job: Job, out: Path, terms: Terms, callbacks: Callbacks
 ) -> tuple[Answered, list[CostEstimate]]:
-    """What is answered already, and what is to come, once somebody has agreed to pay for it."""
+    """The existing answers, and the cost of the calls to be made, after somebody has agreed to
+    pay.
+    """
     waiting = under_way(out, terms.how)
     answered = _answered_before(job, out, terms)
     if terms.how.cancelling:
@@ -291,7 +295,7 @@ async def _run(
 def _reuse(
     job: Job, journal: Journal, answered: Answered, terms: Terms, callbacks: Callbacks
 ) -> None:
-    """Take over other runs' verdicts, with the run they come from."""
+    """Take over verdicts of other runs, and note which run they come from."""
     others = [run for run in terms.reuse if run.resolve() != journal.path.parent.resolve()]
     paths = [path for run in others for path in journals(run)]
     taken = 0
@@ -367,7 +371,7 @@ async def _watched(engine: Engine, callbacks: Callbacks) -> None:
 
 
 def _in_vain(job: Job, out: Path, engine: Engine) -> str:
-    """Why all that was asked of any model failed; empty where something was answered, may have been
+    """Why all that was asked of any model failed; empty if something was answered, may have been
     paid, or may yet come.
     """
     if job.answers_itself or engine.stopping.is_set() or engine.over_budget:
@@ -381,7 +385,7 @@ def _in_vain(job: Job, out: Path, engine: Engine) -> str:
 
 
 def _stopped(job: Job, engine: Engine, statistics: Mapping[str, CallStatistics]) -> dict[str, str]:
-    """Models that could not go on, or whose calls all failed, with the reason."""
+    """Models that could not continue, or whose calls all failed, with the reason."""
     reasons = {}
     for state in engine.progress:
         model = state.model.name
@@ -401,9 +405,9 @@ def _stopped(job: Job, engine: Engine, statistics: Mapping[str, CallStatistics])
 
 
 def _without_answer(job: Job, statistics: Mapping[str, CallStatistics]) -> dict[str, str]:
-    """Models of which no reply holds what was asked for, with what came instead.
+    """Models that never gave the answer that was asked for, with what they gave instead.
 
-    A question that the provider's filter holds back, or that is too long, brings no reply at all.
+    A question that the provider's filter blocks, or that is too long, brings no reply at all.
     """
     reasons = {}
     for model in job.plan.models:

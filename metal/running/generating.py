@@ -94,8 +94,8 @@ class GenerateJob(Job):
             if before and before != about["prompt"]:
                 where = " with another `out`" if refusal(out, self.command) else ""
                 raise UsageError(
-                    f"{self.folder} has texts of {name} with the prompt {before}, which is"
-                    f" {about['prompt']} now; give the new one another name (generate/NAME.toml),"
+                    f"{self.folder} has texts of {name} with the prompt {before}, but it is now"
+                    f" {about['prompt']}; give the new one another name (generate/NAME.toml),"
                     f" or `force=True`{where} to replace texts that nobody rated"
                 )
         super().check(out)
@@ -170,10 +170,10 @@ class GenerateJob(Job):
     def _together(
         self, dataset: Dataset, fresh: Iterable[Output], generators: Mapping[str, Mapping[str, Any]]
     ) -> dict[str, Output]:
-        """The dataset's outputs and the fresh ones. What has been rated stays the text that was
+        """The dataset's outputs and the fresh ones. A text that has been rated stays as it was
         rated.
 
-        Texts that one of the generators wrote when it was told otherwise go.
+        Texts that one of the generators wrote with other instructions are removed.
         """
         rated = set(map(str, dataset.ratings["output"].unique()))
         before = dataset.extra.get("generators", {})
@@ -201,7 +201,7 @@ class GenerateJob(Job):
         return {instruction.quality: instruction.digest for instruction in self.plan.instructions}
 
     def _generators(self, tallies: Mapping[str, CallStatistics]) -> dict[str, Any]:
-        """What is known of each generator, for dataset.toml."""
+        """The facts about each generator, for dataset.toml."""
         about: dict[str, Any] = {}
         for (model_name, quality), name in self.plan.names.items():
             model = next(model for model in self.plan.models if model.name == model_name)
@@ -229,8 +229,8 @@ class GenerateJob(Job):
         return about
 
     def _token_counter(self, dataset: Dataset) -> Callable[[str], int | None]:
-        """Tokens in the encoding that the passages were counted in; None where its file cannot be
-        had.
+        """A counter of tokens in the encoding that the passages were counted in; None if the
+        encoding's file is not available.
         """
         name = str(dataset.extra.get("sample", {}).get("encoding", ENCODING))
         try:
@@ -258,8 +258,8 @@ def _english(rubrics: Mapping[str, Rubric]) -> Iterator[tuple[str, str]]:
 
 
 def _in_languages(dataset: Dataset) -> Iterator[tuple[str, str]]:
-    """The dataset's passages, and what people wrote of them, each with its language; of a pair
-    theirs.
+    """The dataset's passages, and the texts that people wrote about them, each with its language;
+    for a pair of languages, the text's own.
     """
     for source in dataset.sources.values():
         theirs, ours = sides(source.language)

@@ -1,4 +1,4 @@
-"""A job that asks models, and its run folder: begun, resumed, replaced; and the engine that it
+"""A job that asks models, and its run folder (begun, resumed or replaced), and the engine that it
 needs.
 """
 
@@ -54,8 +54,8 @@ def engine_of(out: Path) -> str:
 
 
 def under_way(out: Path, how: EngineOptions) -> set[bytes]:
-    """The keys of questions in open batches. Raises UsageError when another engine would pay for
-    them again.
+    """The keys of questions in open batches. Raises UsageError if another engine would pay for them
+    again.
     """
     keys = open_calls(out)
     if keys and how.engine != BATCH:
@@ -130,24 +130,24 @@ class Job(ABC):
 
     @property
     def answers_itself(self) -> bool:
-        """Whether something is answered without asking a model."""
+        """Whether some questions are answered without asking a model."""
         return False
 
     @property
     def signature(self) -> str:
-        """All that the run's figures depend on; empty where others compute them."""
+        """Everything that the run's figures depend on; empty if others compute them."""
         return ""
 
     @abstractmethod
     def what(self) -> str:
-        """What is to be asked, in a few words."""
+        """What the job asks for, in a few words."""
 
     @abstractmethod
     def digests(self) -> dict[str, str]:
         """A hash of each text that the plan's messages are made from, by name."""
 
     def check(self, out: Path) -> None:
-        """Raises UsageError when the run that is in the folder is not an older part of this one."""
+        """Raise UsageError if the run in the folder is not an older part of this one."""
         if not (out / "run.toml").is_file():
             return
         older, settings = read_request(out, self.command, type(self.request))
@@ -168,8 +168,8 @@ class Job(ABC):
                     )
 
     def _check_same(self, out: Path, older: Request, dataset: str) -> None:
-        """Raises UsageError when the request is not the older one, or more of it, over the same
-        dataset.
+        """Raise UsageError if the request differs from the older one other than by asking for more,
+        or is about another dataset.
         """
         different = self.request.first_conflict(older)
         if different:
@@ -189,7 +189,7 @@ class Job(ABC):
             raise UsageError(f"{out} is a run over {dataset}; give another `out`")
 
     def _identities(self) -> dict[str, str]:
-        """A hash of all that may change a model's answers, by name."""
+        """A hash of everything that may change a model's answers, by name."""
         texts = {
             model.name: json.dumps(model.identity, sort_keys=True, default=str)
             for model in self.plan.models
@@ -199,8 +199,8 @@ class Job(ABC):
         }
 
     def begin(self, out: Path, *, force: bool) -> None:
-        """Take away what a killed process left, with force another run, and write what the run is
-        to run.toml.
+        """Remove what a killed process left and, with force, another run; then write the run's
+        description to run.toml.
         """
         for path in _left_over(out):
             path.unlink()
@@ -213,10 +213,10 @@ class Job(ABC):
 
     @abstractmethod
     def finish(self, out: Path, progress: Progress = no_progress) -> Mapping[str, CallStatistics]:
-        """Make of the journal what the verb is for, and write it."""
+        """Write the results of the journal in the form that the verb needs."""
 
     def write_run(self, out: Path, **more: Any) -> None:
-        """run.toml: all that is needed to repeat or resume the run. more: how far it is."""
+        """Write run.toml: everything needed to repeat or resume the run. more: how far it is."""
         asked = asdict(self.request)
         settings = {
             key: list(value) if isinstance(value, tuple) else value for key, value in asked.items()
@@ -237,7 +237,7 @@ class Job(ABC):
 
 
 def check_place(out: Path, command: str, *, force: bool) -> None:
-    """Make the run folder where it is missing. Raises UsageError when something else is there."""
+    """Make the run folder where it is missing. Raises UsageError if something else is there."""
     if (out / "run.toml").is_file() and not ((out / "dataset.toml").is_file() or force):
         read_settings(out, command)  # a run of this kind
     elif not out.is_dir() or any(
@@ -253,7 +253,7 @@ def _left_over(out: Path) -> list[Path]:
 
 
 def clear(out: Path) -> None:
-    """Take away what a run has written to its folder."""
+    """Remove what a run has written to its folder."""
     clear_shards(out)
     for name in PARTS:
         (out / name).unlink(missing_ok=True)
@@ -262,14 +262,14 @@ def clear(out: Path) -> None:
 
 
 def discard(out: Path) -> None:
-    """Take away a folder that nothing was written to; not one that holds something else."""
+    """Remove a folder that nothing was written to, but not one that contains something else."""
     (out / LOCK).unlink(missing_ok=True)
     if not any(out.iterdir()):
         out.rmdir()
 
 
 def read_settings(out: Path, command: str) -> Mapping[str, Any]:
-    """The settings of a run of this command. Raises UsageError when the folder holds none."""
+    """The settings of a run of this command. Raises UsageError if the folder holds none."""
     if not out.exists():
         raise no_such(out, "run folder", "; begin a run with `out`")
     if not (out / "run.toml").is_file():
@@ -283,10 +283,10 @@ def read_settings(out: Path, command: str) -> Mapping[str, Any]:
 
 
 def read_request(out: Path, command: str, kind: type[Kind]) -> tuple[Kind, Mapping[str, Any]]:
-    """What a run was asked to do, and all of its settings. Raises UsageError when it is not a run
-    of this command.
+    """What a run was asked to do, and all of its settings. Raises UsageError if it is not a run of
+    this command.
 
-    A setting that is not there has its default: the run was begun before there was such a setting.
+    A missing setting has its default, because the run was begun before the setting existed.
     """
     settings = read_settings(out, command)
     defaults = {field.name: field.default for field in fields(kind)}

@@ -173,7 +173,9 @@ class JudgeJob(Job):
         return collected.index.statistics
 
     def _kept(self, ratings: Iterable[Rating], answers: list[Rating]) -> Iterator[Rating]:
-        """The ratings of the dataset's outputs; answers to test questions go to the list."""
+        """The ratings of the dataset's outputs; answers to test questions are added to the list
+        instead.
+        """
         asked = {question.output for question in self.questions}
         self.scored = 0
         for rating in ratings:
@@ -185,8 +187,8 @@ class JudgeJob(Job):
 
 
 def left_out(run: Path, job: JudgeJob) -> Iterator[str]:
-    """What a run that is resumed says of outputs that its judges rated and that are not in the plan
-    any more.
+    """The notes of a resumed run on outputs that its judges rated and that are no longer in the
+    plan.
     """
     rated = texts_rated(run / "ratings.parquet")
     gone = [name for name in rated if name not in {each.output for each in job.plan.outputs}]
@@ -273,7 +275,7 @@ def check_allowed(job: JudgeJob, passport: Path) -> None:
 
 
 def dataset_of(run: Path, settings: Mapping[str, Any]) -> Path:
-    """The dataset a run was begun over. Raises UsageError when it is not where it was."""
+    """The dataset a run was begun over. Raises UsageError if it is no longer in its place."""
     dataset = Path(settings["dataset"])
     if not dataset.exists():
         raise UsageError(
@@ -283,7 +285,7 @@ def dataset_of(run: Path, settings: Mapping[str, Any]) -> Path:
 
 
 def missing_texts(plan: JudgingPlan, folder: Path) -> list[str]:
-    """Warnings about outputs and sources without a text. Raises UsageError when no output has
+    """Warnings about outputs and sources without a text. Raises UsageError if no output has
     one.
     """
     if plan.models and plan.without_text == len(plan.outputs):

@@ -57,13 +57,15 @@ class Judges:
 
     @property
     def direct(self) -> list[str]:
-        """Those that get no prompt."""
+        """The judges that get no prompt."""
         return [*self.functions, *(head.name for head in self.heads)]
 
 
 @dataclass(frozen=True)
 class AskedCriteria:
-    """What is asked: a dataset with the criteria that files add, those to ask, whether of pairs."""
+    """What is asked: a dataset, including criteria from files; the criteria to ask; and whether
+    outputs are compared in pairs.
+    """
 
     dataset: Dataset
     criteria: Mapping[str, Criterion]
@@ -115,7 +117,9 @@ def find_judges(
 
 
 def _ask_for_probabilities(models: list[Model], functions: Container[str]) -> list[str]:
-    """Ask the models, in place, for token probabilities; a warning on those that give none."""
+    """Ask the models, in place, for token probabilities; return a warning about those that give
+    none.
+    """
     for position, model in enumerate(models):
         if model.name not in functions:
             models[position] = model.asked_for_probabilities()
@@ -126,7 +130,9 @@ def _ask_for_probabilities(models: list[Model], functions: Container[str]) -> li
 
 
 def _synthetic(models: Sequence[Model], dataset: Dataset) -> dict[str, JudgeFunction]:
-    """The synthetic judges as functions. Raises UsageError if they are asked beside others."""
+    """The synthetic judges as functions. Raises UsageError if they are asked together with
+    others.
+    """
     conditions = {output.condition for output in dataset.outputs.values()}
     functions = {
         model.name: synthetic_judge(model, conditions) for model in models if model.provider == FAKE
@@ -139,8 +145,8 @@ def _synthetic(models: Sequence[Model], dataset: Dataset) -> dict[str, JudgeFunc
 
 
 def check_without_prompt(request: JudgeRequest, judges: Judges) -> None:
-    """Raise UsageError if judges that get no prompt are asked beside others, or for what only a
-    prompt can say.
+    """Raise UsageError if judges that get no prompt are asked together with others, or for
+    something that only a prompt can express.
     """
     direct = judges.direct
     if not direct:
@@ -164,7 +170,7 @@ def check_without_prompt(request: JudgeRequest, judges: Judges) -> None:
 
 
 def connect(judges: Judges, criteria: Mapping[str, Criterion], model: Model) -> Client:
-    """What answers in the name of a model: its provider, or a function."""
+    """The client that answers for a model: its provider, or a function."""
     if model.name not in judges.functions:
         return open_client(model)
     tokens = 0 if judges.synthetic else None
@@ -198,8 +204,8 @@ def find_criteria(request: JudgeRequest, folder: Path, dataset: Dataset) -> Aske
 
 
 def notes_on_heads(heads: Sequence[Model], criteria: Mapping[str, Criterion]) -> Iterator[str]:
-    """What is taken for what in the answers of score heads. Raises UsageError for what they cannot
-    be asked.
+    """Notes on how the answers of score heads are read. Raises UsageError for questions that they
+    cannot answer.
     """
     for head in heads:
         if len(criteria) > 1:
@@ -228,8 +234,8 @@ def notes_on_heads(heads: Sequence[Model], criteria: Mapping[str, Criterion]) ->
 
 
 def judged_outputs(asked: AskedCriteria) -> dict[str, Output]:
-    """The outputs that can be judged, by name: pairs, in the order of their name, only where pairs
-    are asked about.
+    """The outputs that can be judged, by name; if pairs are compared, only pairs, in the order of
+    their names.
     """
     judged = {}
     for output in asked.dataset.outputs.values():
@@ -268,9 +274,9 @@ def find_prompts(
     languages: Set[str],
     examples: Mapping[str, tuple[RatedExample, ...]],
 ) -> tuple[Prompt, ...]:
-    """The prompts of a request; for judges that get none, the one that hands them the texts.
+    """The prompts of a request; for judges that get none, a prompt that only hands them the texts.
 
-    languages: of the outputs.
+    languages: those of the outputs.
     """
     criteria = asked.criteria.values()
     if judges.direct:

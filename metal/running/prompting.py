@@ -102,8 +102,8 @@ def _load_prompt(
 
 
 def _check_askable(rubrics: Mapping[str, Rubric], template: Template, pairs: bool) -> None:
-    """Raise UsageError for a criterion that a prompt says nothing about, or shows too
-    little for.
+    """Raise UsageError for a criterion that a prompt cannot ask about, because it has no words for
+    it or shows too little of it.
     """
     for criterion, rubric in rubrics.items():
         if rubric.compared and not template.shows_references:
@@ -118,8 +118,8 @@ def _check_askable(rubrics: Mapping[str, Rubric], template: Template, pairs: boo
 
 
 def says_nothing(rubric: Rubric) -> bool:
-    """Whether a criterion has neither a question nor a description that a judge could be asked
-    with.
+    """Whether a criterion has neither a question nor a description with which a judge could be
+    asked.
     """
     return not (rubric.criterion.question or rubric.simple or rubric.detailed)
 
@@ -148,7 +148,7 @@ def asked_by(question: str, criteria: Sequence[Criterion]) -> Criterion:
 
 
 def distinct(prompts: Iterable[Prompt]) -> tuple[tuple[Prompt, ...], list[str]]:
-    """Drop prompts that send the same as an earlier one; with a note on each one dropped."""
+    """Drop prompts that send the same text as an earlier one; with a note on each one dropped."""
     kept: list[Prompt] = []
     notes = []
     for prompt in prompts:
@@ -169,7 +169,7 @@ def distinct(prompts: Iterable[Prompt]) -> tuple[tuple[Prompt, ...], list[str]]:
 
 
 def undescribed(prompts: Iterable[Prompt]) -> Iterator[str]:
-    """A warning where a prompt that describes criteria thoroughly has only the question and the
+    """A warning if a prompt that should describe criteria thoroughly has only the question and the
     levels of some.
     """
     bare: set[str] = set()
@@ -184,7 +184,7 @@ def undescribed(prompts: Iterable[Prompt]) -> Iterator[str]:
 
 
 def unreviewed(prompts: Iterable[Prompt]) -> Iterator[str]:
-    """A warning where nobody has reviewed prompts in another language."""
+    """A warning if nobody has reviewed prompts in another language."""
     spoken = chain.from_iterable((prompt, *prompt.by_language.values()) for prompt in prompts)
     codes = {prompt.template.language for prompt in spoken if prompt.unreviewed}
     if languages := sorted(language_name(code) for code in codes if code):

@@ -1,9 +1,9 @@
-"""What judges were asked about an output, and what came back: a run's journal, with the messages
-built again.
+"""The questions that judges were asked about an output, and their replies: a run's journal, with
+the messages built again.
 
-The journal holds no messages: they follow from prompts and texts. They are built as they were for
-the run, and a message counts as the one that was sent where its key is the journal's, or the hash
-of its prompt and of the texts is the run's.
+The journal holds no messages, because they follow from prompts and texts. They are built in the
+same way as for the run. A message counts as the one that was sent if its key is in the journal, or
+if the hash of its prompt and of the texts is the run's.
 """
 
 from __future__ import annotations

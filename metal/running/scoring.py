@@ -61,7 +61,7 @@ class RunFolder:
     def __init__(
         self, folder: Path, dataset: Dataset, dataset_folder: Path, *, force: bool
     ) -> None:
-        """Raises UsageError when something else is there, or scores of another dataset; force: it
+        """Raises UsageError if something else is there, or scores of another dataset; force: it
         is replaced.
         """
         self.folder, self.dataset, self.dataset_folder, self.anew = (

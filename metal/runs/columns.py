@@ -22,7 +22,7 @@ Row = Mapping[str, Any]
 class Column:
     """A column of a table. title: its heading. format: of its values (metal.data.text). interval:
     whether NAME_low and NAME_high stand beside it. direction: which end is better, "higher" or
-    "lower"; empty where neither is. below: what stands below the value, from the whole row. shown:
+    "lower"; empty if neither is. below: what stands below the value, from the whole row. shown:
     whether the table of all figures has it. later: whether runs of version 0.1 lack it, which are
     shown without.
     """

@@ -35,7 +35,7 @@ class RatingsRun:
 
     @classmethod
     def open(cls, folder: Path) -> RatingsRun:
-        """The run in a folder. Raises UsageError when it is none."""
+        """The run in a folder. Raises UsageError if it is none."""
         if not folder.exists():
             raise no_such(folder, "run folder", " (make one with `metal.judge` or `metal.score`)")
         run = cls(folder)
@@ -60,7 +60,7 @@ class RatingsRun:
 
     @cached_property
     def ratings(self) -> pd.DataFrame:
-        """One row per rating: output, criterion, rater, score, reason where there is none,
+        """One row per rating: output, criterion, rater, score, reason if there is none,
         comment.
         """
         return self._parts[1]

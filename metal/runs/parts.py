@@ -225,7 +225,7 @@ def read_table(path: Path, needed: set[str], command: str) -> pd.DataFrame:
 def recorded_tables(folder: Path, name: str, command: str) -> dict[str, pd.DataFrame]:
     """A table of a run as each of its files has it: CSV, JSON, Parquet.
 
-    Raises DataError where one cannot be read, or they do not have the same rows and columns.
+    Raises DataError if one cannot be read, or they do not have the same rows and columns.
     """
     parquet = read_table(folder / "tables" / f"{name}.parquet", set(), command)
     numbers = {key: kind for key, kind in parquet.dtypes.items() if kind.kind in "fiu"}

@@ -90,7 +90,7 @@ class Run:
     def read(cls, folder: Path, name: str = "") -> Self:
         """The run in a folder. name: what it is called; the folder's name if empty.
 
-        Raises UsageError when it is no run of this kind, DataError when a part of it cannot be
+        Raises UsageError if it is no run of this kind, DataError when a part of it cannot be
         used.
         """
         return of_one_state(folder, lambda: cls._read(folder, name))

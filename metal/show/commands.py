@@ -176,7 +176,7 @@ def _text(node: ast.expr) -> str:
 
 
 def _item(node: ast.expr) -> str:
-    """One of a list of texts, as part of one word of a shell."""
+    """A text from a list, as part of one word of a shell command."""
     is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
     return shlex.quote(in_list([_text(node)])) if is_text else _word(node)
 

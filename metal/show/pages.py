@@ -243,7 +243,7 @@ class Page:
         screen: All that a terminal shows with -v, where that is not the sections' tables.
         brief: What a terminal shows first; the first table if None.
         lead: A sentence below the headline.
-        opening: The headline in two: what stands large on the page, and what below it where there
+        opening: The headline in two: what stands large on the page, and what below it if there
             is no lead, which says that too.
         content: What a template of the kind's own shows besides.
         pack: What the page carries for its script.

@@ -305,7 +305,7 @@ class Axis:
         """The number of each tick outside an edge of the drawing: left of it, below it, or above
         it.
 
-        Where there is no room for all, every second stands there, or every third.
+        If there is no room for all, every second stands there, or every third.
         """
         number = self.words or partial(tick_text, ticks=self.ticks, form=self.form)
         apart = min(
@@ -396,8 +396,8 @@ def tick_text(tick: float, ticks: Sequence[float], form: Callable[[float], str] 
 
 
 def cell_key_and_label(what: str, criterion: str, language: str, title: str) -> tuple[str, str]:
-    """Name and title of a picture of one criterion, of this title, and language; "" is all
-    languages.
+    """Name and title of a picture for one criterion and language; "" means all languages. title:
+    what the picture shows.
     """
     if not language:
         return f"{what}_{slug(criterion)}_all", f"{title}, all languages"

@@ -1,5 +1,5 @@
-"""What a report is made of: tables, charts, words, described once, written as HTML, LaTeX, SVG and
-to a terminal.
+"""The parts of a report: tables, charts and words, described once and written as HTML, LaTeX, SVG
+and to a terminal.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from metal.show.svg import standalone
 
 @dataclass(frozen=True)
 class Cell:
-    """A table's cell. text: what stands there; below: a second, smaller line; mark: a class of the
-    style sheet.
+    """A table's cell. text: its content; below: a second, smaller line; mark: a class of the style
+    sheet.
     """
 
     text: str
@@ -30,7 +30,7 @@ class Cell:
 
     @classmethod
     def of(cls, shown: Cell | str) -> Cell:
-        """A cell as it is; text as a cell with nothing else."""
+        """A cell unchanged; a text as a cell that contains only this text."""
         return shown if isinstance(shown, Cell) else cls(shown)
 
 
@@ -65,12 +65,12 @@ class TableView:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What stands below the table, a line each."""
+        """The lines below the table."""
         return (self.cut, *self.notes) if self.cut else self.notes
 
     @property
     def flush_left(self) -> tuple[bool, ...]:
-        """Of each column, whether it stands flush left: those that name the row, and those of
+        """For each column, whether it is aligned on the left: those that name the row, and those of
         words.
         """
         texts = ([row[place].text for row in self.rows] for place in range(len(self.columns)))
@@ -133,8 +133,8 @@ class TableView:
         return replace(self, columns=columns, rows=tuple(rows))
 
     def in_pieces(self, tables: int) -> list[Self]:
-        """The table as at most so many, each with as many of the columns; the title is the first
-        one's.
+        """The table as at most so many tables, each with about as many of the columns; only the
+        first has the title.
         """
         heads, columns = self.heads, len(self.columns) - self.heads
         size = math.ceil(columns / tables) or 1
@@ -150,8 +150,8 @@ class TableView:
         ]
 
     def first(self, most: int, total: int = 0, rest: str = "the CSV has all") -> Self:
-        """The first rows of a long table, which says so, and where the rest is. total: rows there
-        are, where not all are given.
+        """The first rows of a long table, with a note on how many are left out and where they are.
+        total: the number of all rows, if not all are given.
         """
         total = max(total, self.total, len(self.rows))
         if total <= most or (self.total and len(self.rows) <= most):
@@ -164,8 +164,8 @@ class TableView:
         )
 
     def strong_first(self, most: int) -> Self:
-        """Where there are more rows than `most`, those first that have something strong, as the
-        headline names them.
+        """If there are more rows than `most`, the table with rows that contain something strong
+        first, because the headline names them.
         """
         if len(self.rows) <= most:
             return self
@@ -177,8 +177,8 @@ class TableView:
         )
 
     def divided(self, most: int) -> tuple[Self, Self | None]:
-        """A few rows, those with something strong first, and the others; None where these are
-        hardly any.
+        """A few rows, first those that contain something strong, and the others; None for the
+        others if there are hardly any.
         """
         ordered = self.strong_first(most + 2)
         if ordered is self:
@@ -227,7 +227,7 @@ class TableView:
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawing with what it shows in words (alt) and in numbers.
+    """A drawing, with a description in words (alt) and its numbers.
 
     svg: an SVG element whose colours come from classes (metal.show.svg.STYLE). finding: what it
     shows, in a sentence.
@@ -272,7 +272,7 @@ Screen = Iterator[TableView | Paragraph]
 
 @dataclass(frozen=True)
 class Remark:
-    """A short remark on a first screen. command: to be copied into a shell."""
+    """A short remark on a first screen. command: one that the reader can copy into a shell."""
 
     title: str
     words: str
@@ -320,5 +320,5 @@ class Section:
 
 
 def folded(table: TableView, title: str = "", by: tuple[str, ...] = ()) -> Section:
-    """A part that shows a table, closed at first, under the table's title or another."""
+    """A section with a table, closed at first, under the table's title or another."""
     return Section("", title or table.title, tables=(table,), folded=True, by=by)

@@ -25,7 +25,7 @@ CASES = ("all agree", "some agree", "none agree")
 def aggregate(
     rows: Codes, values: Numbers, rule: str = "majority-or-mean", *, ordered: bool = True
 ) -> Codes:
-    """(patterns,) the class the raters settle on, TIE where there is none, NOBODY without ratings.
+    """(patterns,) the class the raters settle on, TIE if there is none, NOBODY without ratings.
 
     The majority is the class given more often than any other. Without one, the rule decides:
     majority-or-mean (METAL section 3.2.6): the mean of the ratings where that is a level, else TIE;
@@ -54,7 +54,7 @@ def aggregate(
 def consensus(
     codes: Codes, values: Numbers, rule: str = "majority-or-mean", *, ordered: bool = True
 ) -> Codes:
-    """(items,) the class the raters settle on, TIE where there is none, NOBODY without ratings.
+    """(items,) the class the raters settle on, TIE if there is none, NOBODY without ratings.
 
     codes: (items, raters), negative where a rater gave no answer. RULES look at each item alone
     (see aggregate). MODELS are fitted to all items passed in: an item's most probable class depends

@@ -22,7 +22,7 @@ Of a panel, they take counts (patterns, levels), how many raters gave each class
 
 The three human ceilings are weighted F1, because "how well do people do" is not one number. They
 take weights and rows (patterns, raters) of class codes, and return (...): a mean over the raters or
-pairs that are passed in and have items in common, NaN when none is left. In that mean, somebody who
+pairs that are passed in and have items in common, NaN if none is left. In that mean, somebody who
 shares three items with another would weigh as much as somebody who shares three hundred: see
 `raters_with`.
 """
@@ -117,7 +117,7 @@ class Disagreement:
 def cohen_kappa(margins: Numbers) -> Numbers:
     """Agreement of two raters beyond chance: 1 - observed / expected disagreement.
 
-    NaN when both used only one and the same class (0/0). A constant judge has kappa 0, however high
+    NaN if both used only one and the same class (0/0). A constant judge has kappa 0, however high
     its F1 is. Source: Cohen (1960).
     >>> # 6/26 of 1 - 266/26^2
     >>> cohen_kappa(np.array([[8, 9, 3], [10, 12, 4], [11, 12, 3]])).round(4).item()
@@ -184,7 +184,7 @@ def fleiss_disagreement(weights: Counts, counts: Codes) -> Disagreement:
 
     Items may have different numbers of ratings, two or more. Observed agreement is the share of
     agreeing pairs of an item, averaged over items; chance comes from all ratings. With equally many
-    ratings per item this is Fleiss' figure. NaN when only one class was ever used (0/0); METAL's
+    ratings per item this is Fleiss' figure. NaN if only one class was ever used (0/0); METAL's
     Table 6 prints those as 0.0. Source: Fleiss (1971).
     >>> # of 21 ratings, 16 are of class 0 and 5 of class 1
     >>> observed, expected = 17 / 21, (16**2 + 5**2) / 21**2

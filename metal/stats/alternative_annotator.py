@@ -73,7 +73,7 @@ def alternative_annotator_test(
     if it gave none. closeness: "agreement" (mean equality with the others; nominal labels) or
     "distance" (minus the root mean squared difference; ordinal and interval). wilcoxon: test people
     with fewer than 30 items too, by Wilcoxon's signed-rank test, instead of leaving them out.
-    Raises Undefined when fewer than two people share items with the judge, or nobody could be
+    Raises Undefined if fewer than two people share items with the judge, or nobody could be
     tested.
     """
     people = np.asarray(people, dtype=np.float64)

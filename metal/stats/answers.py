@@ -69,8 +69,8 @@ class Answers:
         """(starts, raters) how much each rater is trusted at first: 1 in the first start, at random
         in the others.
 
-        Raters are distinguished by how much they rated and agreed, not by their position, so that
-        no order matters.
+        Raters are distinguished by how much they rated and agreed, not by their position, so no
+        order matters.
         """
         vote = self.pattern * len(self.used) + self.place
         same = np.bincount(vote)[vote]
@@ -98,7 +98,7 @@ class Answers:
 
 
 def answers_of_matrix(codes: Codes, levels: int) -> Answers:
-    """Answers from (items, raters) class codes, negative where there is no answer (as in
+    """Answers from (items, raters) class codes, negative if there is no answer (as in
     metal.stats.aggregate).
 
     Raises ValueError for a code that is not below `levels`.

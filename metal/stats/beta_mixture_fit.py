@@ -11,7 +11,7 @@ people.
 In the M step, position i of the 3 holds log(alpha + i), log(beta + i) and log(alpha + beta + i),
 and in `signed`, how many people have X > i, n - X > i, and, negative, n > i: the expected
 log-likelihood is the sum of their products. The step is one of Newton's on (log alpha, log beta),
-damped so that the likelihood never falls. People whose accuracies vary less than a binomial would
+damped so the likelihood never falls. People whose accuracies vary less than a binomial would
 have their best fit at infinite alpha + beta, where Newton's method is very slow. Such a component
 is recognised (by Tarone's statistic, in the limit) and put at the cap at once, where its mean has a
 closed form.
@@ -132,7 +132,7 @@ class _Batch:
         return (rows[start : start + size] for start in range(0, len(rows), size))
 
     def best(self, group: int) -> BetaMixture:
-        """The mixture of the group's start that reached most."""
+        """The mixture of the group's start with the highest likelihood."""
         rows = np.flatnonzero(self.group == group)
         best = rows[int(np.argmax(self.reached[rows]))]
         alpha, beta = np.exp(self.parameters[best]).T

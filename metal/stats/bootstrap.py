@@ -9,7 +9,7 @@ Where every source has one output and no other figure shares its draws, patterns
 from a multinomial.
 
 More than 2,048 sources are put at random into 1,025 to 2,048 blocks of equal size (the last may be
-smaller, so that a resample may have a few sources more or less), and blocks are drawn (random
+smaller, so a resample may have a few sources more or less), and blocks are drawn (random
 groups: Wolter, Introduction to Variance Estimation, 2nd ed., 2007, ch. 2). The random assignment to
 blocks adds an error of 1 / sqrt(2 x blocks), 1.6 to 2.2%, to the width of an interval; 2,000
 resamples already have 1.6%. The cost of resampling thus does not grow with the data.
@@ -102,7 +102,7 @@ class SourceDraws:
 class SourceBootstrap:
     """Draws `resamples` resamples, always the same for the same data and seed.
 
-    The generator is seeded by the seed and the data themselves, so that a figure does not depend on
+    The generator is seeded by the seed and the data themselves, so a figure does not depend on
     the figures computed before it, and equal data have equal intervals.
     """
 
@@ -132,7 +132,7 @@ class SourceBootstrap:
     def by_source(
         self, patterns: Patterns, sources: Codes, among: Codes | None = None
     ) -> SourceDraws | None:
-        """How often each pattern occurs in each resample, as sources drawn; None where patterns are
+        """How often each pattern occurs in each resample, as sources drawn; None if patterns are
         drawn instead.
 
         sources: (items,) the source of each item, as whole numbers >= 0. among: all sources to draw
@@ -225,7 +225,7 @@ class SourceBootstrap:
 def percentile_interval(resampled: Numbers, level: float = 0.95) -> Interval | None:
     """The central interval of the resampled values; undefined values are left out.
 
-    None when fewer than half are defined: an interval over the rest would answer a different
+    None if fewer than half are defined: an interval over the rest would answer a different
     question.
     >>> percentile_interval(np.array([*range(21), np.nan]), level=0.5)
     Interval(low=5.0, high=15.0)

@@ -86,7 +86,7 @@ def calibration(
 
 
 def _gap(place: Codes, off: Numbers) -> float:
-    """The mean over items of how far their bin is off on average."""
+    """The mean over items of the average error of their bin."""
     return float(np.abs(np.bincount(place, off)).sum() / len(place))
 
 

@@ -75,9 +75,8 @@ def careless(people: Codes, sources: Codes, levels: int) -> Careless:
 
 
 class _Looks:
-    """A round: all people beside the others.
-
-    people: who is looked at. untied_seats: (people,) of everybody.
+    """A round: each person compared with all others. people: those looked at. untied_seats:
+    (people,) counts for everybody.
     """
 
     def __init__(self, ratings: Codes, sources: Codes, levels: int) -> None:
@@ -119,7 +118,7 @@ class _Looks:
         return items, self.seat_at[self.kind[items], self.ratings[items, person]]
 
     def far(self) -> dict[int, float]:
-        """People who are far below the others, with how far: the farther of the two looks."""
+        """People who are far below the others, and how far: the larger of the two differences."""
         if not self.people:
             return {}
         share = self.hits_of.sum(axis=1) / np.maximum(self.untied_seats, 1)
@@ -139,7 +138,7 @@ class _Looks:
         return far_below
 
     def _labels(self, person: int) -> list[list[Codes]]:
-        """The labels of each look: all of them together, and one by one those that are often
+        """The labels for each look: first all together, then one by one those that are frequent
         enough.
         """
         rest = self.seats_of.sum(axis=0) - self.seats_of[person]
@@ -149,7 +148,7 @@ class _Looks:
         return [together, [np.array([label]) for label in each]] if len(each) >= 2 else [together]
 
     def _below(self, person: int, labels: list[Codes], p: float) -> float | None:
-        """How far the person is below all others, where that is shown to be more than FAR; else
+        """How far the person is below all others, if that is shown to be more than FAR; else
         None.
         """
         share = np.array(

@@ -1,7 +1,7 @@
 """A rater compared with the others who rated the same items: how often they agree, and how often
 the others agree.
 
-All figures are per rating, so that a mean over any group (a person, a source) is one line. The
+All figures are per rating, so a mean over any group (a person, a source) is one line. The
 colleagues of a rating are the people who rated the same item, without its own rater. A rater who
 rates like the others agrees with them as often as they agree with one another, on every item, hard
 or easy: the difference of the two has mean 0. This holds for shares of agreeing pairs. It does not
@@ -21,7 +21,7 @@ from metal.stats.patterns import Codes, Numbers, ratio
 
 @dataclass(frozen=True)
 class Beside:
-    """(ratings,) each; NaN where undefined.
+    """(ratings,) each; NaN if undefined.
 
     others: how many colleagues rated the item. agreement: the share of them who gave this label
     (needs one colleague). among: the share of pairs of them who gave the same label (needs two).

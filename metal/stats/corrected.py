@@ -39,9 +39,10 @@ class Mean:
     worth: float = math.nan
 
     def interval(self, *, share: bool = False) -> Interval:
-        """Of 95%. share: the mean is one of values from 0 to 1; near an end Wilson's interval is
-        given, at the number of labels that it is worth, because a variance that is estimated there
-        may be 0."""
+        """The 95% interval. share: whether the mean is that of values from 0 to 1; near an end
+        Wilson's interval is given, at the number of labels that the mean is worth, because a
+        variance estimated there may be 0.
+        """
         if not (math.isfinite(self.variance) and self.df >= 1):
             return NO_INTERVAL
         quantile = t_quantile(0.975, self.df)
@@ -95,7 +96,7 @@ def corrected_mean(
 
     labels, judged: (n,) what people and the judge say of the labelled sources; others: (m,) what
     the judge says of the others. weight: the judge's; where not given it is fitted on the folds
-    that a source is not in, so that the same labels do not choose the weight and measure with it. A
+    that a source is not in, so the same labels do not choose the weight and measure with it. A
     constant judge has weight 0: then the mean is people's. probabilities: (n,) of each labelled
     source to be drawn, above 0; where they differ, a label counts 1 / probability.
 
@@ -161,7 +162,7 @@ def _covariance(first: Numbers, second: Numbers, counts: Numbers) -> float:
 
 
 def _correlation(labels: Numbers, judged: Numbers, counts: Numbers) -> float:
-    """NaN if one of them does not vary."""
+    """The correlation of labels and judge; NaN if one of them does not vary."""
     if len(labels) < 2:
         return math.nan
     spread = _covariance(labels, labels, counts) * _covariance(judged, judged, counts)

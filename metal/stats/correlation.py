@@ -1,7 +1,7 @@
 """Correlation of one rater's scores with another's: over all outputs, by rank, and between systems.
 
 Pearson's coefficient is a function of six sums: the number of pairs, and the sums of x, y, xx, yy
-and xy over them. `deviation_sums` gives them for each source, so that a bootstrap over sources is
+and xy over them. `deviation_sums` gives them for each source, so a bootstrap over sources is
 one matrix product.
 """
 
@@ -83,7 +83,7 @@ def rank_correlations(x: Numbers, y: tuple[Numbers, Codes]) -> tuple[Correlation
     `pearson` is.
 
     Spearman's rho is Pearson's r of the ranks, where equal values share the mean of their ranks. y:
-    the other side as `distinct` returns it, so that it is sorted once for many x.
+    the other side as `distinct` returns it, so it is sorted once for many x.
     >>> y = distinct(np.array([1.0, 3.0, 2.0, 2.0]))  # ranks 1, 4, 2.5, 2.5
     >>> rho, tau = rank_correlations(np.array([1.0, 2.0, 4.0, 9.0]), y)
     >>> round(rho.value, 4), round(1.5 / (5 * 4.5) ** 0.5, 4)

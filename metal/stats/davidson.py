@@ -167,7 +167,7 @@ def _chances(logits: Numbers) -> Numbers:
 
 
 def _check_connected(first: Codes, second: Codes, outcome: Codes, players: int) -> None:
-    """Raises Undefined unless everybody is at least tied by somebody in each part of the field."""
+    """Raise Undefined unless everybody is at least tied by somebody in each part of the field."""
     reaches = np.eye(players, dtype=bool)
     reaches[first[outcome != 1], second[outcome != 1]] = True
     reaches[second[outcome != 0], first[outcome != 0]] = True

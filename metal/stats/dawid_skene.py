@@ -60,7 +60,7 @@ class DawidSkene:
     expected accuracy under the class prior; NaN for raters who share no item with another. given:
     (raters,) the number of each rater's answers. history: the log-likelihood with the
     pseudo-counts, after each iteration of the start that was kept. gap: how much lower the best
-    start ended that gave other labels, infinite where none did; others: the share of the rated
+    start ended that gave other labels, infinite if none did; others: the share of the rated
     items to which it gave them.
     """
 
@@ -75,7 +75,7 @@ class DawidSkene:
 
     @property
     def doubt(self) -> str:
-        """Why the labels are to be doubted; empty if nothing speaks against them."""
+        """Why the labels should be doubted; empty if there is no reason."""
         rival = f"other labels are almost as likely for {self.others:.0%} of the outputs"
         return f"{rival} (log-likelihood -{self.gap:.2f})" if self.gap < RIVAL else ""
 
@@ -150,8 +150,8 @@ def dawid_skene(
 
 @dataclass(frozen=True)
 class _End:
-    """Where a start ended: class prior and rows of the confusion matrices, the share of each class,
-    the way there.
+    """The end of a start: class prior and rows of the confusion matrices, the share of each class,
+    and the likelihoods on the way.
     """
 
     chances: Numbers

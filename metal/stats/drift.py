@@ -3,7 +3,7 @@
 A paired difference lies between -1 and 1: of agreement with people before and after on the same
 output, of scores as shares of the scale. Its limits are a score test's, turned round: under a true
 difference the variance is what was observed, and at least what rare changes of the full range need,
-so that no change among few outputs does not pass for a proof that there is none.
+so no change among few outputs does not pass for a proof that there is none.
 
 Sources: Tango (1998), paired shares; Schuirmann (1987), two one-sided tests.
 """
@@ -51,8 +51,8 @@ class PairedDifference:
 
     @property
     def p(self) -> float:
-        """Two-sided, for a difference of 0: McNemar's with correction where differences are -1, 0
-        and 1.
+        """The two-sided p-value for a difference of 0: McNemar's with correction if differences are
+        -1, 0 and 1.
         """
         if self.sources < 2:
             return math.nan

@@ -87,7 +87,7 @@ class _Fits:
 def generator_moments(metrics: Numbers, target: Numbers, generator: Codes) -> GeneratorMoments:
     """The moments of metrics (rows, metrics), target (rows,) and generator (rows,).
 
-    Raises ValueError where a number is missing.
+    Raises ValueError if a number is missing.
     """
     table = np.column_stack([metrics, target]).astype(np.float64)
     if not len(table) or not np.isfinite(table).all():

@@ -99,7 +99,7 @@ def beyond_chance_interval(
     has no item. times: (kinds,) how many sources of a kind there are. items: the most that Do can
     be worth; infinite for losses by distance.
 
-    The delete-one-source jackknife of log(Do / De), for which Do and De are computed anew each
+    The delete-one-source jackknife of log(Do / De), for which Do and De are computed again each
     time, with Student's t on as many degrees of freedom as there are sources in which anybody
     disagrees, less one. Where these are fewer than three, t would say nothing (12.7 standard errors
     from two): Wilson's interval of Do at fixed De.

@@ -62,7 +62,7 @@ def stacked(features: Numbers, target: Numbers, sources: Codes) -> tuple[Numbers
 
     features: (items, features), NaN if one is missing, which counts as the mean of those there
     are. target: (items, targets), NaN if it is unknown: such items are predicted and teach
-    nothing. Predictions are NaN where fewer than three items per feature teach (Wolpert 1992;
+    nothing. Predictions are NaN if fewer than three items per feature teach (Wolpert 1992;
     Breiman 1996).
     """
     taught = ~np.isnan(target).any(axis=1)

@@ -4,7 +4,7 @@ Where the same contents exist in several languages, they are compared directly (
 Elsewhere people's scores stand for quality, and their noise has to be taken into account: an output
 that people put high is on average not quite as good as they say, and the less so the less they
 agree. Regressing on their raw mean, or subtracting it, finds a gap between languages of unequal
-quality where there is none (`shifts_beside_people`).
+quality if there is none (`shifts_beside_people`).
 
 Intervals are by the delete-one jackknife over clusters (contents, sources) with Satterthwaite's
 degrees of freedom. Sources: Fuller (1987), Measurement Error Models; Carroll et al. (2006), chapter
@@ -32,7 +32,7 @@ LEAST_RELIABILITY = 0.3  # of people's mean in a language, below which it cannot
 
 @dataclass(frozen=True)
 class Shifts:
-    """A figure for each language. value: (L,), NaN where undefined; variance: (L,); df: (L,)
+    """A figure for each language. value: (L,), NaN if undefined; variance: (L,); df: (L,)
     degrees of freedom.
     """
 

@@ -2,7 +2,7 @@
 of them.
 
 Sources are what is drawn at random; a standard error over n sources goes with Student's t. Nothing
-here is resampled, so that the same ratings always give the same limits.
+here is resampled, so the same ratings always give the same limits.
 """
 
 from __future__ import annotations

@@ -215,7 +215,7 @@ class OrderFigures:
 def order(
     seats: Seats, joint: Codes, answer: Codes, values: Numbers, by: SourceSums, times: Codes
 ) -> OrderFigures | None:
-    """The order and quadratic kappa of a judge beside the people; None where fewer than three
+    """The order and quadratic kappa of a judge beside the people; None if fewer than three
     levels or one mean occur.
 
     joint: (kinds,) the kind of item in `seats` of each kind of item with an answer; answer:

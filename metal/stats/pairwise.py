@@ -105,7 +105,7 @@ def soft_pairwise_accuracy(
 
     p: one-sided paired permutation test that the first of the pair scores higher (`better_than`),
     on the sources on which people and rater scored both generators, with the same swaps for people
-    and rater. Resamples with the observed lead count half, so that the order of a pair does not
+    and rater. Resamples with the observed lead count half, so the order of a pair does not
     matter. Pairs that share no source do not count. Raises Undefined if no pair has one, with
     fewer than two generators, and where either side tells none from another. Source: Thompson,
     Mathur, Deutsch and Khayrallah (2024).

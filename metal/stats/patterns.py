@@ -103,7 +103,7 @@ def total(weights: Any, features: Any) -> Numbers:
     patterns) says.
 
     weights: an array of counts, or another object with `@` (see metal.stats.bootstrap). Each sum's
-    values lie side by side in memory for all resamples, so that what is computed from a few sums
+    values lie side by side in memory for all resamples, so what is computed from a few sums
     runs along the resamples.
     """
     if not isinstance(weights, np.ndarray | list | tuple):
@@ -155,7 +155,7 @@ def margin_features(pairs: Sequence[tuple[Codes, Codes]], levels: int) -> Codes:
 
 
 def ratio(top: Any, bottom: Any) -> Numbers:
-    """top / bottom, NaN where bottom is 0: an undefined share is not a number.
+    """top / bottom, NaN if bottom is 0: an undefined share is not a number.
 
     >>> ratio([3, 0], [4, 0]).tolist()
     [0.75, nan]

@@ -257,7 +257,7 @@ def _z_sums(moments: Numbers) -> Numbers | None:
 
 def _pearson(sums: Numbers, items: float) -> Numbers:
     """The correlation from (3, ...) sums of z, z^2 and z*y, with y centred and of length 1; NaN
-    where z is constant.
+    if z is constant.
     """
     z, zz, zy = sums
     squares = zz - z * z / items

@@ -2,7 +2,7 @@
 sources.
 
 The recall of a class is the share of its weight that was answered right; agreement is the mean
-recall over the classes, so that a rare class counts as much as a common one. x: the judge's, y: a
+recall over the classes, so a rare class counts as much as a common one. x: the judge's, y: a
 person's, both less `constant`, the agreement of one answer for everything. All limits come from one
 linearised variance of x - k y.
 """
@@ -174,7 +174,7 @@ class Recalls:
 
 
 def _binomial(share: Numbers, items: Numbers) -> Numbers:
-    """The variance of a share of so many items, drawn a little towards a half, so that it is never
+    """The variance of a share of so many items, drawn a little towards a half, so it is never
     0.
     """
     drawn = (share * items + 1) / (items + 2)

@@ -3,7 +3,7 @@ agreement.
 
 Source: fixed sequence testing, as Jung et al. (2025) use it for judges. Thresholds are tried from
 strict to loose, each by an exact binomial test (Clopper and Pearson 1934); the first that fails
-ends the sequence, so that the chance of a threshold whose errors exceed alpha is at most delta.
+ends the sequence, so the chance of a threshold whose errors exceed alpha is at most delta.
 """
 
 from __future__ import annotations

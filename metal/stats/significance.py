@@ -26,7 +26,7 @@ def t_tail(t: float, df: float) -> float:
     """The probability of a value below -|t| with df > 0 degrees of freedom, to 12 digits up to
     10,000 of them.
 
-    NaN where t is.
+    NaN if t is.
 
     Source: DLMF 8.17.22, the incomplete beta function as a continued fraction, taken on the side
     where it converges.
@@ -202,7 +202,7 @@ class ClusteredMean:
     """mean: over all values, with its 95% percentile bootstrap over sources; p: two-sided, for a
     mean of 0.
 
-    NaN where undefined: all of these without values, interval and p with one source. n: the number
+    NaN if undefined: all of these without values, interval and p with one source. n: the number
     of values; sources: the number of their sources.
     """
 

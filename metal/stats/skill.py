@@ -1,7 +1,7 @@
 """Scores on a line beside the mean of the other people: how much of its variance they explain, and
 people among themselves.
 
-Everything follows from sums over items, so that a resample is a sum over the sources drawn. The
+Everything follows from sums over items, so a resample is a sum over the sources drawn. The
 skill of scores is 1 - their mean squared error / that of a constant: 0 is a constant, 1 is perfect,
 and it can be negative. What is fitted (the constant, a shift, a line) is fitted on the sources of
 the other folds.
@@ -125,7 +125,7 @@ def concordance(sums: Numbers) -> Numbers:
 
 
 def correlation(sums: Numbers) -> Numbers:
-    """(...) Pearson's r of scores and target, from sums (..., 6) of moments. NaN where either are
+    """(...) Pearson's r of scores and target, from sums (..., 6) of moments. NaN if either are
     all equal.
 
     >>> correlation(moments(np.array([1.0, 2, 4]), np.array([1.0, 3, 5])).sum(axis=0)).round(

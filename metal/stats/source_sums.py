@@ -93,7 +93,7 @@ class SourceSums:
 
 def scattered(numbers: Codes | Numbers) -> Codes:
     """(...) unsigned whole numbers in which those of equal numbers are equal and others far apart,
-    so that a sum of them tells what was added.
+    so a sum of them tells what was added.
 
     Source: Steele, Lea and Flood (2014), the finalizer of SplitMix64.
     >>> len({*scattered(np.array([1.0, 2.0, -0.0, 0.0, np.nan, np.nan])).tolist()})

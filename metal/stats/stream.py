@@ -49,7 +49,7 @@ class Baseline:
 
     def level(self, margin: float, alpha: float, streams: int) -> float:
         """The mean that a stream must not fall below: the limit, or the mean less the margin if
-        that is lower. It is 0, so that no bet is ever made, where nothing can fall that far.
+        that is lower. It is 0, so no bet is ever made, where nothing can fall that far.
         """
         return max(min(self.mean - margin, self.lower(alpha, streams)), 0.0)
 

@@ -52,11 +52,11 @@ class Declared:
     file's folder.
 
     anchors: a dataset that people rated, and its hash; baseline: the run of `metal.judge` on it
-    that the judge has to equal, and its hash (both hashes are required). repeats: how often the
-    judge was at least asked there; least: the smallest number of anchors per language. streams: how
-    many a watch may have; 0 in files of earlier versions, which declared none. expected: parts of
-    the judge's signature that may change. passport: a file of `metal.passport` that has to allow
-    the judges: model, prompt, version that answered, tested cases, expiry.
+    that the judge has to equal, and its hash (both hashes are required). repeats: how many times
+    the judge was asked there, at least; least: the smallest number of anchors per language.
+    streams: how many a watch may have; 0 in files of earlier versions, which declared none.
+    expected: parts of the judge's signature that may change. passport: a file of `metal.passport`
+    that has to allow the judges: model, prompt, version that answered, tested cases, expiry.
     """
 
     baseline: Path

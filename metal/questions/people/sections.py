@@ -143,7 +143,7 @@ def question_section(run: Monitor) -> Section | None:
         " somebody."
     ]
     if nobody:
-        words.append(f"{nobody:,} that nobody got right: check these golds before the people.")
+        words.append(f"Nobody got {nobody:,} of them right: check their golds before the people.")
     rows = (
         (
             Cell(

@@ -397,8 +397,8 @@ def _makes_doubtful(given: Evidence, best: Sequence[Evidence]) -> bool:
 
 
 def _written_later(own: Sequence[Evidence], best: Sequence[Evidence], scale: Scale) -> set[float]:
-    """The scores of objects and labelled scores after the first of the best; after a final score,
-    only of objects.
+    """The scores in objects, and labelled scores, that come after the first of the best ones; if
+    the best one is a final score, only those in objects.
     """
     scores: set[float] = set()
     for given in own:

@@ -103,8 +103,8 @@ class LocalJudge:
             progress.done += 1
 
     async def work(self, *, first: bool) -> None:
-        """One worker: asks question after question until none is left. first: does not wait for a
-        first answer.
+        """One worker: asks question after question until none is left. first: whether it begins at
+        once, without waiting for a first answer.
         """
         if not first:
             await self.attempts.tried.wait()
@@ -126,7 +126,7 @@ class LocalJudge:
         return limited and not self.attempts.estimator.answers
 
     async def _next(self) -> bool:
-        """Ask the next question; whether there may be more."""
+        """Ask the next question; return whether there may be more."""
         following = next(self.questions, None)
         if following is None or self.attempts.closed.is_set():
             return False
@@ -157,7 +157,9 @@ class LocalJudge:
     # ------------------------------------------------------------ the account
 
     async def reserve(self, question: Question) -> float | None:
-        """Reserve a question's cost from the run's budget; None: it may not be begun."""
+        """Reserve a question's cost from the run's budget; None means that the question may not be
+        asked.
+        """
         cost = self.attempts.highest_cost(question, self.model.price)
         if self.attempts.closed.is_set():
             return None

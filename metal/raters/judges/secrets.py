@@ -24,7 +24,7 @@ _ESCAPE = re.compile(rb'\\+u00([0-7][0-9a-fA-F])|\\+([/"])|%([0-7][0-9a-fA-F])')
 
 
 class Secrets:
-    """Values that must not be written anywhere, also escaped as JSON and addresses may be, or as
+    """Values that must not be written anywhere, not even escaped as in JSON and addresses, or as
     base64.
     """
 
@@ -56,14 +56,14 @@ class Secrets:
         return cls([*keys, *known_keys()])
 
     def __or__(self, other: Secrets) -> Secrets:
-        """The values of both."""
+        """The values of both together."""
         both = Secrets()
         values = self._values | other._values
         both._values = {value: values[value] for value in sorted(values, key=len, reverse=True)}
         return both
 
     def hidden(self, text: bytes) -> bytes:
-        """The text without them; the same object where there are none."""
+        """The text without the secrets; the same object if it contains none."""
         plain = (
             _ESCAPE.sub(_letter, text)
             if b"\\u00" in text or b"\\/" in text or b"%" in text
@@ -75,7 +75,7 @@ class Secrets:
         return text
 
     def without(self, reply: Reply) -> Reply:
-        """The reply without them. What is JSON no longer then, becomes a JSON string."""
+        """The reply without the secrets. If it is then no longer JSON, it becomes a JSON string."""
         raw = self.hidden(reply.raw)
         if raw != reply.raw:
             try:
@@ -88,11 +88,11 @@ class Secrets:
         return replace(reply, text=text, raw=raw, model=model, fingerprint=fingerprint)
 
     def hidden_text(self, text: str) -> str:
-        """The same of a text."""
+        """The same for a text."""
         return self.hidden(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     def hide_in(self, path: Path) -> None:
-        """Remove them from a file, if any are in it."""
+        """Remove the secrets from a file, if it contains any."""
         with path.open("rb") as lines:
             if all(self.hidden(line) == line for line in lines):
                 return
@@ -125,7 +125,9 @@ def _pattern(value: bytes) -> re.Pattern[bytes]:
 
 
 def _in_base64(value: str) -> Iterator[bytes]:
-    """What base64 of any text with the value has in it: of short values, of the value alone."""
+    """The part that is the same in the base64 of every text with this value; for short values, that
+    of the value alone.
+    """
     for before in range(3 if len(value) >= LONG else 1):
         encoded = base64.b64encode(bytes(before) + value.encode())
         ends = (before + len(value.encode())) % 3
@@ -138,7 +140,7 @@ def _in_base64(value: str) -> Iterator[bytes]:
 
 
 def key_from_environment(names: Iterable[str], whose: str) -> str:
-    """The key in the first of these environment variables that is set. Raises UsageError when none
+    """The key in the first of these environment variables that is set. Raises UsageError if none
     is.
     """
     wanted = list(filter(None, names))

@@ -1,4 +1,4 @@
-"""The JSON objects of a reply, wherever they stand."""
+"""The JSON objects in a reply, wherever they are."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ def objects_with(
 ) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
     """Place and fields of each JSON object in a text that has one of the names as a key, in order.
 
-    Of nested objects the outermost whose value under the name is none itself, with the
-    justification around it. An object that the end of the text cuts off comes last, without fields.
+    Of nested objects, this gives the outermost one whose value under the name is not an object
+    itself, with the justification around it. An object that is cut off by the end of the text comes
+    last, without fields.
     """
     for place, value in objects_in(text):
         for fields in _with_key(value, names) if value else [{}]:
@@ -42,12 +43,12 @@ def objects_with(
 
 
 def objects_in(text: str, partly: bool = False) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
-    """Place and content of each JSON object in a text, but for those inside another; one that is
-    cut off comes last, empty.
+    """Place and content of each JSON object in a text, except those inside another; one that is cut
+    off comes last, empty.
 
-    What surrounds them (fences, prose, lists) plays no part. Keys are in lower case; one that
-    repeats with another value holds a list of both, which is no verdict. partly: of the one that is
-    cut off its complete parts are given.
+    What surrounds them (fences, prose, lists) does not matter. Keys are in lower case; a key that
+    is repeated with another value holds a list of both, which is not a verdict. partly: whether to
+    give the complete parts of an object that is cut off.
     """
     decode = _DECODER.raw_decode
     starts = [match.start() for match in _OBJECT.finditer(text)]
@@ -82,7 +83,9 @@ _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_fields)
 
 
 def _is_cut(text: str, start: int, error: json.JSONDecodeError, after_objects: bool) -> bool:
-    """after_objects: whether it may end with an object inside it."""
+    """Whether a JSON object is cut off by the end of the text. after_objects: whether the cut may
+    come after an object inside it.
+    """
     at_the_end = error.msg.startswith("Unterminated string") or error.pos >= len(text) - len(
         "\\uABCD"
     )
@@ -91,10 +94,10 @@ def _is_cut(text: str, start: int, error: json.JSONDecodeError, after_objects: b
 
 
 def _complete_parts(text: str, start: int, depth: int = 0) -> dict[str, Any]:
-    """The complete members of an object, or list, that is cut off; of the member in which it ends,
-    objects and lists.
+    """The complete members of an object, or list, that is cut off; of the last, incomplete member,
+    the complete objects and lists in it.
 
-    What it is about is left out: it is no complete part itself.
+    The member itself is left out, because it is not complete.
     """
     members: list[tuple[str, Any]] = []
     while begin := _MEMBER.match(text, start):
@@ -136,8 +139,9 @@ def _with_key(value: object, names: tuple[str, ...], depth: int = 0) -> Iterator
 
 
 def parts_under(value: object, names: tuple[str, ...], depth: int = 0) -> Iterator[Any]:
-    """What the outermost objects with one of the names as a key hold there, or those that say that
-    they are about it, in order."""
+    """The values under one of the names in the outermost objects that have it as a key, or the
+    objects that name it as their subject, in order.
+    """
     if depth > _DEEPEST or not isinstance(value, dict | list):
         return
     if isinstance(value, dict):
@@ -152,7 +156,7 @@ def parts_under(value: object, names: tuple[str, ...], depth: int = 0) -> Iterat
 
 
 def field_of(fields: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    """The value under the first of these names that has one; None without."""
+    """The value under the first of these names that has one; None if none has."""
     return next((fields[name] for name in names if fields.get(name) is not None), None)
 
 

@@ -1,9 +1,9 @@
-"""Templates of prompts: prompts/judge/NAME.toml and prompts/pairs/NAME.toml, or the words of a task
-in a frame.
+"""Templates of prompts: prompts/judge/NAME.toml and prompts/pairs/NAME.toml, or a frame filled with
+the words of a task.
 
-A task (prompts/tasks/NAME.toml) says what its texts are called: a question and an answer.
-prompts/frames/ has what is said around these words, of one text and of two. Variants: with
-references, all criteria in one call, the reason first, or none.
+A task (prompts/tasks/NAME.toml) says what its texts are called, such as a question and an answer.
+prompts/frames/ has the sentences around these words, for one text and for two. Variants: with
+references, with all criteria in one call, with the reason first, or without a reason.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Template:
     words of a task; description: which of a criterion it shows, SIMPLE, DETAILED, or "" for the
     better one there is. bare: whether texts stand without marker lines, and no schema is forced on
     answers, for models that were trained so. together: whether one call asks for all criteria, so
-    that a reply has an object for each. languages: how METAL's released prompts call them; what
+    a reply has an object for each. languages: how METAL's released prompts call them; what
     those say is kept to the blank.
     """
 
@@ -72,17 +72,17 @@ class Template:
 
     @property
     def shows_references(self) -> bool:
-        """Whether it shows the references of the source."""
+        """Whether the prompt shows the references of the source."""
         return self.references if self.roles else "references" in self.system + self.user
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The parts of an answer, as they are written."""
+        """The parts of an answer, in the order in which they are written."""
         return _REASONS[self.reason]
 
     @property
     def language(self) -> str:
-        """Whose file it is: NAME.LANGUAGE.toml; empty for NAME.toml."""
+        """The language of the file NAME.LANGUAGE.toml; empty for NAME.toml."""
         return self.path.stem.partition(".")[2]
 
     @property
@@ -92,7 +92,7 @@ class Template:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """Which descriptions of a criterion it cannot do without: simple, detailed."""
+        """The descriptions of a criterion that the prompt requires: simple, detailed."""
         if self.pairs:
             return ()
         return tuple(
@@ -102,15 +102,15 @@ class Template:
         )
 
     def fenced(self, slot: str) -> str:
-        """What stands on the marker lines around a text: SOURCE, or what the task calls it."""
+        """The words on the marker lines around a text: SOURCE, or the task's name for it."""
         if not self.roles or slot == "references":
             return _FENCED[slot]
         role = self.roles["source" if slot == "source" else "output"].upper()
         return role + (_FENCED[slot][-2:] if slot in _PAIR else "")
 
     def variables(self, rubric: Mapping[str, Any], released: Mapping[str, str]) -> dict[str, Any]:
-        """What a frame, or a released prompt, may use beside the variables of a rubric. released:
-        as of a rubric.
+        """The variables that a frame, or a released prompt, may use in addition to those of a
+        rubric. released: as for a rubric.
         """
         if self.languages:
             return {"metric": released.get(self.description) or _metric(rubric, self.description)}
@@ -144,7 +144,7 @@ def template_names(folders: Sequence[Path], kind: str = JUDGE) -> list[str]:
 def load_template(name: str, folders: Sequence[Path], pairs: bool = False) -> Template:
     """The first template of that name in the folders; one for pairs of outputs.
 
-    Where there is none, it is made of a frame: for a task (tasks/NAME.toml), and for a task,
+    If there is none, it is made of a frame: for a task (tasks/NAME.toml), and for a task,
     `simple` or `detailed` with references, all criteria in one call, the reason first, or no reason
     (NAME-reference, NAME-together, NAME-reason-first, NAME-no-reason). Before those of a folder,
     `simple` and `detailed` are those of a release of METAL's, where the folder is one. Raises
@@ -207,8 +207,8 @@ def translation(
 
 
 def _translated(folders: Iterable[Path], kind: str, name: str, language: str) -> Path | None:
-    """The translation of a file: of the first in English, so that METAL's stands for none of the
-    user's.
+    """The translation of a file, next to the first English file found, so METAL's translation never
+    replaces one of the user's files.
     """
     for folder in folders:
         if (path := folder / kind / f"{name}.{language}.toml").is_file():
@@ -219,7 +219,7 @@ def _translated(folders: Iterable[Path], kind: str, name: str, language: str) ->
 
 
 def _metric(rubric: Mapping[str, Any], description: str) -> str:
-    """A criterion that a release does not have, as it writes those that it has."""
+    """A criterion that a release does not have, in the form in which the release writes its own."""
     texts = rubric["criterion"]
     words = " ".join(filter(None, (texts["question"], texts[description] or texts[SIMPLE])))
     scoring = {level["value"]: level["label"] for level in rubric["levels"]} or rubric["values"]
@@ -228,8 +228,8 @@ def _metric(rubric: Mapping[str, Any], description: str) -> str:
 
 
 def variant(name: str, *, references: bool = False, together: bool = False) -> str:
-    """The name of the same prompt with references, or with all criteria in one call, beside what it
-    is already.
+    """The name of the same prompt with references, or with all criteria in one call, in addition to
+    the variants already in its name.
     """
     base, shown, joint, order = _variant(name)
     if references:
@@ -240,7 +240,7 @@ def variant(name: str, *, references: bool = False, together: bool = False) -> s
 
 
 def _variant(name: str) -> tuple[str, str, str, str]:
-    """A prompt's name without its endings, and the endings: references, together, another order of
+    """A prompt's name without its endings, and the endings: references, together, and the order of
     the answer.
     """
     base, references, together, order = _VARIANT.fullmatch(name.strip() or " ").groups("")  # type: ignore[union-attr]
@@ -273,8 +273,8 @@ def _first_file(folders: Iterable[Path], kind: str, name: str) -> Path | None:
 
 
 def _words(table: Any, path: Path) -> dict[str, str]:
-    """The words of a task. Raises DataError for what cannot stand in a sentence and on a marker
-    line.
+    """The words of a task. Raises DataError for words that cannot be used in a sentence or on a
+    marker line.
     """
     if not isinstance(table, dict):
         raise DataError(path, "roles is not a table", 'Write output = "answer" below [roles]')
@@ -318,7 +318,7 @@ def _read_template(name: str, path: Path, pairs: bool) -> Template:
 
 
 def check_slots(template: Template, texts: Container[str]) -> None:
-    """Raises DataError if a text that is to be judged is in none of the texts."""
+    """Raise DataError if the template lacks one of the texts that are to be judged."""
     for slot in template.slots:
         if slot not in texts:
             problem = f"nowhere says {{{{ {slot} }}}}"

@@ -1,12 +1,12 @@
-"""What is no part of a reply's answer: signs that nobody sees, and what a model thinks before it
-answers.
+"""Removes what does not belong to a reply's answer: invisible characters, and what a model thinks
+before it answers.
 
 Models put their thoughts between marks: `<think> ... </think>`, `[THINK]`, `<|begin_of_thought|>`;
-new models bring new marks. So none are listed: whatever a mark at the beginning of a reply opens is
-a thought, unless its name is that of an answer (`<score>`), of HTML or of a chat template, or it
-holds a bare number. Elsewhere a mark whose name speaks of thinking opens or closes one. A thought
-that is never closed goes on to the end of the reply; before one that is closed but never opened,
-all is thought.
+new models bring new marks. So there is no list of them: whatever a mark at the beginning of a reply
+opens is a thought, unless its name is that of an answer (`<score>`), of HTML or of a chat template,
+or it holds a bare number. Elsewhere, a mark whose name is about thinking opens or closes a thought.
+A thought that is never closed goes on to the end of the reply; if one is closed but never opened,
+everything before that mark is thought.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _SERVICE_ERROR = regex.compile(
 
 
 class _Mark(NamedTuple):
-    """A mark in a reply. name: without what says that it begins or ends something."""
+    """A mark in a reply. name: without the part that says that it begins or ends something."""
 
     start: int
     end: int
@@ -63,20 +63,20 @@ class _Mark(NamedTuple):
 
 
 def plain(text: str) -> str:
-    """The text without characters that nobody sees."""
+    """The text without invisible characters."""
     return str(_UNSEEN.sub("", text)).strip()
 
 
 def is_service_error(text: str) -> bool:
-    """Whether the text opens with what a service says instead of a judge, such as that a limit is
-    reached.
+    """Whether the text opens with a message from a service rather than from a judge, such as that a
+    limit is reached.
     """
     return _SERVICE_ERROR.match(text) is not None
 
 
 def without_thoughts(text: str) -> str:
-    """The plain reply without the thoughts that a model wrote before it answered; empty where only
-    thoughts came.
+    """The plain reply without the thoughts that a model wrote before it answered; empty if it has
+    only thoughts.
     """
     return _without_marked(plain(text), reasons=False)
 
@@ -95,7 +95,7 @@ def _without_marked(bare: str, reasons: bool) -> str:
 
 
 def _outside_thoughts(bare: str, marks: Sequence[_Mark]) -> str:
-    """The text without what its marks say are thoughts."""
+    """The text without the parts marked as thoughts."""
     closings: dict[str, list[_Mark]] = {}
     for mark in marks:
         if mark.closes:
@@ -123,7 +123,7 @@ def _outside_thoughts(bare: str, marks: Sequence[_Mark]) -> str:
 
 
 def _is_thought(text: str, mark: _Mark, closing: _Mark | None, opens: bool) -> bool:
-    """Whether a mark opens a thought. opens: nothing but thoughts stands before it."""
+    """Whether a mark opens a thought. opens: whether only thoughts come before it."""
     if mark.thinks:
         return closing is not None or opens or text[mark.start - 1] == "\n"
     in_square = text[mark.start] == "["
@@ -132,8 +132,8 @@ def _is_thought(text: str, mark: _Mark, closing: _Mark | None, opens: bool) -> b
 
 
 def _marks(text: str) -> Iterator[_Mark]:
-    """The marks of a reply that may open or close a thought, but for those inside JSON that it
-    opens with.
+    """The marks of a reply that may open or close a thought, except those inside JSON at its
+    beginning.
     """
     opened: dict[str, str] = {}
     for match in _MARK.finditer(text, _end_of_json(text)):
@@ -155,8 +155,8 @@ def _marks(text: str) -> Iterator[_Mark]:
 
 
 def _end_of_json(text: str) -> int:
-    """Where the JSON ends that a reply opens with; all of it where that is broken, and 0 where it
-    opens otherwise.
+    """The place where the JSON at the beginning of a reply ends; the end of the reply if the JSON
+    is broken, and 0 if the reply does not begin with JSON.
     """
     if not text.startswith(("{", "[{", "```")):
         return 0

@@ -45,7 +45,7 @@ def known_metrics() -> dict[str, str]:
     """Every metric's name and summary: METAL's, then those of other packages, which are not
     imported for it.
 
-    Raises UsageError when two packages offer the same name.
+    Raises UsageError if two packages offer the same name.
     """
     return {
         name: _built_in(name).summary if is_built_in(name) else f"from {point.value}"
@@ -98,7 +98,7 @@ def scored(metric: Metric, items: Sequence[Item]) -> list[Scored]:
     the metric's own.
 
     Empty references do not count. Where the metric is not defined for several references, the best
-    one counts. Raises DataError when the metric gives another number of answers than it was asked
+    one counts. Raises DataError if the metric gives another number of answers than it was asked
     for.
     """
     reasons = [_lacking(metric, item) for item in items]

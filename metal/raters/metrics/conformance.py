@@ -77,8 +77,8 @@ Finding = tuple[bool | None, str]
 
 @dataclass(frozen=True)
 class Trial:
-    """What one trial showed. holds: whether it is as it should be; None if there is nothing to
-    hold to.
+    """The result of one trial. holds: whether the metric behaves as it should; None if there is no
+    standard to compare with.
     """
 
     trial: str
@@ -186,8 +186,8 @@ def _range(metric: Metric, scores: Scores) -> Finding:
 
 
 def _empty(metric: Metric, item: Item) -> Finding:
-    """Without output, references and source in turn: no score where the metric needs it, no fault
-    where it does not.
+    """Try a metric without output, references and source in turn: it should give no score if it
+    needs the missing text, and should not fail if it does not need it.
     """
     lacking = [replace(item, text=" \n"), replace(item, references=()), replace(item, source="")]
     try:

@@ -32,7 +32,7 @@ _YES_NO = {"yes": True, "no": False}
 
 @dataclass(frozen=True)
 class Item:
-    """A text to score, with what it may be compared with. language: BCP-47, or a pair; empty where
+    """A text to score, with what it may be compared with. language: BCP-47, or a pair; empty if
     unknown.
     """
 
@@ -43,7 +43,7 @@ class Item:
 
     @classmethod
     def of(cls, output: Output, source: Source) -> Item:
-        """An output of a dataset, with the references that it is not itself."""
+        """An output of a dataset, with all references that differ from it."""
         references = tuple(
             reference for reference in source.references if not same_text(output.text, reference)
         )
@@ -65,7 +65,7 @@ def plain_text(text: str) -> str:
 
 @dataclass(frozen=True)
 class Scored:
-    """A score, or the reason why there is none; never both, never neither."""
+    """A score, or the reason why there is none; always exactly one of the two."""
 
     score: float | None
     reason: str = ""
@@ -132,7 +132,7 @@ class Metric:
 
     @property
     def best(self) -> float | None:
-        """The better end of the range; None if it has no end there, or none is better."""
+        """The better end of the range; None if it has no end there, or if neither end is better."""
         if self.descriptive:
             return None
         return self.high if self.direction == "higher" else self.low
@@ -229,8 +229,8 @@ def split_names(text: str) -> list[str]:
 
 
 def at_least_one(metric: str, option: str, value: Value, wanted: str = "1 or more") -> int:
-    """The value of an option that is a whole number from 1. Raises UsageError, with what is wanted,
-    otherwise.
+    """The value of an option that is a whole number of at least 1. Raises UsageError, which says
+    what is wanted, for any other value.
     """
     if not isinstance(value, int) or value < 1:
         raise UsageError(f"metric {metric}: {option}={value}: write {wanted}")

@@ -72,7 +72,7 @@ def with_metric_score(dataset: Dataset) -> Dataset:
 def outputs_to_score(dataset: Dataset, metrics: Iterable[Metric]) -> list[Output]:
     """The outputs that are to be rated and have a text.
 
-    Raises UsageError when there is none, or when a metric would find nothing to compare any of them
+    Raises UsageError if there is none, or when a metric would find nothing to compare any of them
     with.
     """
     outputs = [
@@ -149,14 +149,14 @@ def score_outputs(
     at_once: int = AT_ONCE,
     progress: Progress | None = None,
 ) -> Scores:
-    """The metric's scores of these outputs. Where text and what it is compared with are equal, it
-    is asked once.
+    """The metric's scores of these outputs. If several outputs have the same text and are compared
+    with the same texts, the metric is asked once.
 
     An output that is one of its references is compared with the others; without others it has no
     score.
 
-    at_once: texts the metric is handed together. progress: called with distinct texts done and in
-    all.
+    at_once: how many texts the metric gets together. progress: called with the numbers of distinct
+    texts done and in all.
     """
     items = [Item.of(output, dataset.sources[output.source]) for output in outputs]
     distinct = list(dict.fromkeys(items))
@@ -184,8 +184,8 @@ def score_outputs(
 
 
 def references_themselves(dataset: Dataset, outputs: Iterable[Output]) -> list[str]:
-    """The outputs that are one of their source's references, such as the people's texts among the
-    generators.
+    """The outputs that are one of their source's references, such as texts by people who are listed
+    among the generators.
     """
     return [
         output.output
@@ -200,7 +200,7 @@ def references_themselves(dataset: Dataset, outputs: Iterable[Output]) -> list[s
 def about_references(
     metrics: Iterable[Metric], dataset: Dataset, outputs: Iterable[Output]
 ) -> list[str]:
-    """A note on how many outputs are a reference; none where there are none, or no metric reads
+    """A note on how many outputs are a reference; empty if there are none, or if no metric reads
     references.
     """
     themselves = (
@@ -257,7 +257,9 @@ def with_digest(rater: Rater, dataset: Dataset, outputs: Iterable[str]) -> Rater
 
 
 def changed(wanted: Rater, earlier: Scores, dataset: Dataset) -> str:
-    """Why earlier scores are not what this rater would give now, in words; empty if they are."""
+    """Why earlier scores differ from what this rater would give now, in words; empty if they do
+    not.
+    """
     theirs = earlier.rater
     if theirs.kind != wanted.kind:
         return f"is of kind {theirs.kind}"
@@ -308,12 +310,14 @@ class Table:
     frame: pd.DataFrame
 
     def row(self, at: int) -> str:
-        """Where a row is, for a message; at: its place, from 0."""
+        """The place of a row, for a message; at: its position, from 0."""
         return f"{self.path} row {at + first_row(self.path)}"
 
 
 def first_row(path: Path) -> int:
-    """What a person calls the first row of a table: 2 below a header, 1 in files without one."""
+    """The number that a person gives to the first row of a table: 2 below a header, 1 in files
+    without one.
+    """
     return 1 if path.suffix.lower() in (".jsonl", ".parquet") else 2
 
 
@@ -356,8 +360,8 @@ def file_scores(
     outputs: Sequence[Output],
     summary: str = "",
 ) -> tuple[Scores, list[str]]:
-    """The scores of a file that were computed elsewhere, as a metric of that name; and as of
-    `outside_scores`.
+    """The scores of a file that were computed elsewhere, for a metric of that name; the rest is as
+    in `outside_scores`.
     """
     from metal.data.tables.files import read_frame
 
@@ -475,7 +479,7 @@ def _outputs(table: Table, cells: Mapping[str, list[str]], dataset: Dataset) -> 
 def _asked_in(
     cells: Mapping[str, list[str]], dataset: Dataset
 ) -> tuple[list[str], list[str | None]]:
-    """What each row names, for people, and the output that is; None if there is none."""
+    """The name in each row, for people, and the output of that name; None if there is none."""
     if "output" in cells:
         asked = cells["output"]
         return asked, [name if name in dataset.outputs else None for name in asked]

@@ -88,8 +88,8 @@ def _matched_f1(
 def _vectors(
     tokenizer: Any, network: Any, layer: int, texts: Sequence[str]
 ) -> list[tuple[Any, Any]]:
-    """For each text (tokens, width) unit vectors of a layer, and which of the tokens are the text's
-    own.
+    """For each text, (tokens, width) unit vectors of a layer, and which of the tokens belong to the
+    text itself.
     """
     import torch
 
@@ -248,7 +248,7 @@ def _comet(model: str) -> Any:
 
 
 def _versions(metric: str, *packages: str) -> str:
-    """`torch:2.9.0|transformers:5.0.0`, for a signature. Raises MissingExtra where one is not
+    """`torch:2.9.0|transformers:5.0.0`, for a signature. Raises MissingExtra if one is not
     installed.
     """
     try:
@@ -258,8 +258,8 @@ def _versions(metric: str, *packages: str) -> str:
 
 
 def _load(metric: str, model: str, loader: Callable[[str], Thing]) -> Thing:
-    """What `loader` gives. Raises UsageError with what to do where the model is not there or not of
-    the right kind.
+    """The result of `loader`. Raises UsageError with a remedy if the model is missing or of the
+    wrong kind.
     """
     local = Path(model).exists()
     if not local and model.startswith(("/", ".", "~")):

@@ -6,7 +6,7 @@ A function scores one text and says by its parameters what it needs, any of:
 
 `output` is the text to score. With `reference` it is called once for each reference, and the best
 score counts; with `references` it gets all of them as a tuple of strings. It returns a number, or
-None or a sentence (str) where there is no score. Attributes say more: `score.direction = "lower"`,
+None or a sentence (str) if there is no score. Attributes say more: `score.direction = "lower"`,
 `score.range = (0, 1)`, `score.version = "2"`. The first line of the docstring is the summary.
 
 A package offers metrics as entry points of the group `metal.metrics`, NAME =
@@ -75,8 +75,8 @@ def metric_from_file(name: str) -> Metric:
 
 
 def metric_from_function(name: str, function: Callable[..., Any], signature: str) -> Metric:
-    """A function as above as a metric. What it raises for an item is the reason why that item has
-    no score.
+    """A metric from a function as described above. An error that it raises for an item is the
+    reason why that item has no score.
     """
     asked = _parameters_asked(name, function)
     low, high = getattr(function, "range", (None, None))

@@ -44,8 +44,8 @@ def bleu_tokens(language: str) -> str:
 
 
 def ter_tokens(language: str) -> str:
-    """What TER counts edits of: `words`, `asian` (sacrebleu's characters of Chinese and Japanese)
-    or `char`.
+    """The units that TER counts edits of: `words`, `asian` (sacrebleu's characters of Chinese and
+    Japanese) or `char`.
     """
     script = script_of(language)
     if script in HAN | JAPANESE:
@@ -161,7 +161,7 @@ def _score(scorer: Any, item: Item, prepare: Callable[[str], str] = str) -> Answ
 
 
 def _signature(scorer: Any) -> str:
-    """sacrebleu's own, for any number of references, and what is ours."""
+    """sacrebleu's own signature, for any number of references, and the settings that METAL adds."""
     # it has no signature before it has seen references
     name = scorer.sentence_score("a", ["a"]).name
     scorer.num_refs = -1

@@ -7,7 +7,7 @@ are the same: Unicode's composed form, without joiners and soft hyphens, which o
 letters are drawn. A row is some tokens in a row (an n-gram).
 
 ROUGE-1, -2, -3 and -L are the F1 of shared rows, and of the longest common subsequence: 2 shared /
-(of the output + of the reference), so that it is defined where either text has such a row. Nothing
+(of the output + of the reference), so it is defined where either text has such a row. Nothing
 is stemmed. Over several references the best counts, as Lin does it. On English equal to the
 rouge-score package without its stemmer; that package splits at what is not a-z or 0-9, and so gives
 0 for equal texts of most scripts.
@@ -90,7 +90,7 @@ def grams(tokens: tuple[str, ...], size: int) -> list[tuple[str, ...]]:
 
 
 def counted_grams(text: str, size: int) -> Counter[tuple[str, ...]]:
-    """How often each row of `size` tokens stands in a text."""
+    """How often each row of `size` tokens occurs in a text."""
     return Counter(grams(tokens(text), size))
 
 
@@ -101,7 +101,7 @@ def spread(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def script_of(language: str) -> str:
-    """The script a language is written in, of a pair that of the output (`Deva`); empty where
+    """The script of a language or, for a pair, of the output's language (`Deva`); empty if
     unknown.
     """
     code = sides(language)[1]
@@ -179,8 +179,8 @@ def subsequence_length(left: Sequence[Hashable], right: Sequence[Hashable]) -> i
 
 
 def length_ratio(output: str, others: Sequence[str]) -> Answer:
-    """Characters of the output / characters of the one of `others` that comes closest; white space
-    does not count.
+    """Characters of the output divided by characters of the text in `others` that is closest in
+    length; white space does not count.
     """
     made = _characters(output)
     closest = min(map(_characters, others), key=lambda length: (abs(length - made), length))

@@ -27,7 +27,7 @@ UNDEFINED = (math.nan, math.nan, math.nan)
 class CriterionF1:
     """Weighted F1 on one criterion.
 
-    judges: name -> language -> (value, low, high), NaN where undefined; at most svg.SERIES judges.
+    judges: name -> language -> (value, low, high), NaN if undefined; at most svg.SERIES judges.
     ceiling, floor: language -> what people reach, what the most frequent class reaches.
     ceiling_name: which of the human ceilings it is. part: `1 of 2` where the judges do not fit one
     drawing.

@@ -40,7 +40,7 @@ ScorePair = tuple[float, float, int]
 
 @dataclass(frozen=True)
 class RaterPanel:
-    """One rater. underrated, overrated: outputs in the corners, NaN where its scores are on a scale
+    """One rater. underrated, overrated: outputs in the corners, NaN if its scores are on a scale
     of its own.
     """
 

@@ -33,7 +33,9 @@ def _say_moved() -> None:
 
 
 def show_handed_out(handed_out: HandedOut, *, inside: bool) -> None:
-    """How many tasks go to whom, what their test questions are judged by, and how to go on."""
+    """Show how many tasks go to whom, which criteria the test questions are judged by, and how to
+    go on.
+    """
     from metal.building.store import FOLDER
     from metal.genie.gold_questions import NEGATIVE, POSITIVE
 
@@ -65,7 +67,7 @@ def show_handed_out(handed_out: HandedOut, *, inside: bool) -> None:
 
 
 def _loads(assignments: Sequence[Assignment]) -> list[list[str]]:
-    """A row a language: its tasks, its people, and how many each of them rates."""
+    """One row per language: its tasks, its people, and how many tasks each of them rates."""
     by_language = grouped(assignments, lambda assignment: assignment.language)
     rows = []
     for language, group in by_language.items():
@@ -77,14 +79,14 @@ def _loads(assignments: Sequence[Assignment]) -> list[list[str]]:
 
 
 def _telling(asked: Sequence[Criterion], side: str) -> str:
-    """The criteria by which test questions of this side tell who does not read."""
+    """The criteria by which test questions of this side show who does not read."""
     from metal.genie.gold_questions import tells
 
     return ", ".join(each.short for each in asked if tells(each, side)) or "nothing"
 
 
 def show_import(report: ImportReport, *, inside: bool) -> None:
-    """Who answered, how far people agree, and where not at all."""
+    """Show who answered, how far people agree, and where they do not agree at all."""
     _show_answers(report)
     for note in report.notes:
         show.say(f"note: {note}")
@@ -100,7 +102,7 @@ def show_import(report: ImportReport, *, inside: bool) -> None:
 
 
 def _show_answers(report: ImportReport) -> None:
-    """How many tasks each person answered, and what became of their answers."""
+    """Show how many tasks each person answered, and what became of the answers."""
     from metal.building.store import ANSWERS, FOLDER
 
     answers = report.answers
@@ -124,7 +126,7 @@ def _show_answers(report: ImportReport) -> None:
 
 
 def _show_tests(tests: Monitoring) -> None:
-    """How everybody did on the test questions so far, and who is noisy by them."""
+    """Show how everybody did on the test questions so far, and who is noisy by them."""
     from metal.genie.gold_questions import SIDES
 
     columns = [f"{side}_{figure}" for side in SIDES for figure in ("right", "asked")]
@@ -141,7 +143,7 @@ def _show_tests(tests: Monitoring) -> None:
 
 
 def _show_agreement(report: ImportReport) -> None:
-    """Agreement of the people so far, a row for each language and criterion."""
+    """Show the agreement of the people so far, one row per language and criterion."""
     rows = []
     for record in report.agreement.to_dict("records"):
         row = {str(key): value for key, value in record.items()}
@@ -158,7 +160,7 @@ def _show_agreement(report: ImportReport) -> None:
 
 
 def _show_ambiguous(report: ImportReport) -> None:
-    """What everybody rated differently, and what can be done about it."""
+    """Show the outputs that everybody rated differently, and what can be done about them."""
     if report.ambiguous.empty:
         return
     times = plural(len(report.ambiguous), "time")

@@ -1,4 +1,4 @@
-"""What is printed while models are asked: estimates, progress, what calls and judges were like."""
+"""What is printed while models are asked: estimates, progress, and remarks on calls and judges."""
 
 from __future__ import annotations
 
@@ -229,8 +229,8 @@ def show_calls(tallies: Mapping[str, CallStatistics], plan: RunPlan) -> None:
 
 
 def oddities(name: str, tally: CallStatistics, missing: str = "no score") -> Iterator[str]:
-    """What is odd about the answers of a model and prompt. missing: what a reply without an answer
-    amounts to.
+    """Remarks on what is odd about the answers of a model and prompt. missing: the word for replies
+    without an answer.
     """
     reasons = {kind: count for kind, count in tally.kinds.items() if kind != "verdict"}
     if reasons:
@@ -288,7 +288,9 @@ def show_judges(tallies: Mapping[str, CallStatistics], plan: JudgingPlan) -> Non
 
 
 def show_ratings(job: JudgeJob, out: Path, seconds: float) -> None:
-    """How many ratings there are, if any has a score, and what baselines did not answer."""
+    """Show how many ratings there are, whether any has a score, and what baselines did not
+    answer.
+    """
     for (name, reason), count in job.unanswered.items():
         show.say(f"{name}: {count:,} replies without an answer ({reason})")
     if job.scored:

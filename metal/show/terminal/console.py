@@ -1,5 +1,5 @@
-"""What people see in a terminal: plain when piped, as wide as the terminal or COLUMNS, hostile text
-tamed.
+"""Output to a terminal: plain when piped, as wide as the terminal or COLUMNS, with hostile text
+made harmless.
 """
 
 from __future__ import annotations
@@ -60,13 +60,15 @@ ON_PAPER: ContextVar[Console | None] = ContextVar("ON_PAPER", default=None)
 
 
 def console() -> Console:
-    """Where everything here is printed: standard output, or within `as_text` a text."""
+    """The console on which everything here is printed: standard output or, within `as_text`, a
+    text.
+    """
     return ON_PAPER.get() or of_output()
 
 
 @lru_cache(maxsize=1)
 def of_output() -> Console:
-    """The console of standard output, as wide as COLUMNS or the terminal says."""
+    """The console of standard output, as wide as COLUMNS or the terminal."""
     from rich.console import Console
 
     width = max(LEAST_WIDTH, min(shutil.get_terminal_size((WIDTH, 24)).columns, MOST_WIDTH))
@@ -75,7 +77,7 @@ def of_output() -> Console:
 
 
 def worded(message: str) -> str:
-    """The message in words of whoever is spoken to."""
+    """The message in the words of its reader: those of the command line or of Python."""
     return WORDING.get()(message)
 
 
@@ -115,8 +117,8 @@ def say(
 
 
 def _cut(text: str, width: int, most: int) -> list[str]:
-    """The first lines of a paragraph: one more where an option is named there, which else stands
-    where it is cut.
+    """The first lines of a paragraph; one more line if an option is named there that would
+    otherwise be cut.
     """
     option = _OPTION.search(text)
     more = folded(text, width, most + 1)
@@ -128,7 +130,7 @@ def _cut(text: str, width: int, most: int) -> list[str]:
 
 
 def verbatim(text: str) -> None:
-    """A text of somebody else's as it stands, line by line; only what could rewrite the screen is
+    """Print somebody else's text unchanged, line by line; only what could rewrite the screen is
     replaced.
     """
     from rich.text import Text
@@ -140,8 +142,8 @@ def verbatim(text: str) -> None:
 def folded(
     text: str, width: int, most: int | None = None, indent: str = "", cut: str = " ..."
 ) -> list[str]:
-    """The lines of a paragraph with a hanging indent, `most` at most. indent: of all of them. cut:
-    the end of a text that has more.
+    """The lines of a paragraph with a hanging indent, at most `most` of them. indent: that of all
+    lines. cut: the ending of a text that is shortened.
     """
     under = f"{indent}  "
     return textwrap.wrap(
@@ -150,7 +152,7 @@ def folded(
 
 
 def aside(line: str) -> None:
-    """A line beside the results, which are all that standard output has."""
+    """Print a line on standard error, so that standard output has only results."""
     print(clean(worded(line)), file=sys.stderr)
 
 
@@ -169,8 +171,8 @@ def warn(messages: Iterable[str], *, more: str = "") -> None:
 
 
 def show(part: TableView | Paragraph) -> None:
-    """A table or paragraph. What stands below in a cell is a second line; a name like the one above
-    is left blank.
+    """Show a table or paragraph. The lower text of a cell is on a second line; a name equal to the
+    one above is left blank.
     """
     from metal.show.view import Paragraph
 
@@ -265,8 +267,8 @@ def _fitted(part: TableView, width: int) -> list[tuple[TableView, list[int]]]:
 
 
 def _wrapping(part: TableView, width: int, *, wraps: bool) -> list[int]:
-    """The width of each column where wide ones are wrapped at words. wraps: whether cells are,
-    besides names.
+    """The width of each column if wide ones are wrapped at words. wraps: whether cells are wrapped,
+    in addition to names.
     """
     from rich.cells import cell_len
 
@@ -298,7 +300,7 @@ def _on_one_line(cell: Cell) -> Cell:
 
 
 def _wrapped(heading: str, texts: Sequence[str]) -> str:
-    """A heading on several lines, no wider than what stands under it or its longest word."""
+    """A heading on several lines, no wider than the cells below it or its longest word."""
     from rich.cells import cell_len
 
     widths = [cell_len(line) for text in texts for line in text.split("\n")]
@@ -382,7 +384,7 @@ def _drawn(
 
 
 def _cells(row: Sequence[str], group: Sequence[int], widths: Sequence[int], keep: int) -> list[str]:
-    """The cells of a row in these columns; what names the row is folded at words."""
+    """The cells of a row in these columns; cells that name the row are wrapped at words."""
     from rich.cells import cell_len
 
     cells = [clean(row[place]) for place in group]

@@ -23,8 +23,8 @@ QUIET_EVERY = 10.0  # seconds between two lines of progress where there is no te
 
 @dataclass
 class Stage:
-    """Steps of one kind: of what, how many in all and done, since when, and when that was
-    reported.
+    """Steps of one kind: their name, how many there are in all and how many are done, when they
+    began, and when that was last reported.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Stage:
 
     @property
     def left(self) -> float:
-        """Seconds to its end at its rate so far; below 0 where a step takes longer than those
+        """Seconds to the end at the rate so far; below 0 if a step takes longer than those
         before.
         """
         return (self.total - self.done) * (self.reported - self.began) / self.done - (
@@ -48,8 +48,8 @@ class Stage:
         )
 
     def numbers(self, *, outermost: bool) -> str:
-        """Done of all, rate, and for the outermost stage the remaining time; where nobody knows how
-        many there are, the time that has passed.
+        """The number done, the total, the rate and, for the outermost stage, the remaining time; if
+        nobody knows the total, the time that has passed.
         """
         now, done, total, unit = (
             time.monotonic(),
@@ -86,7 +86,7 @@ class Stages:
         self.began = self.printed = time.monotonic()
 
     def advance(self, name: str, unit: str, done: int, total: int) -> None:
-        """Take down how far it is."""
+        """Note how far the stage is."""
         now, kind = time.monotonic(), (name, unit, total)
         stage = self.stages.pop(kind, None)
         if done < total or not total:
@@ -130,7 +130,7 @@ class Stages:
 
 
 def per_second(rate: float, unit: str) -> str:
-    """`2.7 cells/s`, of the unit ` cells`."""
+    """The rate in words: `2.7 cells/s` for the unit ` cells`."""
     if rate >= 10:
         return f"{rate:,.0f}{unit}/s"
     return f"{rate:,.1f}{unit}/s" if rate >= 0.1 else f"{rate:,.3f}{unit}/s"
