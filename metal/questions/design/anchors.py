@@ -18,8 +18,7 @@ import numpy as np
 from metal.auditing.scored_outputs import ScoredOutputs, scored_outputs
 from metal.data.dataset import Dataset
 from metal.data.records import Source
-from metal.genie.output_scores import sources_chosen
-from metal.questions.design.labels.drawing import mean_shares, score_groups, shared_out
+from metal.questions.design.labels.drawing import drawn_by_score, mean_shares
 from metal.stats.leniency import LEAST, RatedItems
 from metal.stats.patterns import Numbers
 from metal.stats.significance import t_quantile
@@ -160,26 +159,16 @@ def draw_anchors(
             for name in names
         ]
     )
-    scored = np.flatnonzero(~np.isnan(values))
-    groups = [scored[group] for group in score_groups(values[scored])] if len(scored) else []
-    groups += [rest] if len(rest := np.flatnonzero(np.isnan(values))) else []
+    first = {contents[name][0].source: name for name in names}
     records, rows = [], []
-    for group, size in shared_out(groups, number):
-        members = {contents[names[place]][0].source: names[place] for place in group}
-        chosen = sources_chosen([dataset.sources[name] for name in members], size, seed)
-        ends = values[group]
-        about = {"probability": size / len(group), "seed": seed, "judge": judge, "anchor": True}
-        rows.append(
-            {
-                "from": float(ends.min()),
-                "to": float(ends.max()),
-                "contents": len(group),
-                "drawn": size,
-            }
-        )
-        every = [source for name in sorted(chosen) for source in contents[members[name]]]
+    for stratum in drawn_by_score([dataset.sources[name] for name in first], values, number, seed):
+        ends = {"from": stratum.low, "to": stratum.high}
+        rows.append(ends | {"contents": stratum.size, "drawn": len(stratum.chosen)})
+        about = {"probability": stratum.probability, "seed": seed, "judge": judge, "anchor": True}
         records += [
-            {"source": source.source, "language": source.language} | about for source in every
+            {"source": source.source, "language": source.language} | about
+            for name in stratum.chosen
+            for source in contents[first[name]]
         ]
     return records, rows
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,38 @@ from metal.stats.patterns import Codes, Numbers
 GROUPS = 5  # by the judge's score
 LEAST_OF_GROUP = 2
 DRAWN = ("language", "judge_from", "judge_to", "sources", "drawn", "probability")
+
+
+@dataclass(frozen=True)
+class Stratum:
+    """A group of sources with scores from low to high (NaN if they have none), and the names of
+    those drawn from it.
+    """
+
+    low: float
+    high: float
+    size: int
+    chosen: Sequence[str]
+
+    @property
+    def probability(self) -> float:
+        """With which each of its sources is drawn."""
+        return len(self.chosen) / self.size
+
+
+def drawn_by_score(
+    sources: Sequence[Source], values: Numbers, number: int, seed: int
+) -> Iterator[Stratum]:
+    """Draw this many sources of one language by chance, the same number from each fifth of their
+    scores; sources without a score (NaN) form one more group. A larger number keeps what a smaller
+    one drew.
+    """
+    scored, rest = np.flatnonzero(~np.isnan(values)), np.flatnonzero(np.isnan(values))
+    groups = [scored[group] for group in score_groups(values[scored])] if len(scored) else []
+    for group, size in shared_out(groups + [rest] * bool(len(rest)), number):
+        chosen = sources_chosen([sources[place] for place in group], size, seed)
+        ends = values[group]
+        yield Stratum(float(ends.min()), float(ends.max()), len(group), sorted(chosen))
 
 
 def draw(
@@ -44,24 +77,12 @@ def draw(
             why = f"{judge} rated none of its sources" if sources else "it has no outputs"
             raise UsageError(f"nothing to draw in {language}: {why}")
         values = np.array([scores[source.source] for source in kept])
-        for group, size in shared_out(score_groups(values), labels):
-            members: list[Source] = [kept[place] for place in group]
-            chosen = sources_chosen(members, size, seed)
-            row = {
-                "language": language,
-                "sources": len(members),
-                "drawn": size,
-                "probability": size / len(members),
-            }
-            ends = values[group]
-            rows.append({"judge_from": float(ends.min()), "judge_to": float(ends.max())} | row)
-            about = {
-                "language": language,
-                "probability": size / len(members),
-                "seed": seed,
-                "judge": judge,
-            }
-            records += [{"source": name} | about for name in sorted(chosen)]
+        for stratum in drawn_by_score(kept, values, labels, seed):
+            about = {"language": language, "probability": stratum.probability}
+            ends = {"judge_from": stratum.low, "judge_to": stratum.high}
+            rows.append(ends | about | {"sources": stratum.size, "drawn": len(stratum.chosen)})
+            about |= {"seed": seed, "judge": judge}
+            records += [{"source": name} | about for name in stratum.chosen]
     return records, rows, without
 
 
