@@ -53,7 +53,7 @@ def test_it_prints_and_writes_what_it_found(metal: Commands) -> None:
         "found like a person",
         "informative or better",
         "narrower than 0.3",
-        "for all of it",
+        "for all of these",
         "$6.00 an hour, below $15.",
         "Hindi: 16 different inputs (sources) cannot show well",
         "Written to run",
@@ -96,7 +96,7 @@ def test_a_study_of_version_0_1_opens(metal: Commands) -> None:
     assert "Report: run/report.html" in metal("report", "run")
     page = Path("run/report.html").read_text()
     assert "power of 30%" in page
-    assert "as many sources as" in page
+    assert "as a multiple of the existing" in page
     assert "as good as a person" not in page
 
 

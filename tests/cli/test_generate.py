@@ -728,7 +728,7 @@ def test_copies_are_flagged_and_a_passage_may_be_left_without_an_output(
     assert f"{2 * PASSAGES} texts in 3 languages: 0 ready to be rated, {2 * PASSAGES}" in done.said
     assert f"{2 * EACH} copies the passage" in done.said
     assert f"{PASSAGES} passages in 3 languages; in Arabic {EACH} of {EACH}" in done.said
-    assert "outputs is chosen" in metal.refused("judge", mine, "-j", MODEL)
+    assert "output is chosen" in metal.refused("judge", mine, "-j", MODEL)
     metal("generate", mine, "-m", MODEL, "--keep-flagged")
     assert llm_server.requests == 2 * PASSAGES
     assert len(chosen(mine)) == PASSAGES

@@ -323,7 +323,7 @@ def test_only_chosen_outputs_are_to_be_rated() -> None:
         assert len(drawn) == min(sample, 6)
         assert all(output.chosen for output in drawn)
     unchosen = {name: replace(output, chosen=False) for name, output in outputs.items()}
-    with pytest.raises(UsageError, match="outputs is chosen"):
+    with pytest.raises(UsageError, match="output is chosen"):
         choose_outputs(unchosen)
     with pytest.raises(UsageError, match="output has a text"):
         choose_outputs(

@@ -84,7 +84,7 @@ def test_what_is_drawn_is_every_language_s_and_from_bad_to_good(folder: Path) ->
     }
     with pytest.raises(UsageError, match="earlier sources"):
         metal.design_anchors(folder, contents=20)
-    assert "all are drawn" in metal.design_anchors(folder, contents=90).warnings[0]
+    assert "all of these are drawn" in metal.design_anchors(folder, contents=90).warnings[0]
     ran = CliRunner().invoke(command_line, ["design", "anchors", str(folder), "--contents", "90"])
     assert ran.exit_code == 0, ran.output
     assert "metal annotate export" in ran.output

@@ -156,7 +156,7 @@ def test_too_many_classes_for_shades() -> None:
     labels = Criterion("c", Scale("nominal", tuple(Level(n, f"l{n}") for n in range(10))))
     chart = class_bars("k", labels, [Bar("", "people", {"0 l0": 3, "9 l9": 1})])
     assert chart.svg == ""
-    assert tells(chart.notes, "10 classes", "numbers alone")
+    assert tells(chart.notes, "10 classes", "only the numbers")
     assert [cell.text for cell in chart.numbers.rows[0]] == ["people", "3", *"00000000", "1", "4"]
     with pytest.raises(UsageError, match="'k' has no drawing: 10 classes"):
         chart_svg(chart)

@@ -170,7 +170,7 @@ def test_one_case_is_its_own_table_and_no_mean_no_answer() -> None:
         ("good", "people", "a", NAN, NAN, NAN), ("good", "people", "b", NAN, NAN, NAN)
     ).assign(undefined="why")
     told = words(compared(none, CRITERIA, verbose=False))
-    assert tells(told[0], "No generator", "mean")
+    assert tells(told[0], "No two generators", "mean")
     assert told[1].startswith("– why (2 figures)")
 
 

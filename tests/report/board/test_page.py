@@ -242,7 +242,7 @@ def test_open_ranks_are_told_in_words(rich: Billboard) -> None:
     first = records[0]["rater"]
     words = facts(changed(rich, "raters", rank_high=1))["Agrees best"]
     assert words.startswith(f"{first} (LLM judge): r ")
-    assert tells(words, "significantly better", second, "that follow")
+    assert tells(words, "significantly better", second, "after it")
     alike = changed(rich, "raters", rank_high=len(records))
     words = facts(changed(alike, "comparisons", p_adjusted=0.4))["Agrees best"]
     assert tells(words, "not shown", second, "p 0.400")
@@ -282,7 +282,7 @@ def test_a_person_and_the_ensemble_are_told(rich: Billboard) -> None:
         facts(rich)["Against a person"],
         "One person",
         f"reaches r {figure(ceiling)} {interval(*ends)}",
-        f"judge stays {figure(ceiling - best['pearson'])} below",
+        f"judge is {figure(ceiling - best['pearson'])} below",
         "dashed",
     )
     above = facts(changed(rich, "people", one_against_others=best["pearson"] - 0.1))[
@@ -302,7 +302,7 @@ def test_a_person_and_the_ensemble_are_told(rich: Billboard) -> None:
 def test_one_rater_and_nothing_else(bare: Billboard) -> None:
     words = facts(bare)
     assert tells(words["Agrees best"], "no other rater")
-    assert "there is one person only" in words["Against a person"]
+    assert "there is only one person" in words["Against a person"]
     assert tells(words["Ensemble"], "None", "warnings")
     assert "Overrating" not in words
     assert (
@@ -366,7 +366,7 @@ def test_generators_are_ranked_side_by_side(rich: Billboard) -> None:
         },
     )
     lines = generators.generator_charts(fewer)[0]
-    assert tells(lines.notes, "the 3 generators", "without g0")
+    assert tells(lines.notes, "the 3 generators", "leaves out g0")
     assert [row[0].text for row in lines.numbers.rows] == [
         row[0].text for row in table.rows if row[0].text != "g0"
     ]
