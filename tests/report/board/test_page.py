@@ -288,7 +288,7 @@ def test_a_person_and_the_ensemble_are_told(rich: Billboard) -> None:
     above = facts(changed(rich, "people", one_against_others=best["pearson"] - 0.1))[
         "Against a person"
     ]
-    assert "judge goes 0.10 beyond" in above
+    assert "judge is 0.10 above that" in above
     words = facts(changed(rich, "comparisons", p_adjusted=0.4))["Ensemble"]
     assert "not shown to differ from the best single metric, m0" in words
     unseen = next(
