@@ -245,7 +245,7 @@ def test_counted_sources_meet_the_source_in_that_place_of_their_language() -> No
     merged = merge(BOARD, counted("2", "1", "3"), counted_from=1)
     assert scores_of("B", merged) == {"a": 0, "z": -1, "m": -2}
     assert list(merged[0].sources) == list(BOARD.sources)
-    assert tells(merged[1].lines(), "3 sources met", "place", "zh-en sources of base")
+    assert tells(merged[1].lines(), "3 sources matched", "place", "zh-en sources of base")
     assert len(merged[1].lines()) == 2
     from_zero = merge(BOARD, counted("2", "1", "0"), counted_from=0)
     assert scores_of("B", from_zero) == {"m": 0, "a": -1, "z": -2}
@@ -421,7 +421,7 @@ def test_criteria_outputs_and_languages_that_are_spelled_otherwise(tmp_path: Pat
     renamed = incoming_table(tmp_path, **{" Quality": [10, 50, 90], "language": ["en", "en", "en"]})
     assert set(renamed.criteria) == {"quality"}
     assert "Quality is the dataset's quality" in [line.strip() for line in renamed.report]
-    assert tells(renamed.report, "1 outputs met", "base:s2:g (en there, hi here)")
+    assert tells(renamed.report, "1 matched outputs", "base:s2:g (en there, hi here)")
     by_id = incoming_table(tmp_path, output=["base:s1:h", "base:s2:g"], quality=[10, 90])
     assert by_id.ratings.set_index(["rater", "output"])["score"]["gpt-4"].to_dict() == {
         "base:s1:h": 10,

@@ -153,7 +153,7 @@ def test_without_test_questions_people_are_still_set_beside_each_other(sim: Comm
     said = sim("monitor", "sim", *QUICK)
     assert "none of whom was asked" in said
     assert "metal annotate export sim --to html --test-questions" in said
-    assert "Lowest is en-2" in " ".join(said.split())
+    assert "The lowest is en-2" in " ".join(said.split())
     assert "tests:" not in said
     refused = sim.refused("audit", "sim", "--exclude-noisy")
     assert tells(refused, "--exclude-noisy: nobody", "of sim")
@@ -185,7 +185,7 @@ def test_leaks_and_open_answers_and_the_unasked_are_told(sim: Commands) -> None:
     said = (sim.folder / "run/warnings.txt").read_text(encoding="utf-8")
     assert tells(said, "1 outputs", "the first 'leak'")
     assert tells(said, "1 of 6 people", "en-3")
-    assert tells(said, "en-1", "30 test answers", "open")
+    assert tells(said, "en-1", "30 test questions", "unanswered")
     assert "nan" not in shown
     assert "en-1 English – –" in shown
 

@@ -105,7 +105,7 @@ def test_from_xl_sum_and_folders_like_it(
 def test_what_cannot_be_joined(tmp_path: Path, dataset: Dataset) -> None:
     path = tmp_path / "t.csv"
     for content, message in (
-        ("id,text\nq,x\n", "'q' there, 'sw/7' here"),
+        ("id,text\nq,x\n", "like 'q', those of sources like 'sw/7'"),
         ("id,text\nsw/7,x\nsw/7,y\n", "row 2: id 'sw/7' has two texts"),
         ("nr,text\n1,x\n", r"no column id or source or source_id \(columns found: nr, text\)"),
         ("id,body\n1,x\n", "no column text or source_text or passage"),

@@ -179,7 +179,7 @@ def test_severe_and_mild_and_the_direction_of_the_scale() -> None:
     assert re.search(r"(\d+%) of the scale above theirs \(\1 \[\d+%, \d+%\], p < 0.001", words)
     assert (
         not_compared(found["mild"] | {"ratings": 0, "unanswered": 1080})
-        == "answered none of 1,080 questions"
+        == "answered none of 1,080 test questions"
     )
     yes = np.random.default_rng(0).random((4, 80)) < 0.1
     scores: Scores = {f"A{one}": yes[one].astype(int).tolist() for one in range(4)} | {
@@ -200,7 +200,7 @@ def test_a_worker_who_is_always_wrong_and_one_alone() -> None:
     assert tells(stands_out(found["wrong"]), "never gives the label", "(0 of 60 ratings)")
     assert found["A0"]["majority_agreement"] == 1
     alone = rows(made({"A": [1, 2, 3]}))["A"]
-    assert tells(not_compared(alone), "shares none of 3 ratings")
+    assert tells(not_compared(alone), "no colleague", "(3 ratings)")
     assert stands_out(alone) == []
     assert np.isnan(
         [alone["agreement"], alone["severity"], alone["dawid_skene"], alone["label_share"]]
@@ -214,7 +214,7 @@ def test_no_answers_few_answers_and_one_colleague() -> None:
     found = rows(made(people | few))
     assert tells(not_compared(found["few"]), "6 on 3 sources (20 on 10 needed)")
     assert stands_out(found["few"]) == []
-    assert not_compared(found["silent"]) == "answered none of 40 questions"
+    assert not_compared(found["silent"]) == "answered none of 40 test questions"
     assert (found["silent"]["ratings"], found["silent"]["unanswered"]) == (0, 40)
     pair = rows(made(people))["A0"]
     assert "agreement_difference: no output" in pair["undefined"]

@@ -141,7 +141,12 @@ def test_best_means_are_counted_by_the_direction_of_their_criterion() -> None:
     )
     headline, counts = compared(means, CRITERIA, verbose=False)
     assert isinstance(headline, Paragraph)
-    assert tells(headline.text, "best for a and b", "1 of 3 cases", "in 1 its interval is apart")
+    assert tells(
+        headline.text,
+        "best for a and b",
+        "1 of 3 cases",
+        "in 1 of these its interval does not overlap",
+    )
     assert isinstance(counts, TableView)
     assert counts.columns == ("", "a", "b", "several", "as people")
     assert lines(counts) == [["people", "1", "1", "1", ""], ["j", "2", "1", "0", "1 of 3"]]

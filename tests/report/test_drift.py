@@ -513,8 +513,8 @@ def test_gate_init_says_what_it_will_see(anchors: Path) -> None:
     )
     assert tells(promise, "in any of 6 streams", "at most 5%")
     # about 125 of 150 right; alpha / 12: L about .74, above .83 - .1: 2 x .1
-    find = "To find a loss of 20%"
-    assert tells(judge, "A watch", "about 20%.", find, "anchors", "sources", "there are 150.")
+    find = "Finding a loss of 20%"
+    assert tells(judge, "A watch", "about 20%.", find, "anchors", "sources", "the gate has 150.")
     assert "the system's mean score" in system
     assert tells(passes, "a PASS", "about 72 anchors")
     # and the mean's margin is 5%

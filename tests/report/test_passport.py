@@ -198,7 +198,7 @@ def test_what_is_allowed_passes() -> None:
     ("judge", "changed", "cell", "day", "words"),
     [
         ("j", {}, "en", "2026-08-28", "expired on 2026-08-28"),
-        ("j", {}, "en", "2026-02-28", "valid from 2026-03-01 only"),
+        ("j", {}, "en", "2026-02-28", "valid only from 2026-03-01"),
         ("k", {}, "en", "", "judge 'k' is not in it; known: j, unrecorded"),
         ("unrecorded", {}, "en", "", "no prompt of unrecorded is recorded"),
         ("j", {"model": "n"}, "en", "", 'j has model "n", audited was "m"'),
@@ -224,7 +224,7 @@ def test_what_is_allowed_passes() -> None:
             "",
             "prompt of j on tone",
         ),
-        ("j", {"versions": {"m-2": 1}}, "en", "", "j answered as m-2, audited was m-1"),
+        ("j", {"versions": {"m-2": 1}}, "en", "", "j answered as m-2, but m-1 was audited"),
         ("j", {}, "sw", "", "j is not allowed on tone in sw: not tested; leave that out"),
         ("j", {}, "ta", "", "j is not allowed on tone in ta: undecided"),
         (

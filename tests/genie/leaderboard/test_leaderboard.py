@@ -448,7 +448,9 @@ def test_only_the_sample_is_scored() -> None:
     assert one["score"] == pytest.approx(np.mean([(score - 1) / 4 for score in scores if score]))
     assert (one["sources"], row(found, "coverage", generator="a")["sources"]) == (8, 8)
     assert "|sample:8|" in found.signature
-    assert board(made, sample=100).warnings == ("English: `sample=100` is all of its 20 sources",)
+    assert board(made, sample=100).warnings == (
+        "English: `sample=100` takes all of its 20 sources",
+    )
 
 
 def test_what_is_still_to_be_rated() -> None:
