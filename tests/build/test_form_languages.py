@@ -37,6 +37,7 @@ def test_every_file_of_ours_is_whole_and_names_its_reviewer(language: str) -> No
     assert frame.reviewed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("language", "direction", "start"), [("ar", "rtl", "ابدأ"), ("hi", "ltr", "शुरू करें")]
 )

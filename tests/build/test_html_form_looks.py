@@ -29,6 +29,7 @@ from tests.report.checks import Visiting, check_policy
 SEEN = [("en", 390, "light"), ("ar", 390, "dark"), ("ar", 1280, "light"), ("en", 1280, "dark")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("language", "width", "scheme"), SEEN)
 def test_it_fits_and_axe_finds_nothing(
     tmp_path: Path, visit: Visiting, language: str, width: int, scheme: str
@@ -70,6 +71,7 @@ BROKEN = """[...document.querySelectorAll('button, .button')].flatMap((button) =
 })"""  # noqa: E501
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "ru"])
 def test_buttons_do_not_break_inside_words_in_a_narrow_window(
     tmp_path: Path, visit: Visiting, language: str
@@ -118,6 +120,7 @@ def test_a_long_text_scrolls_in_its_place_and_opens(tmp_path: Path, visit: Visit
     assert not page.locator("#output .whole").is_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_published_arabic_passages_are_shown_as_they_are(
     tmp_path: Path, visit: Visiting, reference: Path
