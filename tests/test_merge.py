@@ -154,7 +154,7 @@ def test_a_score_between_two_levels_is_a_missing_answer() -> None:
     [
         (
             judged([1, 2, 3, 1, 1], levels(1, 2, 3)),
-            "0 Bad, 1 Medium, 2 Good.: 3. If the scales .* `shifts=.quality=-1.`",
+            "0 Bad, 1 Medium, 2 Good.: 3. If only .* `shifts=.quality=-1.`",
         ),
         (
             judged([1, 2, 33, 1, 1], levels(1, 2, 33)),
@@ -255,7 +255,7 @@ def test_a_list_of_another_length_is_said() -> None:
     merged = merge(BOARD, counted("2", "5"), counted_from=1)
     assert scores_of("B", merged) == {"a": 0}
     assert merged[1].unmet == ("5/g",)
-    assert tells(merged[0].extra["left_out"], "1 outputs", "rated in new", "of g (1)")
+    assert tells(merged[0].extra["left_out"], "1 outputs", "rated in new", "by g (1)")
     assert (
         "the zh-en sources of base are 3, the numbers count 5: is it the same list?"
         in merged[1].lines()
@@ -277,7 +277,7 @@ def test_counted_sources_of_a_language_that_is_not_there() -> None:
     other = board("new", "B", ["1"], languages={"1": "en-de"})
     with pytest.raises(
         MetalError,
-        match=r"base: no sources of en-de, which new counts; here they are of en, zh-en.*`la",
+        match=r"base: no sources in en-de, whose sources new numbers; .* in en, zh-en.*`la",
     ):
         merge(BOARD, other, counted_from=1)
 
@@ -420,7 +420,9 @@ def test_scores_in_a_small_part_of_the_scale_are_said(tmp_path: Path) -> None:
 def test_criteria_outputs_and_languages_that_are_spelled_otherwise(tmp_path: Path) -> None:
     renamed = incoming_table(tmp_path, **{" Quality": [10, 50, 90], "language": ["en", "en", "en"]})
     assert set(renamed.criteria) == {"quality"}
-    assert "Quality is the dataset's quality" in [line.strip() for line in renamed.report]
+    assert "Quality is the same as the dataset's quality" in [
+        line.strip() for line in renamed.report
+    ]
     assert tells(renamed.report, "1 matched outputs", "base:s2:g (en there, hi here)")
     by_id = incoming_table(tmp_path, output=["base:s1:h", "base:s2:g"], quality=[10, 90])
     assert by_id.ratings.set_index(["rater", "output"])["score"]["gpt-4"].to_dict() == {
@@ -454,7 +456,7 @@ def test_pairs_whose_first_is_not_the_same_do_not_meet() -> None:
     nameless = metal.read(frame, language="hi")
     with pytest.raises(
         MetalError,
-        match=r"the two of a pair are unnamed in ratings, x and y in the dataset\. Name them",
+        match=r"the two outputs of a pair are called unnamed in ratings, x and y in the dataset\. Name them",
     ):
         merge(battles("A1", "AB"), nameless)
 

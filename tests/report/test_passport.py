@@ -135,9 +135,7 @@ def test_only_what_is_allowed_is_asked(audit: metal.Audit, copycat: Reader, tmp_
     def changed(source: str, output: str, criterion: metal.Criterion) -> float:
         return 1.0
 
-    with pytest.raises(
-        UsageError, match=r"copycat has asked \"function:copycat@\w+\", audited was"
-    ):
+    with pytest.raises(UsageError, match=r"copycat has asked \"function:copycat@\w+\", but "):
         metal.judge(
             DEMO, changed, name="copycat", require=folder, **allowed | {"out": tmp_path / "no"}
         )
@@ -201,20 +199,20 @@ def test_what_is_allowed_passes() -> None:
         ("j", {}, "en", "2026-02-28", "valid only from 2026-03-01"),
         ("k", {}, "en", "", "judge 'k' is not in it; known: j, unrecorded"),
         ("unrecorded", {}, "en", "", "no prompt of unrecorded is recorded"),
-        ("j", {"model": "n"}, "en", "", 'j has model "n", audited was "m"'),
+        ("j", {"model": "n"}, "en", "", 'j has model "n", but "m" was audited'),
         (
             "j",
             {"base_url": "http://127.0.0.1"},
             "en",
             "",
-            'j has base_url "http://127.0.0.1", audited was none',
+            'j has base_url "http://127.0.0.1", but none was audited',
         ),
         (
             "j",
             {"parameters": {"temperature": 1}},
             "en",
             "",
-            'j has parameters {"temperature": 1}, audited was',
+            'j has parameters {"temperature": 1}, but ',
         ),
         ("j", {"prompt": "q"}, "en", "", 'j has prompt "q"'),
         (
@@ -287,7 +285,7 @@ def without(part: str) -> dict[str, Any]:
                 **(bare := {**CONTENT, "judges": {"j": {"cells": [{"language": "en"}]}}}),
                 "sha256": digest(bare),
             },
-            "a cell without 'criterion'",
+            "a cell that lacks 'criterion'",
         ),
     ],
 )
