@@ -456,7 +456,7 @@ def test_pairs_whose_first_is_not_the_same_do_not_meet() -> None:
     nameless = metal.read(frame, language="hi")
     with pytest.raises(
         MetalError,
-        match=r"the two outputs of a pair are called unnamed in ratings, x and y in the dataset\. Name them",
+        match=r"called unnamed in ratings, x and y in the dataset\. Name",
     ):
         merge(battles("A1", "AB"), nameless)
 
