@@ -8,6 +8,7 @@ from shlex import quote
 from metal.data.text import count, estimate, known, listed, plural, signed, within
 from metal.questions.adjudicate.run import Adjudicated
 from metal.questions.adjudicate.verdicts import AS_ACCURATE, BETTER, LESS, UNDECIDED
+from metal.questions.audit.places import each_place
 from metal.runs.columns import Row
 from metal.show.parts import case_of, go_on, judges_by_language
 from metal.show.view import Remark
@@ -17,7 +18,6 @@ SAYS = {
     BETTER: "is more often right than these people",
     AS_ACCURATE: "is as often right as a person",
     LESS: "is less often right than a person",
-    UNDECIDED: "may be as often right as a person or not",
 }
 
 
@@ -31,18 +31,37 @@ def headline(run: Adjudicated) -> str:
         of_verdict = [row for row in rows if row["verdict"] == verdict]
         if of_verdict:
             sentences.append(_sentence(run, of_verdict, says, len(rows)))
+    still_open = [row for row in rows if row["verdict"] == UNDECIDED]
+    if still_open:
+        judges, where = _judges(still_open), _where(run, still_open, len(rows))
+        who = within(judges[0]) if len(judges) == 1 else "a judge"
+        sentences.append(f"Whether {who} {SAYS[AS_ACCURATE]} is still open {where}.")
     return " ".join(sentences)
 
 
 def _sentence(run: Adjudicated, rows: Sequence[Row], says: str, of: int) -> str:
-    judges = list(dict.fromkeys(row["judge"] for row in rows))
+    judges = _judges(rows)
+    if len(judges) > 1 and len(rows) <= MOST_NAMED:
+        first, *others = [each_place(run, _of_judge(rows, judge)) for judge in judges]
+        more = [f"{within(judge)} {where}" for judge, where in zip(judges[1:], others, strict=True)]
+        return f"{within(judges[0])} {says} {first}, {listed(more)}."
     who = within(judges[0]) if len(judges) == 1 else "A judge"
-    if len(rows) > MOST_NAMED:
-        return f"{who} {says} in {len(rows):,} of {of:,} cases."
-    if len(judges) == 1:
-        return f"{who} {says} on {listed([case_of(run, row) for row in rows])}."
-    parts = [f"{within(row['judge'])} on {case_of(run, row)}" for row in rows]
-    return f"{who} {says}: {listed(parts)}."
+    return f"{who} {says} {_where(run, rows, of)}."
+
+
+def _judges(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(row["judge"] for row in rows))
+
+
+def _of_judge(rows: Sequence[Row], judge: str) -> list[Row]:
+    return [row for row in rows if row["judge"] == judge]
+
+
+def _where(run: Adjudicated, rows: Sequence[Row], of: int) -> str:
+    """By name where these are few, else how many."""
+    if len(rows) <= MOST_NAMED and len(_judges(rows)) == 1:
+        return each_place(run, rows)
+    return f"in {len(rows):,} of {of:,} cases"
 
 
 def scope(run: Adjudicated) -> str:

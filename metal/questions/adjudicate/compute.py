@@ -231,6 +231,7 @@ class BadEnd:
         precision, precision_of_people: Of the bad end.
         items: Items that recall rests on: agreed on or decided to be bad.
         called: Items that the judge calls bad and that are agreed on or decided.
+        called_by_people: The same of those that a person calls bad.
     """
 
     recall: Measured | None
@@ -239,6 +240,7 @@ class BadEnd:
     precision_of_people: Measured | None
     items: float
     called: int
+    called_by_people: int
 
     @property
     def too_little(self) -> str:
@@ -278,6 +280,7 @@ def bad_end(beside: JudgeBeside, truth: Truth) -> BadEnd | None:
         ratio(right * by_people, by_people),
         float(bad.sum()),
         int(called[agreed | decided].sum()),
+        int((by_people[agreed | decided] > 0).sum()),
     )
 
 

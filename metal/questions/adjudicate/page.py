@@ -12,39 +12,50 @@ from metal.show.parts import reasons
 from metal.show.view import Section, TableView
 
 MOST_ROWS = 60
+VERDICT = ("difference", "verdict", "decided", "items", "reason")
+IF_WRONG = ("if_random", "if_crowd")
 BAD_END = ("recall", "recall_of_people", "precision", "precision_of_people")
 
 
 def answer(run: Adjudicated) -> TableView:
     """Each judge in each case."""
-    return _verdicts(run, MOST_ROWS)
+    return _table(run, "Who is as often right as a person", (*IF_WRONG, *BAD_END))
 
 
-def _verdicts(run: Adjudicated, most: int, without: tuple[str, ...] = ()) -> TableView:
+def _table(run: Adjudicated, title: str, without: tuple[str, ...]) -> TableView:
+    """All judges, without some columns; what is the same in all rows is not repeated."""
     rows = run.records("adjudicated")
     notes = (
         "90% intervals, of the draw and of the outputs.",
         *reasons(run, "adjudicated", rows, "judge"),
     )
-    title = "Who is as often right as a person"
+    if not any(row["reason"] for row in rows):
+        without = (*without, "reason")
     return TableView.of_figures(
-        run, "adjudicated", title, rows, heads=3, notes=notes, most=most, without=without
+        run, "adjudicated", title, rows, heads=3, notes=notes, most=MOST_ROWS, without=without
     )
 
 
 def sections(run: Adjudicated) -> list[Section]:
-    """How far adjudicators agree, if there are several."""
+    """The bad end, what errors would change, how far adjudicators agree, if there are several."""
+    made = []
+    if run.tables["adjudicated"]["recall"].notna().any():
+        bad = _table(run, "The label at the bad end", (*VERDICT, *IF_WRONG))
+        made.append(Section("bad-end", "Who finds the bad ones", tables=(bad,)))
+    wrong = _table(run, "If the adjudicator is wrong in 10%", (*VERDICT[1:], *BAD_END))
+    made.append(Section("errors", "If the adjudicator errs", tables=(wrong,)))
     pairs = run.records("adjudicators")
     if not pairs:
-        return []
+        return made
     title = "How often adjudicators decide alike"
     table = TableView.of_figures(run, "adjudicators", title, pairs, heads=2, most=MOST_ROWS)
-    return [Section("adjudicators", "Adjudicators", tables=(table,))]
+    return [*made, Section("adjudicators", "Adjudicators", tables=(table,))]
 
 
 def brief(run: Adjudicated) -> Iterator[TableView]:
     """The verdicts, without what the page has besides."""
-    yield _verdicts(run, MOST_ROWS, ("if_random", "if_crowd", "items", "reason", *BAD_END))
+    without = ("items", "reason", *IF_WRONG, *BAD_END)
+    yield _table(run, "Who is as often right as a person", without)
 
 
 PAGE = Page(

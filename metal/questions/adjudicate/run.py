@@ -30,7 +30,7 @@ DESCRIBED: Tables = {
             Accuracy("difference", "accuracy less a person's"),
             Column("decided", "decided", count, below=_of),
             Column("items", "outputs", count),
-            Column("reason", "what is open"),
+            Column("reason", "remark"),
             Accuracy("if_random", "if 10% are wrong at random"),
             Accuracy("if_crowd", "if 10% are wrong with most people"),
             Share("recall", "finds of the bad end"),

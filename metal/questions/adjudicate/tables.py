@@ -9,11 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from metal.questions.adjudicate.compute import JudgeBeside, Truth, bad_end, difference
+from metal.questions.adjudicate.compute import (
+    LEVEL,
+    BadEnd,
+    JudgeBeside,
+    Truth,
+    bad_end,
+    difference,
+)
 from metal.questions.adjudicate.draw import Case
 from metal.questions.adjudicate.forms import Drawn
 from metal.questions.adjudicate.plan import Decision
 from metal.questions.adjudicate.verdicts import items_needed, verdict, with_errors
+from metal.stats.intervals import share_interval
 from metal.stats.measured import Measured
 
 FIGURES = (
@@ -41,6 +49,7 @@ ADJUDICATED = (
     "items_needed",
     "undefined",
 )
+NONE = (math.nan, math.nan)
 AGREEMENT = ("language", "criterion", "first", "second", "both", "same", "differ")
 
 _Given = Mapping[str, Sequence[Decision]]  # by task
@@ -91,12 +100,11 @@ def _figures(beside: JudgeBeside, truth: Truth, margin: float) -> dict[str, Any]
         name: difference(beside, with_errors(beside, truth.right, with_crowd=crowd)).figure
         for name, crowd in (("if_random", False), ("if_crowd", True))
     }
-    figures = {"difference": compared.figure, **erring}
-    figures |= {name: getattr(bad, name, None) for name in FIGURES[3:]}
     needed = items_needed(compared, margin)
     row: dict[str, Any] = {"verdict": says, "reason": reason}
-    for name, figure in figures.items():
-        row |= _columns(name, figure, share=name in FIGURES[3:])
+    for name, figure in ({"difference": compared.figure} | erring).items():
+        row |= _columns(name, figure, (figure.low(), figure.high()) if figure else NONE)
+    row |= _of_bad_end(bad)
     return row | {
         "decided": compared.decided,
         "disputed": compared.disputed,
@@ -121,14 +129,30 @@ def _undecidable(decisions: Sequence[Decision]) -> bool:
     return bool(decisions) and all(each.answer is None for each in decisions)
 
 
-def _columns(name: str, figure: Measured | None, *, share: bool) -> dict[str, float]:
-    """A figure and its limits, which a share has from 0 to 1."""
-    value = low = high = math.nan
-    if figure is not None:
-        value, low, high = figure.value, figure.low(), figure.high()
-    if share:
-        low, high = max(low, 0.0), min(high, 1.0)
-    return {name: value, f"{name}_low": low, f"{name}_high": high}
+def _of_bad_end(bad: BadEnd | None) -> dict[str, float]:
+    """Recall and precision, with intervals that stay between 0 and 1."""
+    if bad is None:
+        figures: Sequence[tuple[Measured | None, float]] = [(None, 0.0)] * 4
+    else:
+        figures = [
+            (bad.recall, bad.items),
+            (bad.recall_of_people, bad.items),
+            (bad.precision, bad.called),
+            (bad.precision_of_people, bad.called_by_people),
+        ]
+    row: dict[str, float] = {}
+    for name, (figure, items) in zip(FIGURES[3:], figures, strict=True):
+        limits = NONE
+        if figure is not None:
+            sources = min(int(figure.df) + 1, math.ceil(items))
+            limits = share_interval(figure.value, figure.error**2, items, sources, LEVEL)
+        row |= _columns(name, figure, limits)
+    return row
+
+
+def _columns(name: str, figure: Measured | None, limits: tuple[float, float]) -> dict[str, float]:
+    value = math.nan if figure is None else figure.value
+    return {name: value, f"{name}_low": limits[0], f"{name}_high": limits[1]}
 
 
 def agreement_rows(drawn: Mapping[str, Drawn], given: _Given) -> Iterator[dict[str, Any]]:

@@ -10,6 +10,7 @@ from metal.data.languages import UNNAMED, language_name
 from metal.data.text import listed
 from metal.questions.audit.holds import Cells, by_language
 from metal.questions.audit.run import AuditRun
+from metal.runs.run import Run
 from metal.show.parts import case_of, criterion_in_words
 
 MOST_NAMED = 3
@@ -21,7 +22,7 @@ def place(run: AuditRun, cell: Mapping[str, Any]) -> str:
     return f"on {case_of(run, cell)}"
 
 
-def each_place(run: AuditRun, cells: Cells) -> str:
+def each_place(run: Run, cells: Sequence[Mapping[str, Any]]) -> str:
     """`in Hindi and Tamil (task quality)`, however many there are; criteria with the same languages
     together.
     """
@@ -38,7 +39,7 @@ def each_place(run: AuditRun, cells: Cells) -> str:
     )
 
 
-def by_criterion_of(run: AuditRun, cells: Cells) -> dict[str, list[str]]:
+def by_criterion_of(run: Run, cells: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """criterion, in a sentence -> names of the languages."""
     by_criterion: dict[str, list[str]] = {}
     for cell in cells:
