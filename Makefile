@@ -120,6 +120,7 @@ bench: .venv/ready  ## speed, as ratios against named peers; how often verdicts 
 	$(BIN)/python -m tests.bench.drift
 	$(BIN)/python -m tests.bench.boards
 	$(BIN)/python -m tests.bench.corrected
+	$(BIN)/python -m tests.bench.adjudication
 	$(BIN)/python -m tests.bench.selection
 	$(BIN)/python -m tests.bench.probes
 	$(BIN)/python -m tests.bench.battery

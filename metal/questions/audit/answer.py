@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from metal.auditing.clauses import MIN_COVERAGE
@@ -40,6 +41,7 @@ from metal.show.view import Remark
 HIGH_F1 = 0.7
 LITTLE = 0.03  # above the F1 of the most frequent answer
 GOOD_ALPHA = 0.8  # of people, by Krippendorff's custom
+MORE_IN_VAIN = "More ratings would not settle which judge is like a person."
 ONE_PERSON_ONLY = "One person an output cannot show whether a judge is like a person."
 SECOND_PERSON = 60  # items of each language that a second person is to rate
 
@@ -228,6 +230,11 @@ def _decide(run: AuditRun, why: str) -> Remark:
     return Remark("What to do next", words, go_on(run, "adjudicate plan"))
 
 
+def _open_on_levels(run: AuditRun, cell: Mapping[str, Any]) -> bool:
+    """Whether a judge that knows something is not like a person on answers that can be right."""
+    return cell["verdict"] == INFORMATIVE and bool(run.criteria[cell["criterion"]].scale.levels)
+
+
 def _next(run: AuditRun, cells: Cells) -> Remark:
     """The case in which the fewest further items would decide the verdict, and the command that
     plans them.
@@ -254,12 +261,16 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
             " better than always giving that answer.",
         )
     words = "To see what more ratings would settle:"
+    decided = "remarks" in run.tables  # or other runs say what this one cannot
+    if not (undecided or decided) and any(map(partial(_open_on_levels, run), cells)):
+        return _decide(run, MORE_IN_VAIN)
     if undecided:
         near = min(undecided, key=lambda cell: cell["items_needed"] / cell["items"])
         what = LIKE_A_PERSON if near["verdict"] == INFORMATIVE else INFORMATIVE
         who = "it" if len(run.judge_names) == 1 else within(near["judge"])
         further = near["items_needed"] - near["items"]
-        if further > DECISIONS and run.criteria[near["criterion"]].scale.levels:
+        levels = run.criteria[near["criterion"]].scale.levels
+        if further > DECISIONS and levels and not decided:
             return _decide(
                 run,
                 f"Agreement would need about {near['items_needed']:,.0f} items (now"

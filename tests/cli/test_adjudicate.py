@@ -1,0 +1,244 @@
+"""From a table on which agreement misleads to a verdict: plan, form, report; bad input."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import metal as metal_api
+from metal.questions.adjudicate.verdicts import BETTER, LESS
+from tests.adjudicate import worlds
+from tests.browser import Visit, browser  # noqa: F401
+from tests.cli.forks import Metal
+from tests.saying import tells
+
+LABELS = np.array(["Good", "Medium", "Bad"])
+LEVELS = ("--levels", "Bad<Medium<Good", "--criterion", "quality")
+JUDGES = {"gpt-careful": 0.85, "gpt-hasty": 0.65}
+
+
+def write_table(folder: Path, items: int = 300, seed: int = 4) -> dict[str, str]:
+    """ratings.csv: three people right in .85 and two judges; the right answer by text."""
+    rng = np.random.default_rng(seed)
+    truth, given = worlds.answers(rng, items, worlds.HARD[0.32], [0.85] * 3 + [*JUDGES.values()])
+    texts = [f"Text {number}." for number in range(items)]
+    raters = ["person 1", "person 2", "person 3", *JUDGES]
+    table = pd.DataFrame(LABELS[given], columns=raters)
+    table.insert(0, "text", texts)
+    table.to_csv(folder / "ratings.csv", index=False)
+    return dict(zip(texts, LABELS[truth].tolist(), strict=True))
+
+
+def tasks_of(page: Path) -> dict[str, Any]:
+    """What a form asks."""
+    [data] = re.findall(r'id="data">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)
+    form: dict[str, Any] = json.loads(data)
+    return form
+
+
+def decide(page: Path, truth: dict[str, str], file: Path, rater: str = "", **changed: str) -> Path:
+    """The answers file of somebody who knows. changed: task -> another answer."""
+    data = tasks_of(page)
+    own, also = data["criteria"]
+    value = dict(zip(("Bad", "Medium", "Good", "Cannot"), own["values"], strict=True))
+    answers = [
+        {
+            "task": task["task"],
+            "scores": {
+                own["name"]: value[changed.get(task["task"], truth[task["output"]])],
+                also["name"]: "",
+            },
+        }
+        for task in data["tasks"]
+    ]
+    saved = {"metal": "answers", "version": 1, "dataset": data["dataset"]}
+    saved |= {"rater": rater or data["rater"], "answers": answers}
+    file.write_text(json.dumps(saved), encoding="utf-8")
+    return file
+
+
+def planned(metal: Metal, folder: Path, *options: str) -> Path:
+    metal("adjudicate", "plan", "ratings.csv", *LEVELS, "--out", "plan", *options)
+    [page] = (folder / "plan").glob("*.html")
+    return page
+
+
+def verdicts(done: str) -> dict[str, str]:
+    return {row["judge"]: row["verdict"] for row in json.loads(done)["adjudicated"]}
+
+
+def test_the_whole_story(metal: Metal, tmp_path: Path) -> None:
+    truth = write_table(tmp_path)
+    audited = metal("audit", "ratings.csv", *LEVELS)
+    assert "metal adjudicate plan ratings.csv" in audited.out
+    page = planned(metal, tmp_path, "--adjudicators", "dora")
+    assert len(tasks_of(page)["tasks"]) == 40
+    answers = decide(page, truth, tmp_path / "dora.json")
+    says = verdicts(metal("adjudicate", "report", "plan", answers, "--json").out)
+    assert says["gpt-hasty"] == LESS
+    assert says["gpt-careful"] != LESS
+    both = metal("audit", "ratings.csv", *LEVELS, "runs/plan-report", "--out", "both").out
+    assert tells(both, "gpt-hasty", "adjudicated", LESS, "disputed outputs by 1 expert")
+    # her answers are in the plan, and people's ratings as they were
+    assert metal_api.audit(tmp_path / "ratings.csv", levels="Bad<Medium<Good").people is not None
+    assert "dora" not in (tmp_path / "both" / "raters.jsonl").read_text()
+
+
+def test_a_form_is_filled_in_by_keys_in_a_browser(
+    metal: Metal,
+    tmp_path: Path,
+    browser: Any,  # noqa: F811
+) -> None:
+    truth = write_table(tmp_path, 60)
+    page = planned(metal, tmp_path, "--items", "8")
+    seen = Visit(browser, page, "#task-1")
+    shown = seen.page.inner_text("#reference-body")
+    assert re.search(r"given (once|\d times)", shown)
+    assert not any(name in seen.page.content() for name in (*JUDGES, "person 1"))
+    keys = {"Bad": "0", "Medium": "1", "Good": "2"}
+    for _ in tasks_of(page)["tasks"]:
+        seen.page.keyboard.press(keys[truth[seen.page.inner_text("#output-body")]])
+        seen.page.keyboard.press("n")
+    seen.page.goto(f"{page.as_uri()}#tasks")
+    assert seen.page.inner_text("#count").startswith("8 of 8")
+    with seen.page.expect_download() as download:
+        seen.page.click("#download")
+    download.value.save_as(tmp_path / "back.answers.json")
+    assert seen.said == []
+    seen.page.context.close()
+    row = json.loads(metal("adjudicate", "report", "plan", "back.answers.json", "--json").out)
+    assert {each["drawn"] - each["decided"] for each in row["adjudicated"]} == {0}
+
+
+def test_what_cannot_be_decided_is_counted_and_two_adjudicators_are_compared(
+    metal: Metal, tmp_path: Path
+) -> None:
+    truth = write_table(tmp_path)
+    metal("adjudicate", "plan", "ratings.csv", *LEVELS, "--out", "plan", "--adjudicators", "a,b")
+    pages = sorted((tmp_path / "plan").glob("*.html"))
+    first = tasks_of(pages[0])["tasks"][0]["task"]
+    files = [
+        decide(pages[0], truth, tmp_path / "a.json", **{first: "Cannot"}),
+        decide(pages[1], truth, tmp_path / "b.json"),
+    ]
+    made = json.loads(metal("adjudicate", "report", "plan", *files, "--json").out)
+    assert [(row["both"], row["differ"]) for row in made["adjudicators"]] == [(40, 1)]
+    assert {row["adjudicators"] for row in made["adjudicated"]} == {2}
+    alone = metal_api.adjudicate_plan(
+        tmp_path / "ratings.csv", levels="Bad<Medium<Good", out=tmp_path / "alone"
+    )
+    [page] = alone.folder.glob("*.html")
+    all_open = dict.fromkeys((task["task"] for task in tasks_of(page)["tasks"]), "Cannot")
+    back = decide(page, truth, tmp_path / "c.json", **all_open)
+    table = metal_api.adjudicate_report(alone.folder, back).tables["adjudicated"]
+    assert (table["undecidable"] == table["drawn"]).all()
+    assert table["difference"].isna().all()
+
+
+def test_bad_input_is_refused_in_one_line(metal: Metal, tmp_path: Path) -> None:
+    truth = write_table(tmp_path)
+    page = planned(metal, tmp_path, "--adjudicators", "dora")
+    report = ("adjudicate", "report", "plan")
+    asked = ("adjudicate", "plan", "ratings.csv", *LEVELS)
+    last = metal(*asked, "--adjudicators", "person 1", expect=2).err.splitlines()[-1]
+    assert tells(last, "person 1", "--adjudicators")
+    panel = decide(page, truth, tmp_path / "panel.json", "person 1")
+    assert tells(metal.refused(*report, panel), "panel.json", "person 1")
+    other = json.loads(panel.read_text()) | {"rater": "dora"}
+    other["answers"][0]["task"] = "t000000000000"
+    (tmp_path / "other.json").write_text(json.dumps(other))
+    assert tells(metal.refused(*report, "other.json"), "other.json", "t000000000000", "not drawn")
+    assert not (tmp_path / "plan" / "answers.jsonl").exists()
+    metal(*report, decide(page, truth, tmp_path / "dora.json"))
+    first = tasks_of(page)["tasks"][0]["task"]
+    again = decide(page, truth, tmp_path / "again.json", **{first: "Cannot"})
+    assert tells(metal.refused(*report, again), "again.json", first, "--replace")
+    metal(*report, again, "--replace")
+    assert tells(metal.refused("adjudicate", "report", "ratings.csv"), "ratings.csv")
+    last = metal(*asked, "--out", "plan", "--force", expect=2).err.splitlines()[-1]
+    assert tells(last, "answers.jsonl")
+    write_table(tmp_path, seed=5)
+    assert tells(metal.refused(*report), "ratings.csv", "changed")
+
+
+# ---------------------------------------------------------------- real people
+
+
+def adjudicated(table: pd.DataFrame, truth: dict[str, str], folder: Path, **options: Any) -> Any:
+    """The report on a table that somebody else decides."""
+    table.to_csv(folder / "table.csv", index=False)
+    plan = metal_api.adjudicate_plan(folder / "table.csv", out=folder / "plan", **options)
+    texts = {f"{output}": answer for output, answer in truth.items()}
+    files = []
+    for number, page in enumerate(sorted(plan.folder.glob("*.html"))):
+        data = tasks_of(page)
+        own = data["criteria"][0]
+        labels = dict(zip(sorted(set(truth.values())), own["values"][:-1], strict=True))
+        answers = [
+            {"task": each["task"], "scores": {own["name"]: labels[texts[each["output"]]]}}
+            for each in data["tasks"]
+            if each["output"] in texts
+        ]
+        saved = {"metal": "answers", "version": 1, "dataset": "d", "rater": "x", "answers": answers}
+        files.append(folder / f"{number}.json")
+        files[-1].write_text(json.dumps(saved))
+    return metal_api.adjudicate_report(plan.folder, *files).tables["adjudicated"]
+
+
+@pytest.mark.reference
+def test_a_person_of_memerag_as_judge_is_no_worse_than_three_others(
+    reference: Path, tmp_path: Path
+) -> None:
+    """The fourth person is the judge of three, the fifth adjudicates."""
+    ratings = pd.read_csv(reference / "memerag-ext" / "ratings.csv")
+    wide = ratings.pivot(index=["item", "language"], columns="rater", values="faithfulness")
+    wide.columns = [str(name)[-1] for name in wide.columns]
+    slots = wide.T.groupby(level=0).first().T.dropna().reset_index()
+    binary = slots.replace({"Supported": 1, "Not Supported": 0, "Challenging to determine": 0})
+    table = binary.rename(
+        columns={"1": "person 1", "2": "person 2", "3": "person 3", "4": "gpt-four", "item": "text"}
+    )
+    truth = dict(zip(table["text"], binary["5"].astype(int).astype(str), strict=True))
+    made = adjudicated(table.drop(columns="5"), truth, tmp_path, criterion="supported")
+    assert len(made) == 5  # languages
+    assert (made["decided"] >= 4).all()
+    assert (made["verdict"] == LESS).sum() <= 1
+    assert (made["difference"].abs() < 0.2).all()
+
+
+@pytest.mark.reference
+def test_a_random_judge_of_truthfulqa_is_worse_than_one_person(
+    reference: Path, tmp_path: Path
+) -> None:
+    """One person an item; the second person, who answered on 50, adjudicates. A copy of the first
+    person with noise in 20% is far better than a random judge.
+    """
+    ratings = pd.read_csv(reference / "truthfulqa-multi" / "ratings.csv")
+    ratings = ratings[(ratings["criterion"] == "truthfulness") & ratings["score"].isin([0, 1])]
+    ratings["text"] = ratings["question_id"].astype(str) + " " + ratings["generator"]
+    wide = ratings.assign(who=ratings["rater"].str[-1]).pivot_table(
+        index=["text", "language"], columns="who", values="score", aggfunc="first"
+    )
+    both = wide.dropna(subset=["1", "2"]).reset_index()
+    rng = np.random.default_rng(1)
+    noisy = np.where(rng.random(len(both)) < 0.2, 1 - both["1"], both["1"])
+    table = pd.DataFrame(
+        {
+            "text": both["text"] + " " + both["language"],
+            "person 1": both["1"].astype(int),
+            "gpt-random": rng.integers(0, 2, len(both)),
+            "gpt-noisy": noisy.astype(int),
+        }
+    )
+    truth = dict(zip(table["text"], both["2"].astype(int).astype(str), strict=True))
+    made = adjudicated(table, truth, tmp_path, criterion="truthful", items=80)
+    by = made.set_index("judge")
+    assert by.loc["gpt-random", "verdict"] == LESS
+    assert by.loc["gpt-noisy", "verdict"] != BETTER
+    assert by.loc["gpt-random", "difference"] < by.loc["gpt-noisy", "difference"]
