@@ -24,8 +24,8 @@ ROW = {"confirmed": 0.9, "confirmed_bad": 0.9, "bad_items": 60.0, "items": 300}
         # Wilson's limits of .55 at 9 items: (.55 + .15 -+ .31) / 1.30
         (
             {"verdict": "like a person", "confirmed_bad": 0.55, "bad_items": 9.0},
-            "these people confirm 55% [30%, 78%] of each other's 'Bad': whether such labels can"
-            " show who is right is open",
+            "these people confirm 55% [30%, 78%] of each other's 'Bad': it is open whether such"
+            " labels can show who is right",
         ),
         ({"verdict": "informative", "confirmed_bad": 0.55, "bad_items": 9.0}, ""),
         ({"verdict": "like a person", "confirmed_bad": math.nan, "bad_items": 2.0}, ""),

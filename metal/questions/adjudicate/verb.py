@@ -240,7 +240,8 @@ def adjudicate_report(
     recall and precision of the bad end stand beside it.
 
     Args:
-        plan: A folder of `metal.adjudicate_plan`; `answers` are files that came back.
+        plan: A folder of `metal.adjudicate_plan`.
+        answers: Files that came back.
         progress: Called with the files read and the files in all.
 
     Returns:

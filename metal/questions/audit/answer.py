@@ -230,15 +230,8 @@ def _decide(run: AuditRun, why: str) -> Remark:
     return Remark("What to do next", words, go_on(run, "adjudicate plan"))
 
 
-def _open_on_levels(run: AuditRun, cell: Mapping[str, Any]) -> bool:
-    """Whether a judge that knows something is not like a person on answers that can be right."""
-    return cell["verdict"] == INFORMATIVE and bool(run.criteria[cell["criterion"]].scale.levels)
-
-
 def _next(run: AuditRun, cells: Cells) -> Remark:
-    """The case in which the fewest further items would decide the verdict, and the command that
-    plans them.
-    """
+    """What would tell more, and the command for it."""
     title = "What to do next"
     if not cells:
         return Remark(
@@ -247,40 +240,47 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
             f"metal judge {data_of(run)} --judge MODEL",
         )
     if all(map(alone, cells)):
-        with_levels = any(run.criteria[cell["criterion"]].scale.levels for cell in cells)
+        with_levels = any(map(partial(_on_levels, run), cells))
         return _decide(run, ONE_PERSON_ONLY) if with_levels else _second_person(run)
-    undecided = [
-        cell
-        for cell in cells
-        if known(cell["items_needed"]) and round(cell["items_needed"]) > cell["items"]
-    ]
     if all(NOTHING in cell["reason"] for cell in cells):
         return Remark(
             title,
             "Have people rate worse outputs as well: when all get the same label, no judge can do"
             " better than always giving that answer.",
         )
-    words = "To see what more ratings would settle:"
-    decided = "remarks" in run.tables  # or other runs say what this one cannot
-    if not (undecided or decided) and any(map(partial(_open_on_levels, run), cells)):
-        return _decide(run, MORE_IN_VAIN)
-    if undecided:
-        near = min(undecided, key=lambda cell: cell["items_needed"] / cell["items"])
-        what = LIKE_A_PERSON if near["verdict"] == INFORMATIVE else INFORMATIVE
-        who = "it" if len(run.judge_names) == 1 else within(near["judge"])
-        further = near["items_needed"] - near["items"]
-        levels = run.criteria[near["criterion"]].scale.levels
-        if further > DECISIONS and levels and not decided:
-            return _decide(
-                run,
-                f"Agreement would need about {near['items_needed']:,.0f} items (now"
-                f" {near['items']:,.0f}) to show that {who} is {what} {place(run, near)}.",
-            )
-        words = (
-            f"About {near['items_needed']:,.0f} items (now {near['items']:,.0f}) give even odds of"
-            f" showing that {who} is {what} {place(run, near)}. For a chance of 80%:"
-        )
-    return Remark(title, words, go_on(run, "design"))
+    return _what_tells(run, cells)
+
+
+def _on_levels(run: AuditRun, cell: Mapping[str, Any]) -> bool:
+    """Whether the answers of a case are levels, which can be right or wrong."""
+    return bool(run.criteria[cell["criterion"]].scale.levels)
+
+
+def _what_tells(run: AuditRun, cells: Cells) -> Remark:
+    """The case where the fewest further items would decide; if these are many, or would be in vain,
+    adjudication, unless other runs speak already.
+    """
+    decided = "remarks" in run.tables
+    undecided = [
+        cell
+        for cell in cells
+        if known(cell["items_needed"]) and round(cell["items_needed"]) > cell["items"]
+    ]
+    if not undecided:
+        informative = [cell for cell in cells if cell["verdict"] == INFORMATIVE]
+        if not decided and any(map(partial(_on_levels, run), informative)):
+            return _decide(run, MORE_IN_VAIN)
+        words = "To see what more ratings would settle:"
+        return Remark("What to do next", words, go_on(run, "design"))
+    near = min(undecided, key=lambda cell: cell["items_needed"] / cell["items"])
+    what = LIKE_A_PERSON if near["verdict"] == INFORMATIVE else INFORMATIVE
+    who = "it" if len(run.judge_names) == 1 else within(near["judge"])
+    needed, now = near["items_needed"], near["items"]
+    items, claim = f"About {needed:,.0f} items (now {now:,.0f})", f"that {who} is {what}"
+    if needed - now > DECISIONS and _on_levels(run, near) and not decided:
+        return _decide(run, f"{items} would be needed to show {claim} {place(run, near)}.")
+    words = f"{items} give even odds of showing {claim} {place(run, near)}. For a chance of 80%:"
+    return Remark("What to do next", words, go_on(run, "design"))
 
 
 def _hardly_confirmed(run: AuditRun, cells: Cells) -> Remark | None:
