@@ -210,8 +210,8 @@ def _by_position(base: Dataset, incoming: Dataset, first: int) -> tuple[dict[str
         counted = max(numbers) - first + 1
         if len(ours) != counted:
             lines.append(
-                f"there are {len(ours):,} {sources}, but the numbers count {counted:,}: is it the"
-                " same list?"
+                f"{base.card.name} has {len(ours):,} {language} sources, but the numbers count"
+                f" {counted:,}: is it the same list?"
             )
         astray = [
             number
