@@ -70,7 +70,7 @@ def _undecided(run: Diff, undecided: Sequence[Row], cases: int) -> str:
     doubt = f"in {len(undecided)} of {plural(cases, 'case')} the change could exceed the margin"
     if by and first[by]:
         most = "most likely " * (len(undecided) > 1)
-        doubt += f", {most}{case_of(run, first)} ({first['why']})"
+        doubt += f": {most}{case_of(run, first)} ({first['why']})"
     needs = [(row["language"], row["needed"]) for row in undecided if known(row["needed"])]
     if needs:
         # of each language its greatest need, which serves the others too
