@@ -61,7 +61,7 @@ def test_the_page_bewares_of_it() -> None:
     audit = metal.audit(metal.read(world(3.0), ranges={"*": "-5-15"}))
     (own,) = [card for card in cards(audit) if card.title == "Self-preference"]
     assert tells(own.words, "gpt-4", "own family (GPT4o) +")
-    assert tells(own.words, "in Hindi (1 such case of 2).")
+    assert tells(own.words, "in Hindi", "1 of 2")
 
 
 def test_what_is_not_known_is_said() -> None:

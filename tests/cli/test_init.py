@@ -132,7 +132,7 @@ def test_enter_at_every_question_beside_a_dataset_nobody_rated_hands_it_out(
     (tmp_path / "judged.csv").write_text(outputs, encoding="utf-8")
     metal("import", "judged.csv", "--out", "datasets/judged")
     shown = only_enters(tmp_path)
-    name = re.search(r"asked on (\w+) \[", shown)
+    name = re.search(r"Question to people about (\w+) \[", shown)
     assert name
     assert (
         f"metal criterion new {name[1]} --scale 1=1,2=2 --question 'How good is the text" in shown

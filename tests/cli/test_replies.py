@@ -203,7 +203,7 @@ def test_another_address_is_told(
     name = str(metal.replies(run).table["output"].iloc[0])
     monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere.invalid/v1")
     [call] = metal.replies(run, name).calls
-    assert call.about_messages.startswith("by the hashes")
+    assert tells(call.about_messages, "by the hashes", "address")
     assert call.user
 
 

@@ -300,7 +300,7 @@ STUDIES = [
         ],
         (
             "For a chance of 80% to show that j is informative on quality in Hindi: 216 items x 3"
-            " people, of which 50 are there; the other 166 take 1 hour and $1,216, 10% test"
+            " people, of which 50 are there; the other 166 cost 1 hour and $1,216, 10% test"
             " questions and a 20% fee included."
         ),
     ),
@@ -330,7 +330,7 @@ STUDIES = [
         (
             "For a chance of 80% to show that j is like a person on quality in Hindi: about 180"
             " items (80 to 700) x 3 people, of which 50 are there; the other 650 up to the upper"
-            " end take 1 hour and $1,216, 10% test questions and a 20% fee included."
+            " end cost 1 hour and $1,216, 10% test questions and a 20% fee included."
         ),
     ),
     (

@@ -329,9 +329,8 @@ def test_dots_stand_where_both_scores_are_and_corners_are_marked() -> None:
     assert "↖ 4 (29%)" in texts
     assert "0 (0%) ↘" in texts
     assert chart is not None
-    assert (
-        "crowd <b>: Pearson 0.07, 4 outputs high by the people and low by it, 0 the reverse"
-        in chart.alt
+    assert tells(
+        chart.alt, "crowd <b>: Pearson 0.07, 4 outputs", "people put high", "0 the reverse"
     )
     assert [cell.text for cell in chart.numbers.rows[0]] == ["crowd <b>", "14", "0.07", "4", "0"]
 

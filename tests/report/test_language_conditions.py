@@ -122,7 +122,7 @@ def test_a_language_without_a_prompt_is_named(asked: Path) -> None:
         ({"together": True}, "judge/simple-together.eu.toml and criteria/task_quality.eu.toml"),
         ({"prompt_language": "es", "together": True}, "judge/simple-together.es.toml"),
     ):
-        with pytest.raises(UsageError, match=f"no prompt simple.* in .*: write {files}, as"):
+        with pytest.raises(UsageError, match=f"no prompt simple.* in .*: write {files} in"):
             metal.judge(
                 "basque", "openai:j", **{"prompt": "simple", "prompt_language": "text", **options}
             )

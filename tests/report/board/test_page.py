@@ -304,7 +304,7 @@ def test_one_rater_and_nothing_else(bare: Billboard) -> None:
     assert tells(words["Agrees best"], "no other rater")
     assert "there is only one person" in words["Against a person"]
     assert tells(words["Ensemble"], "None", "warnings")
-    assert "Overrating" not in words
+    assert not words["Overrating"]
     assert (
         generators.fitted(bare),
         generators.member_table(bare),
