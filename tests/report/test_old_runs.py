@@ -51,10 +51,10 @@ def test_an_old_audit_opens_and_keeps_its_word(folder: Path) -> None:
         "good is as good",
         "before version 0.2",
         "in English and Hindi (task_quality)",
-        "Do not use constant.",
+        "Do not use constant",
     )
-    assert lead(run).startswith(
-        "Of 4 cases, in 2 a judge is as good as a person; in 2 a judge does hardly better"
+    assert tells(
+        lead(run), "Of 4 cases", "in 2 a judge is as good as a person", "in 2", "hardly better"
     )
     constant, good = by_judge(run)
     assert good.counts == [("good", "As good as a person", 2)]
