@@ -101,7 +101,7 @@ def test_a_file_of_ones_own_comes_first_and_english_last(tmp_path: Path) -> None
     [
         ("[texts]\n", "no reviewer is named"),
         ('reviewed = "unreviewed"\n[texts]\n"Strat" = "x"\n', "'Strat'"),
-        ('reviewed = "unreviewed"\n[texts]\n"Task {number}" = "कार्य"\n', "places"),
+        ('reviewed = "unreviewed"\n[texts]\n"Task {number}" = "कार्य"\n', "placeholders"),
     ],
 )
 def test_a_bad_file_is_refused(text: str, problem: str, tmp_path: Path) -> None:

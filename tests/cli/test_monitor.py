@@ -186,7 +186,7 @@ def test_leaks_and_open_answers_and_the_unasked_are_told(sim: Commands) -> None:
     assert tells(said, "1 outputs", "the first 'leak'")
     assert tells(said, "1 of 6 people", "en-3")
     assert tells(said, "en-1", "30 test questions", "unanswered")
-    assert "nan" not in shown
+    assert " nan" not in shown
     assert "en-1 English – –" in shown
 
 

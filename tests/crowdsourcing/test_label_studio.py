@@ -253,7 +253,7 @@ def test_a_project_with_tasks_twice_is_named(tmp_path: Path) -> None:
         server.tasks += [dict(server.tasks[0])]
         with pytest.raises(
             DataError,
-            match=r"Label Studio project 1 \(ar-1\): it has 4 tasks, and 3 were to be in it",
+            match=r"Label Studio project 1 \(ar-1\): it has 4 tasks, but should have 3",
         ):
             post(client(server), campaign)
         server.tasks[-1] = {**server.tasks[0], "data": {"task": "foreign"}}

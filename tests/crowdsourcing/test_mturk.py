@@ -301,7 +301,7 @@ def test_a_test_asks_without_telling(tmp_path):
     [
         (
             '\n{"question": "q", "choices": ["a", "b"], "right": "c"}\n',
-            r"row 1: right is .'c'., which is not among",
+            r"row 1: `right` is .'c'., which is not among",
         ),
         ('{"question": "q", "choices": ["a"], "right": "a"}\n', "no question with choices"),
         ("", "no items"),

@@ -449,5 +449,5 @@ def test_a_rater_without_a_criterion_beside_others_is_asked_about() -> None:
     frame = pd.DataFrame(
         {"item": [f"i{n}" for n in range(60)]} | {name: np.arange(60) % 5 for name in columns}
     )
-    with pytest.raises(NoColumn, match=r"names do not say.*gpt4"):
+    with pytest.raises(NoColumn, match=r"names of columns do not say.*gpt4"):
         metal.read(frame)

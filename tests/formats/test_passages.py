@@ -157,7 +157,7 @@ def test_splits_are_kept_apart(tmp_path: Path, other: str) -> None:
 )
 def test_only_another_split_is_there(tmp_path: Path, file: str) -> None:
     put(tmp_path / file)
-    with pytest.raises(UsageError, match="no passages of a split 'test' there"):
+    with pytest.raises(UsageError, match="no passages of the split 'test' there"):
         read(tmp_path)
 
 
@@ -313,7 +313,7 @@ def test_empty_files_have_no_passages(tmp_path: Path) -> None:
     [
         ("nowhere", {}, "`source` is one, or xlsum, or hf:NAME"),
         ("", {}, "`source` is empty"),
-        ("empty", {"language": "ar"}, "no passages of a split 'test' there"),
+        ("empty", {"language": "ar"}, "no passages of the split 'test' there"),
         ("a.jsonl", {}, "one with `languages`"),
         ("a.jsonl", {"language": "klingonese"}, "language 'klingonese' is not known"),
         ("a.csv", {"language": "ar"}, "passages are read from .jsonl, .parquet, .txt"),

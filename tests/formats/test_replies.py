@@ -53,7 +53,7 @@ def test_a_judge_of_a_csv_is_read_from_its_replies(tmp_path: Path) -> None:
     assert judge["reason"].tolist() == ["cut off", "", "unparsable", "", ""]
     assert judge["comment"].tolist() == [CUT, ORDER, REFUSAL, "Dull.", "Dull."]
     without = "2 without a score (cut off 1, unparsable 1)"
-    assert tells(data.report, "replies: 5; 3 read", without, "1 name another score")
+    assert tells(data.report, "replies: 5; 3 read", without, "1 also name another score")
     assert "1 rater taken for people: Ann; 1 for LLM judges: crow (see `kinds`)" in data.report
     alone = metal.read(table(*rows).drop(columns="score"))  # METAL's criterion: its scale is known
     assert alone.ratings["score"].tolist()[3:] == [1, 1]
@@ -69,7 +69,7 @@ def test_a_score_stands_beside_a_reply_that_says_another() -> None:
 
 def test_what_was_read_does_not_decide_the_scale(tmp_path: Path) -> None:
     frame = table(("a", "m", None, "Score: 4"), ("b", "m", None, "Score: 9"), criterion="zest")
-    with pytest.raises(UsageError, match=r"scale of zest is not known; say it, e\.g\. `ranges="):
+    with pytest.raises(UsageError, match=r"scale of zest is not known; name it, e\.g\. `ranges="):
         metal.read(frame)
     for known in ({"levels": {"zest": "1,2,3,4,5"}}, {"ranges": {"zest": "1-5"}}):
         data = metal.read(frame, **known)
@@ -254,7 +254,7 @@ def test_letters_are_read_where_the_journal_says_that_they_were_asked_for(tmp_pa
     journal.write_text(
         "".join(journal_line(output, reply) for output, reply in asked.items()) + simple[0]
     )
-    with pytest.raises(DataError, match="100% of the replies of m/abc"):
+    with pytest.raises(DataError, match="100% of m/abc's replies"):
         metal.read(journal, into=demo)
     journal.write_text(
         "".join(journal_line(output, "Hm.", kind="unparsable") for output in outputs)

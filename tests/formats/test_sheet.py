@@ -161,7 +161,7 @@ def test_a_large_sheet_of_nothing_is_refused(
         lambda text: text.replace(b"<sheetData>", b"<sheetData>" + b" " * 20_000_000),
     )
     with pytest.raises(
-        DataError, match=r"in which \d+ cells hold something. Save the table as CSV"
+        DataError, match=r"in which only \d+ cells are filled. Save the table as CSV"
     ):
         read_frame(path)
 

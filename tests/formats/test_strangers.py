@@ -299,7 +299,7 @@ def test_an_id_that_makes_rows_unique_is_the_output(tmp_path: Path) -> None:
 def test_a_rating_given_twice_names_the_column_that_tells_them_apart(tmp_path: Path) -> None:
     rows = "id,rater,take,score\na,A1,x,1\na,A1,y,2\nb,A1,x,1\n"
     with pytest.raises(
-        DataError, match=r"'take' tells them apart: if it names outputs.*answered again"
+        DataError, match=r"'take' tells them apart: if it is the output's id.*answered again"
     ):
         read(tmp_path, rows)
     assert len(read(tmp_path, rows, columns={"output": "id+take"}).outputs) == 3
@@ -442,7 +442,7 @@ def test_several_outputs_of_a_row_are_refused() -> None:
             "annotator": ["ann"] * 9,
         }
     )
-    with pytest.raises(DataError, match="in a row: answer_1, answer_2"):
+    with pytest.raises(DataError, match="per row: answer_1, answer_2"):
         metal.read(frame.assign(score_1=[0, 1, 2] * 3, score_2=[1, 2, 0] * 3, question_id=range(9)))
 
 
@@ -522,7 +522,7 @@ def test_choices_between_two_texts_are_preferences(
 def test_ranks_of_several_outputs_in_a_row_are_no_criteria() -> None:
     ranks = {"rank_a": [1, 2, 3] * 6, "rank_b": [2, 3, 1] * 6, "rank_c": [3, 1, 2] * 6}
     frame = pd.DataFrame(ranks).assign(id=[n // 2 for n in range(18)], rater=["a", "b"] * 9)
-    with pytest.raises(DataError, match="in a row: rank_a, rank_b"):
+    with pytest.raises(DataError, match="per row: rank_a, rank_b"):
         metal.read(frame)
 
 

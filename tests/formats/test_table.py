@@ -396,7 +396,7 @@ def test_two_outputs_in_a_row_are_refused() -> None:
         "llama_score": 2,
         "annotator": "A",
     }
-    with pytest.raises(MetalError, match="in a row: gpt_output, llama_output"):
+    with pytest.raises(MetalError, match="per row: gpt_output, llama_output"):
         metal.read(pd.DataFrame([row, row | {"gpt_score": 2}]))
 
 

@@ -291,7 +291,7 @@ def test_words_that_two_orders_rank_differently_are_asked_about(tmp_path: Path) 
     ("text", "message"),
     [
         ("[[order", "not TOML"),
-        ("x = 1", "'x' is no part"),
+        ("x = 1", "'x' does not belong"),
         (
             "",
             (
@@ -422,7 +422,7 @@ def test_numbers_alone_on_levels_called_s1_to_s5(kind: type) -> None:
     levels = "S1<S2<S3<S4<S5"
     assert answers_of([*map(kind, (1, 2, 5))], levels=levels).ratings["score"].tolist() == [0, 1, 4]
     assert answers_of([*map(kind, (0, 2, 4))], levels=levels).ratings["score"].tolist() == [0, 2, 4]
-    with pytest.raises(UsageError, match="1 may be S1 or the level of that value; say which"):
+    with pytest.raises(UsageError, match="1 may be S1 or the level of that value; choose"):
         answers_of([*map(kind, (1, 2, 4))], levels=levels)
     assert answers_of([*map(kind, (1, 2, 4))], levels="1=S1,2=S2,4=S4").ratings[
         "score"

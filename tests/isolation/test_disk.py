@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it ma
 
 SYSTEMS: dict[str, tuple[str, ...]] = {"as it is": (), "no namespaces": ("namespaces",)}
 NOWHERE = ("namespaces", "counting")
-OWN, COUNTED = "4 MB a file, 8 MB and 500 files at a time", "60 kB a file and 128 files in all"
+OWN, COUNTED = "4 MB per file, 8 MB and 500 files at a time", "60 kB per file and 128 files in all"
 LIMITS = {"disk_mb": 8, "file_mb": 4, "files": 500, "seconds": 120}
 
 HOLDING = {
@@ -208,7 +208,7 @@ def test_where_nothing_holds_it_writes_nothing(
 @pytest.mark.parametrize(
     ("refused", "sentence"),
     [
-        (("namespaces",), "60 kB a file and 4,096 files"),
+        (("namespaces",), "60 kB per file and 4,096 files"),
         (NOWHERE, "writes nothing"),
     ],
 )

@@ -430,7 +430,7 @@ def test_a_criterion_that_compares_with_the_reference_is_judged_with_it(
 ) -> None:
     metal.criterion_new("fluency", referenced, template="summarization")
     ask: dict[str, Any] = {"criteria": "fluency", "languages": "en", "dry_run": True}
-    with pytest.raises(UsageError, match="fluency compares"):
+    with pytest.raises(UsageError, match="fluency needs the reference"):
         metal.judge(referenced, "openai:gpt-4o", out=tmp_path / "run", **ask)
     job = metal.judge(
         referenced, "openai:gpt-4o", with_reference=True, out=tmp_path / "run", **ask

@@ -302,7 +302,7 @@ def test_translated_prompts(tmp_path: Path) -> None:
     assert template_names(folders) == sorted(OURS)
     missing = (
         r"no prompt simple in Swahili: write judge/simple\.sw\.toml and"
-        r" criteria/hallucinations\.sw\.toml, as "
+        r" criteria/hallucinations\.sw\.toml in a folder of "
     )
     # the folder's is no translation of METAL's prompt
     with pytest.raises(UsageError, match=missing):
@@ -312,7 +312,7 @@ def test_translated_prompts(tmp_path: Path) -> None:
 def test_a_translation_shows_and_asks_for_what_the_english_prompt_does(tmp_path: Path) -> None:
     folder = write(tmp_path, **{"judge__detailed-reason-first_sw": template_file("{{ output }}")})
     template = load_template("detailed-reason-first", [folder, PROMPTS])
-    with pytest.raises(DataError, match='reason is "after", and "before" in the English prompt'):
+    with pytest.raises(DataError, match='reason is "after", but "before" in the English prompt'):
         translation(template, [folder, PROMPTS], "sw", [])
 
 

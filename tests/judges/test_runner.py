@@ -384,7 +384,7 @@ def test_a_redirect_elsewhere_stops_the_judge(llm_server: LlmServer, tmp_path: P
     llm_server.faults = always(Fault("redirect", text="http://portal.example/login"))
     outcome = session(a_plan(a_model(llm_server, concurrency=1)), tmp_path)
     assert (llm_server.requests, len(outcome.records)) == (1, 0)
-    assert "sends on to http://portal.example/login" in outcome.run.progress[0].stopped
+    assert "redirects to http://portal.example/login" in outcome.run.progress[0].stopped
 
 
 LASTING = {  # fault: the reason in the ratings, requests for each question

@@ -69,7 +69,7 @@ def test_identity_missed_in_scripts_that_a_tokenizer_does_not_know() -> None:
     )
     assert result["identity"].holds is False
     assert tells(
-        result["identity"].words, "in am, ar, bn, my, zh, zh-Hant, gu, hi and 17 more;", "it is 0"
+        result["identity"].words, "in am, ar, bn, my, zh, zh-Hant, gu, hi and 17 more;", "score is 0"
     )
     assert result["direction"].holds is False
 
@@ -104,7 +104,7 @@ FAULTY = {
     "never a score": (metric(lambda item: "never"), ("range", "no sentence has a score")),
     "a need not declared": (
         metric(lambda item: float(item.text == item.references[0]), needs=()),
-        ("empty texts", ".* not need is missing: IndexError.*"),
+        ("empty texts", "stops without a text .* not to need: IndexError.*"),
     ),
     "no letters": (
         metric(lambda item: len(item.references) / sum(letter.isalpha() for letter in item.text)),

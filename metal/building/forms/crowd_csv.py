@@ -161,10 +161,7 @@ def _columns(name: str, head: Sequence[str], criteria: Mapping[str, Criterion]) 
         needed = sheet.listed([*map(sheet.column_of, criteria)])
         raise DataError(
             name,
-            (
-                "left out: {len(theirs):,} {'person' if len(theirs) == 1 else 'people'} whose"
-                " submission was {status} ({sum(counts[rater] for rater in theirs):,} answers)"
-            ),
+            "no column of a criterion",
             f"Columns found: {sheet.listed(head)}; criteria: {needed}",
         )
     return place

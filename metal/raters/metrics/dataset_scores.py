@@ -209,7 +209,7 @@ def about_references(
         else []
     )
     return (
-        [f"{counted(themselves, 'output')} equal to a reference, which is then not used for it"]
+        [f"{counted(themselves, 'output')} equal to a reference: not compared with it"]
         if themselves
         else []
     )
