@@ -113,7 +113,7 @@ def test_a_metric_does_not_set_the_scale_of_people() -> None:
     assert data.criteria["overall"].scale.values == (0, 1, 2)
     assert data.criteria["score"].scale.measure == "interval"
     assert list(data.asked) == ["overall"]
-    assert said(data, "off the scale", "bleu")
+    assert said(data, "outside the scale", "bleu")
     without = metal.audit(metal.read(raters()), resamples=100).verdicts
     columns = ["judge", "verdict"]
     assert metal.audit(data, resamples=100).verdicts[columns].equals(without[columns])
@@ -156,7 +156,7 @@ def test_which_end_is_better_by_a_criterions_name(tmp_path: Path) -> None:
     data = read(tmp_path, f"id,rater,{','.join([*lower, *higher])}\na,x{',1' * 8}\nb,x{',2' * 8}\n")
     got = {name: criterion.direction for name, criterion in data.criteria.items()}
     assert got == dict.fromkeys(lower, "lower") | dict.fromkeys(higher, "higher")
-    assert said(data, "unsafe", "lower is better (by its name)")
+    assert said(data, "unsafe", "lower is better (judging by its name)")
     names = [
         "disfluency",
         "Unfaithfulness",

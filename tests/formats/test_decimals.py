@@ -133,9 +133,7 @@ def test_a_text_with_a_comma_as_missing_stands_in_quotes() -> None:
 
 
 def test_missing_3_5_does_not_drop_every_3_and_every_5() -> None:
-    with pytest.raises(
-        UsageError, match=r"splits at commas: '3,5' is read as 3 and 5; in quotes"
-    ):
+    with pytest.raises(UsageError, match=r"splits at commas: '3,5' is read as 3 and 5; in quotes"):
         scores_of(["3,5", "3", "5"], missing="3,5")
     np.testing.assert_array_equal(scores_of(["3", "5", "4"], missing="3,5"), [np.nan, np.nan, 4])
 

@@ -72,7 +72,7 @@ def facts(path: Path) -> list[tuple[str, ...]]:
             "has two rows",
         ),
         ([["", "", "", "A1", "A1", "A2", "A2"], *TWO_ROWS[1:]], "has two rows"),
-        ([*ROWS[:4], ROWS[0], *ROWS[4:]], "1 row left out: the header again"),
+        ([*ROWS[:4], ROWS[0], *ROWS[4:]], "1 row left out: a repeated header"),
         ([*ROWS, ["Rated in March"] + [""] * 5], "1 row left out: remarks below the table"),
     ],
 )

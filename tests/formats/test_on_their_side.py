@@ -325,10 +325,10 @@ def test_penalties_and_school_grades_are_read_the_right_way_round_or_asked_about
     (criterion,) = data.criteria.values()
     assert criterion.direction == direction
     warnings = metal.audit(path, resamples=100).warnings
-    assert any("directions" in warning and "assumed" in warning for warning in warnings) == doubtful
+    assert any("directions" in warning and "assumes" in warning for warning in warnings) == doubtful
     told = metal.audit(path, directions="lower", resamples=100)
     assert next(iter(told.criteria.values())).direction == "lower"
-    assert not any("assumed" in warning for warning in told.warnings)
+    assert not any("assumes" in warning for warning in told.warnings)
 
 
 def test_a_score_off_the_scale_of_a_wide_table_is_found_by_row_and_column(tmp_path: Path) -> None:

@@ -287,7 +287,9 @@ def test_a_judge_of_pairs_stands_on_the_board_beside_itself(tmp_path: Path) -> N
         permutations=100,
     )
     assert {"J", "J-pairs"} < set(board.tables["raters"]["rater"])
-    assert re.search(r"J has r 0\.\d\d .+ one by one and r 0\.\d\d .+ in pairs", board.report())
+    assert re.search(
+        r"J has r 0\.\d\d .+ output by output and r 0\.\d\d .+ in pairs", board.report()
+    )
     with pytest.raises(DataError, match=r"'J-pairs'.*already"):
         with_comparisons(both, pairs.folder, made_pairs(pairs.folder) or Path())
     with pytest.raises(DataError, match="not in the dataset"):

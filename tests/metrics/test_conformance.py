@@ -69,7 +69,9 @@ def test_identity_missed_in_scripts_that_a_tokenizer_does_not_know() -> None:
     )
     assert result["identity"].holds is False
     assert tells(
-        result["identity"].words, "in am, ar, bn, my, zh, zh-Hant, gu, hi and 17 more;", "score is 0"
+        result["identity"].words,
+        "in am, ar, bn, my, zh, zh-Hant, gu, hi and 17 more;",
+        "score is 0",
     )
     assert result["direction"].holds is False
 

@@ -60,7 +60,7 @@ def promise(alpha: float, streams: int) -> str:
     """What a watch promises, as a sentence."""
     return (
         "If the judge agrees with people as much as on the anchors, or more, the chance that"
-        f" there is ever a false alarm in any of {plural(streams, 'stream')}, is at most"
+        f" there is ever a false alarm in any of {plural(streams, 'stream')} is at most"
         f" {percent(alpha)}."
     )
 
