@@ -188,7 +188,7 @@ def test_no_score_has_the_metrics_reason(scored: Metal) -> None:
     add_output(scored.cwd / "mine", Output("its own", "zh-1", "w", "zh", "雨停了"))
     done = scored("score", "mine", "-m", "own.py:picky", "--force")
     assert tells(done.said, "own.py:picky: 1 without", "the only reference")
-    assert tells(done.said, "1 output ('its own')", "reference", "not used")
+    assert tells(done.said, "1 output ('its own')", "reference", "not compared")
 
 
 def test_ctrl_c_loses_the_metric_at_work_only(scored: Metal) -> None:
