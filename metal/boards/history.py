@@ -294,7 +294,7 @@ def _source_and_text(
         listed = ", ".join(map(str, columns)) or "none"
         raise DataError(
             where,
-            (f"no columns source and text (columns found: {listed})"),
+            f"no columns source and text (columns found: {listed})",
             "Each row has source and text",
         )
     return columns[sources], columns[texts]

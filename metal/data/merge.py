@@ -194,7 +194,7 @@ def _by_position(base: Dataset, incoming: Dataset, first: int) -> tuple[dict[str
             raise DataError(
                 base.card.name,
                 problem,
-                ("Say with `language` which language's sources the numbers count"),
+                "Say with `language` which language's sources the numbers count",
             )
         numbers = [
             int(name) for name, source in incoming.sources.items() if source.language == language

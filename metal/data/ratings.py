@@ -154,7 +154,7 @@ def join(
             "rater",
             raters,
             where,
-            ("Every rater needs a line in raters.jsonl"),
+            "Every rater needs a line in raters.jsonl",
         ),
         partial(_check_scores, facts, criteria, where),
         partial(check_once, facts, where),

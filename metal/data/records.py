@@ -322,7 +322,7 @@ class Output:
             if len(self.texts) != 2 or self.text not in ("", pair_text(self.texts)):
                 raise DataError(
                     f"output {self.output}",
-                    ("the texts are not those of the pair's two outputs"),
+                    "the texts are not those of the pair's two outputs",
                     "leave `text` out",
                 )
             object.__setattr__(self, "text", pair_text(self.texts))

@@ -268,7 +268,7 @@ def needs_table(run: Design, question: str) -> TableView:
     form = share if question == SCORE else percent
     notes = [
         _how_sure(run, rows),
-        ("A row uses the items with at least so many people, so rows may use different items."),
+        "A row uses the items with at least so many people, so rows may use different items.",
         (
             "Hours and cost are for everything needed at the upper end, including what is rated"
             " already; the CSV has what is left to buy."

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Paired = Annotated[
     Names,
     Option(
-        ("Judges; NAME=BEFORE if the baseline has another name for one. [default: all in both]"),
+        "Judges; NAME=BEFORE if the baseline has another name for one. [default: all in both]",
         "-j",
     ),
 ]

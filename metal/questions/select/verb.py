@@ -58,7 +58,7 @@ def select(
     delta: Annotated[
         float,
         Option(
-            ("The chance that more answers differ, in any language."),
+            "The chance that more answers differ, in any language.",
             least=0,
             most=1,
             open_ends=True,

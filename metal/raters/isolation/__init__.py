@@ -82,7 +82,7 @@ def isolated_metric(
             raise DataError(
                 f"metric {name}",
                 f"{len(lines)} scores for {len(items)} texts",
-                ("It should give one for each text"),
+                "It should give one for each text",
             )
         return [_with_limit(_answer(line), reply, limits) for line in lines]
 

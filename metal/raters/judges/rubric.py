@@ -361,7 +361,7 @@ def _released_rubric(criterion: Criterion, folder: Path) -> Rubric | None:
 
 def _read_released(path: Path, criterion: Criterion) -> Rubric:
     """One file: {"name", "description", "scoring": a text, or {"0": {"(a)": reason, ...}, ...}}."""
-    shape = 'It should be an object with "name", "description" and "scoring"'
+    shape = 'an object with "name", "description" and "scoring"'
     content = read_json(path, shape)
     if not isinstance(content, dict) or not isinstance(content.get("description"), str):
         raise DataError(path, 'no "description"', f"It should be {shape}")

@@ -135,7 +135,7 @@ def _identity(metric: Metric, same: Sequence[Item], scores: Scores) -> Finding:
 
 def _second_reference(metric: Metric, same: Sequence[Item], scores: Scores) -> Finding:
     if "references" not in metric.needs or metric.descriptive:
-        return None, "not tested: this metric does not compare with references"
+        return None, "not tested: references do not say how good a text is by this metric"
     two_references = [
         replace(item, references=(other.text, item.text)) for item, other in _pairs(same)
     ]

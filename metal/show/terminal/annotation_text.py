@@ -57,7 +57,7 @@ def show_handed_out(handed_out: HandedOut, *, inside: bool) -> None:
     if (out / "README.txt").is_file():
         guide = "README.txt there says how to continue"
     show.say(f"In {out}: {guide}", wrap=False)
-    show.say(f"{dataset / FOLDER} records who was given what {dataset / FOLDER}", wrap=False)
+    show.say(f"{dataset / FOLDER} records who was given what", wrap=False)
     on_platform = handed_out.form in ON_PLATFORMS
     if on_platform:
         show.say(f"Next: metal annotate push {handed_out.form} {dataset} {out}", wrap=False)
