@@ -52,7 +52,8 @@ class TaskTemplate:
 
     headings: by field, those that differ from HEADINGS. criteria: as a dataset has to declare them.
     rubrics: what people read about them, for those that the template describes. compared: those
-    that compare the texts of a pair.
+    that compare the texts of a pair. opinions: whether people are asked what they think, and not
+    what is right.
     """
 
     name: str = DEFAULT
@@ -62,6 +63,7 @@ class TaskTemplate:
     criteria: Mapping[str, Criterion] = field(default_factory=dict)
     rubrics: Mapping[str, Rubric] = field(default_factory=dict)
     compared: frozenset[str] = frozenset()
+    opinions: bool = True
 
     @property
     def paired(self) -> bool:

@@ -32,7 +32,7 @@ from metal.data.progress import Progress, followed, no_progress
 from metal.errors import UsageError, check_known
 from metal.stats.beta_mixture import BetaMixture
 from metal.stats.beta_mixture_fit import Starts, draw_starts, fit, fit_groups
-from metal.stats.patterns import Counts, Numbers
+from metal.stats.patterns import Counts, Flags, Numbers
 
 THRESHOLD = 0.9  # by rate, the accuracy below which someone is noisy
 CERTAINTY = 0.99  # someone is called noisy when the posterior probability is above this
@@ -44,7 +44,6 @@ PSEUDO_RIGHT = np.array([19] * 36 + [1, 1, 5, 10])
 PSEUDO_ASKED = np.full(40, 20)
 _ROUNDING = 1e-12  # a posterior of exactly 0.99 is not above it, whatever its last digit
 
-Flags = np.ndarray[Any, np.dtype[np.bool_]]
 Prior = Literal["Jeffreys", "uniform", "fixed", "learned"]
 
 

@@ -17,6 +17,7 @@ import numpy as np
 Codes = np.ndarray[Any, np.dtype[Any]]
 Numbers = np.ndarray[Any, np.dtype[np.float64]]
 Counts = np.ndarray[Any, np.dtype[Any]]
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
 
 _DENSE_KEYS = 1 << 16
 

@@ -57,7 +57,7 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
     template = templates.get_template("form.html")
     taken: set[str] = set()
     for assignment in assignments:
-        stem = _file_stem(assignment.rater, taken)
+        stem = file_stem(assignment.rater, taken)
         questions = list(map(_question, assignment.rubrics.values()))
         page = template.render(
             ours,
@@ -75,7 +75,7 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
         yield f"{stem}.html", page.encode()
 
 
-def _file_stem(rater: str, taken: set[str]) -> str:
+def file_stem(rater: str, taken: set[str]) -> str:
     """The rater's name as a file name for any system, different from other people's even if case is
     ignored.
     """
