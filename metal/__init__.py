@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from metal.data.records import Scale as Scale
     from metal.questions.adjudicate.run import Adjudicated as Adjudicated
     from metal.questions.adjudicate.verb import adjudicate_plan as adjudicate_plan
-    from metal.questions.adjudicate.verb import adjudicate_report as adjudicate_report
+    from metal.questions.adjudicate.verb_report import adjudicate_report as adjudicate_report
     from metal.questions.audit.demo import demo as demo
     from metal.questions.audit.result import Audit as Audit
     from metal.questions.audit.verb import audit as audit

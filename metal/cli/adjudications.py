@@ -15,11 +15,19 @@ from metal.cli.printing import show_parts
 from metal.cli.reading import read_and_say
 from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, VERBOSE, CommandGroup, verb
 from metal.cli.verb import out as out_option
+from metal.questions.adjudicate.sorts import AMBIGUOUS, BETWEEN, DISPUTED
 from metal.runs.kinds import kind_of
 from metal.show.terminal import console
 
 if TYPE_CHECKING:
     from metal.questions.adjudicate.verb import AdjudicationPlan
+
+TITLES = {
+    DISPUTED: "Outputs on which judge and people differ",
+    AMBIGUOUS: "Outputs on which all people differ",
+    BETWEEN: "Outputs that the two raters score most differently",
+}
+UNUSED = {DISPUTED: (), AMBIGUOUS: ("power",), BETWEEN: ("power", "with_bad")}
 
 adjudicate = CommandGroup(
     "adjudicate", short_help="Have forty disputed outputs decided by somebody who knows."
@@ -32,49 +40,53 @@ adjudicate = CommandGroup(
         metal adjudicate plan datasets/mine runs/mine-judges
         metal adjudicate plan ratings.csv --items 20 --adjudicators anna,ben
         metal adjudicate plan datasets/mine -c task_quality -l hi --to xlsx
+        metal adjudicate plan datasets/mine --between experts,crowd
     """,
 )
 def plan(data: Path, ratings: tuple[Path, ...], **options: Any) -> None:
     given, options = read_and_say(data, options)
     with console.progress("drawing"):
-        made = metal.adjudicate_plan(given, *ratings, **options)
-    show_parts(_planned(made))
-    for note in made.notes:
+        planned = metal.adjudicate_plan(given, *ratings, **options)
+    show_parts(_planned(planned))
+    for note in planned.notes:
         console.say(f"warning: {note}")
-    console.say(f"In {made.folder}", wrap=False)
+    console.say(f"In {planned.folder}", wrap=False)
     console.say("Send the forms to those who decide; when their files are back:", wrap=False)
-    console.say(f"  metal adjudicate report {quote(str(made.folder))} FILES", wrap=False)
+    console.say(f"  metal adjudicate report {quote(str(planned.folder))} FILES", wrap=False)
 
 
-def _planned(made: AdjudicationPlan) -> Iterator[Any]:
+def _planned(plan: AdjudicationPlan) -> Iterator[Any]:
     """What was drawn, in a sentence and a table."""
     from metal.data.text import count, percent, plural
     from metal.runs.columns import HEAD, Column
     from metal.show.view import Paragraph, TableView
 
-    drawn = sum(case.drawn for case in made.cases)
-    tells = [case.power for case in made.cases if not math.isnan(case.power)]
-    says = f"{plural(drawn, 'output')} to decide in {plural(len(made.cases), 'case')}."
+    waiting = sum(case.drawn for case in plan.cases) - plan.before
+    tells = [case.power for case in plan.cases if not math.isnan(case.power)]
+    says = f"{plural(waiting, 'output')} to decide in {plural(len(plan.cases), 'case')}."
+    if plan.before:
+        says += f" {plural(plan.before, 'other')} were decided before, and count."
     if tells:
         least, most = percent(min(tells)), percent(max(tells))
         chance = least if least == most else f"{least} to {most}"
         says += (
-            " If a judge is as often right as a person, so many answers show it with a chance of"
+            " If a judge is as often right as a person, the chance that so many answers show it is"
             f" {chance}."
         )
     yield Paragraph(says, strong=True)
-    described = (
+    columns = (
         *HEAD,
-        Column("drawn", "to decide", count, below=lambda row: f"of {count(row['disputed'])}"),
+        Column("drawn", "drawn", count, below=lambda row: f"of {count(row['disputed'])}"),
         Column("with_bad", "with the bad end", count),
         Column("outputs", "outputs", count),
         Column("power", "shows it", percent),
     )
-    rows = [vars(case) for case in made.cases]
+    described = tuple(each for each in columns if each.name not in UNUSED[plan.draw])
+    rows = [vars(case) for case in plan.cases]
     yield TableView.of_figures(
         None,
         "adjudicate",
-        "Outputs on which judge and people differ",
+        TITLES[plan.draw],
         rows,
         described=described,
         heads=2,

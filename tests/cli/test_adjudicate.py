@@ -102,11 +102,12 @@ def test_a_form_is_filled_in_by_keys_in_a_browser(
     assert re.search(r"given (once|\d times)", shown)
     assert not any(name in seen.page.content() for name in (*JUDGES, "person 1"))
     keys = {"Bad": "0", "Medium": "1", "Good": "2"}
-    for _ in tasks_of(page)["tasks"]:
+    for number, _ in enumerate(tasks_of(page)["tasks"], start=1):
+        seen.page.locator("#task-heading", has_text=f"Task {number} of").wait_for()
         seen.page.keyboard.press(keys[truth[seen.page.inner_text("#output-body")]])
         seen.page.keyboard.press("n")
     seen.page.goto(f"{page.as_uri()}#tasks")
-    assert seen.page.inner_text("#count").startswith("8 of 8")
+    seen.page.get_by_text("8 of 8 rated").wait_for()
     with seen.page.expect_download() as download:
         seen.page.click("#download")
     download.value.save_as(tmp_path / "back.answers.json")
@@ -139,6 +140,40 @@ def test_what_cannot_be_decided_is_counted_and_two_adjudicators_are_compared(
     table = metal_api.adjudicate_report(alone.folder, back).tables["adjudicated"]
     assert (table["undecidable"] == table["drawn"]).all()
     assert table["difference"].isna().all()
+
+
+def test_a_plan_for_more_keeps_what_was_decided(metal: Metal, tmp_path: Path) -> None:
+    truth = write_table(tmp_path)
+    first = planned(metal, tmp_path, "--items", "10", "--adjudicators", "dora")
+    report = metal("adjudicate", "report", "plan", decide(first, truth, tmp_path / "dora.json"))
+    assert tells(report.out, "--more-of plan")
+    more = ("adjudicate", "plan", "ratings.csv", *LEVELS, "--more-of", "plan", "--out", "more")
+    last = metal(*more, "--judges", "gpt-hasty", expect=2).err.splitlines()[-1]
+    assert tells(last, "--more-of", "--judges")
+    last = metal(*more, "--items", "10", expect=2).err.splitlines()[-1]
+    assert tells(last, "10", "--items")
+    assert not (tmp_path / "more").exists()
+    metal(*more, "--items", "40", "--adjudicators", "dora")
+    [second] = (tmp_path / "more").glob("*.html")
+    asked = [{task["task"] for task in tasks_of(page)["tasks"]} for page in (first, second)]
+    assert (len(asked[0]), len(asked[1])) == (10, 30)
+    assert not asked[0] & asked[1]
+    back = decide(second, truth, tmp_path / "more.json")
+    metal("adjudicate", "plan", "ratings.csv", *LEVELS, "--out", "once")
+    [form] = (tmp_path / "once").glob("*.html")
+    at_once = decide(form, truth, tmp_path / "once.json", "dora")
+    data = tmp_path / "ratings.csv"
+    in_two = metal_api.adjudicate_report(tmp_path / "more", back, data=data)
+    in_one = metal_api.adjudicate_report(tmp_path / "once", at_once, data=data)
+    pd.testing.assert_frame_equal(in_two.tables["adjudicated"], in_one.tables["adjudicated"])
+
+
+def test_names_of_criteria_and_people_are_safe_names_of_files(metal: Metal, tmp_path: Path) -> None:
+    write_table(tmp_path)
+    asked = ("--levels", "Bad<Medium<Good", "--criterion", "a/b", "--adjudicators", "x/y,X/Y")
+    metal("adjudicate", "plan", "ratings.csv", *asked, "--out", "plan")
+    assert len(list((tmp_path / "plan").glob("*.html"))) == 2
+    assert not [path for path in tmp_path.rglob("*.html") if path.parent.name != "plan"]
 
 
 def test_bad_input_is_refused_in_one_line(metal: Metal, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from metal.runs.kinds import Kind
 KIND = Kind(
     command="adjudicate report",
     summary="Have forty disputed outputs decided by somebody who knows.",
-    function="metal.questions.adjudicate.verb:adjudicate_report",
+    function="metal.questions.adjudicate.verb_report:adjudicate_report",
     run="metal.questions.adjudicate.run:Adjudicated",
     page="metal.questions.adjudicate.page:PAGE",
     verb="metal.cli.adjudications:adjudicate",

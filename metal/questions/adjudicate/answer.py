@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from shlex import quote
 
-from metal.data.text import count, estimate, known, listed, plural, signed, within
+from metal.data.grouping import grouped
+from metal.data.text import count, estimate, known, listed, percent, plural, signed, within
 from metal.questions.adjudicate.run import Adjudicated
-from metal.questions.adjudicate.verdicts import AS_ACCURATE, BETTER, LESS, UNDECIDED
+from metal.questions.adjudicate.sorts import AMBIGUOUS, BETWEEN, DISPUTED
+from metal.questions.adjudicate.verdicts import AS_ACCURATE, BETTER, LESS, NEAR, UNDECIDED
 from metal.questions.audit.places import each_place
 from metal.runs.columns import Row
 from metal.show.parts import case_of, go_on, judges_by_language
 from metal.show.view import Remark
 
 MOST_NAMED = 3
+MORE = 80
 SAYS = {
     BETTER: "is more often right than these people",
     AS_ACCURATE: "is as often right as a person",
@@ -22,10 +26,62 @@ SAYS = {
 
 
 def headline(run: Adjudicated) -> str:
-    """Each verdict that there is, with its cases."""
-    rows = run.records("adjudicated")
-    if not any(row["decided"] for row in rows):
+    """What was decided, in a sentence or two."""
+    rows = run.records(run.shown)
+    if not any(decided_of(row) for row in rows):
         return "Nothing was decided yet: no answer has come back."
+    if run.draw == BETWEEN:
+        return " ".join(_side(run, row) for row in rows)
+    if run.draw == AMBIGUOUS:
+        return " ".join(_often_right(run, of_case) for of_case in by_case(rows))
+    return _verdicts(run, rows)
+
+
+def decided_of(row: Row) -> float:
+    """How many outputs of a row were decided, in any of the tables."""
+    columns = ("first_higher", "second_higher") if "sides" in row else ("decided",)
+    return float(sum(row[column] for column in columns))
+
+
+def by_case(rows: Sequence[Row]) -> list[list[Row]]:
+    """The rows of each case."""
+    return [*grouped(rows, lambda row: (row["language"], row["criterion"])).values()]
+
+
+def _side(run: Adjudicated, row: Row) -> str:
+    """With which of two raters the answers side in a case."""
+    first, second = within(row["first"]), within(row["second"])
+    if not known(row["sides"]):
+        return f"On {case_of(run, row)} too few outputs are decided."
+    with_first = row["first_good"] + row["second_higher"] - row["second_good"]
+    sides = {first: with_first, second: decided_of(row) - with_first}
+    of = f"of the {decided_of(row):g} outputs on which they differ most ({case_of(run, row)})"
+    if row["sides_low"] <= 0.5 <= row["sides_high"]:
+        return (
+            f"Whether {first} or {second} is right more often is open: {first} is in"
+            f" {with_first:g} {of}."
+        )
+    better, other = sorted(sides, key=lambda rater: -sides[rater])
+    return f"{better} is right, and {other} wrong, in {sides[better]:g} {of}."
+
+
+def _often_right(run: Adjudicated, rows: Sequence[Row]) -> str:
+    """How often people and the best judge are right in a case."""
+    people = [row["right"] for row in rows if row["kind"] == "person" and known(row["right"])]
+    judges = [row for row in rows if row["kind"] == "judge" and known(row["right"])]
+    if not people:
+        return f"On {case_of(run, rows[0])} too few outputs are decided."
+    least, most = percent(min(people)), percent(max(people))
+    often = least if least == most else f"{least} to {most}"
+    says = f"Where all people differ on {case_of(run, rows[0])}, a person is right in {often}"
+    if not judges:
+        return f"{says} of the outputs."
+    best = max(judges, key=lambda row: float(row["right"]))
+    return f"{says} of the outputs, {within(best['rater'])} in {percent(best['right'])}."
+
+
+def _verdicts(run: Adjudicated, rows: Sequence[Row]) -> str:
+    """Each verdict that there is, with its cases."""
     sentences = []
     for verdict, says in SAYS.items():
         of_verdict = [row for row in rows if row["verdict"] == verdict]
@@ -66,7 +122,9 @@ def _where(run: Adjudicated, rows: Sequence[Row], of: int) -> str:
 
 def scope(run: Adjudicated) -> str:
     """What was compared, for the line above the headline."""
-    return judges_by_language(run, "adjudicated")
+    if run.draw == DISPUTED:
+        return judges_by_language(run, "adjudicated")
+    return plural(run.tables[run.shown]["language"].nunique(), "language")
 
 
 def cards(run: Adjudicated) -> Iterator[Remark]:
@@ -74,7 +132,7 @@ def cards(run: Adjudicated) -> Iterator[Remark]:
     rows = run.records("adjudicated")
     decided = [row for row in rows if row["decided"]]
     for row in decided:
-        if known(row["recall"]) and row["reason"].startswith("its accuracy is near"):
+        if row["reason"].startswith(NEAR):
             yield Remark("Beware of the bad end", f"{_place(run, row)}: {row['reason']}.")
             break
     margin = float(run.manifest["settings"]["margin"])
@@ -104,18 +162,21 @@ def _next(run: Adjudicated, rows: Sequence[Row]) -> Remark:
     """What settles the cases that are still open, or where the verdicts are shown."""
     title, settings = "What to do next", run.manifest["settings"]
     plan = quote(str(settings["plan"]))
-    waiting = sum(int(row["drawn"] - row["decided"] - row["undecidable"]) for row in rows)
-    if waiting > 0:
-        words = f"{plural(waiting, 'answer')} have not come back. Add them when they have:"
-        return Remark(title, words, f"metal adjudicate report {plan} ANSWERS")
+    if waiting := int(settings["waiting"]):
+        words = f"No answer yet for {plural(waiting, 'output')}. When the files are back:"
+        return Remark(title, words, f"metal adjudicate report {plan} FILES")
     open_rows = [row for row in rows if row["verdict"] == UNDECIDED and known(row["items_needed"])]
     if open_rows:
         most = max(row["items_needed"] for row in open_rows)
         words = (
             f"About {count(most)} decided outputs a case would settle what is open. Plan for as"
-            " many, with another folder:"
+            " many; the answers so far count, and only the others are asked:"
         )
-        command = go_on(run, "adjudicate plan")
-        return Remark(title, words, f"{command} --items {most:.0f} --out {plan}-more")
+        command = f"{go_on(run, 'adjudicate plan')} --more-of {plan}"
+        return Remark(title, words, f"{command} --items {math.ceil(most)} --out {plan}-more")
+    if run.draw != DISPUTED:
+        words = "More outputs? Plan for them; the answers so far count:"
+        command = f"{go_on(run, 'adjudicate plan')} --more-of {plan}"
+        return Remark(title, words, f"{command} --items {MORE} --out {plan}-more")
     words = "Show these verdicts beside those on agreement:"
     return Remark(title, words, f"{go_on(run, 'audit')} {plan}-report")

@@ -11,14 +11,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
 from metal.stats.measured import Measured
-from metal.stats.patterns import Codes, Numbers
+from metal.stats.patterns import Codes, Flags, Numbers
 
-Flags = np.ndarray[Any, np.dtype[np.bool_]]
 AGREED, WITH_BAD, OTHERS = 0, 1, 2  # strata of items
 STRATA = (WITH_BAD, OTHERS)
 LEVEL = 0.95  # of one-sided limits
@@ -69,7 +67,8 @@ def draw(strata: Codes, items: int, rng: np.random.Generator) -> Numbers:
     """(items,) the probability with which each drawn item was drawn; 0 of those not drawn.
 
     Half of the `items` are drawn where somebody gave the bad end's label, the rest evenly from the
-    others; a stratum that is too small is taken whole, and the other gives more.
+    others; a stratum that is too small is taken whole, and the other gives more. With the same seed
+    a larger draw holds a smaller one.
     """
     places = {stratum: np.flatnonzero(strata == stratum) for stratum in STRATA}
     with_bad, others = (len(places[stratum]) for stratum in STRATA)
@@ -77,9 +76,8 @@ def draw(strata: Codes, items: int, rng: np.random.Generator) -> Numbers:
     wanted = {WITH_BAD: of_bad, OTHERS: min(others, items - of_bad)}
     chances = np.zeros(len(strata))
     for stratum, number in wanted.items():
-        if number:
-            drawn = rng.choice(places[stratum], number, replace=False)
-            chances[drawn] = number / len(places[stratum])
+        drawn = rng.permutation(places[stratum])[:number]
+        chances[drawn] = number / max(len(places[stratum]), 1)
     return chances
 
 
@@ -127,16 +125,16 @@ def gains(beside: JudgeBeside, right: Numbers) -> Numbers:
     """(items,) whether the judge is right less the share of its people who are; NaN where nobody
     decided a disputed item, 0 where nothing is disputed.
     """
-    judge = _credit(beside.judge[:, None], right)[:, 0]
-    people = share_of_people(_credit(beside.people, right), beside.people >= 0)
+    judge = credit(beside.judge[:, None], right)[:, 0]
+    people = share_of_people(credit(beside.people, right), beside.people >= 0)
     return np.where(beside.disputed, judge - people, 0.0)
 
 
-def _credit(codes: Codes, right: Numbers) -> Numbers:
+def credit(codes: Codes, right: Numbers) -> Numbers:
     """(items, raters) how right each answer is; 0 of no answer."""
     rows = np.arange(len(codes))[:, None]
-    credit = right[rows, np.maximum(codes, 0)]
-    return np.where(codes >= 0, credit, np.where(np.isnan(right[:, :1]), np.nan, 0.0))
+    value = right[rows, np.maximum(codes, 0)]
+    return np.where(codes >= 0, value, np.where(np.isnan(right[:, :1]), np.nan, 0.0))
 
 
 def share_of_people(values: Numbers, counted: Flags) -> Numbers:
@@ -272,19 +270,19 @@ def bad_end(beside: JudgeBeside, truth: Truth) -> BadEnd | None:
     bad = np.where(agreed, called, np.where(decided, truth.first[:, beside.bad], 0.0))
     right = np.where(agreed, called, np.where(decided, truth.right[:, beside.bad], 0.0))
     weights = weights_of(beside.strata, decided)
-    ratio = partial(_ratio, weights, beside.sources, _df(beside, decided))
+    of_items = partial(ratio, weights, beside.sources, _df(beside, decided))
     return BadEnd(
-        ratio(bad * called, bad),
-        ratio(bad * by_people, bad),
-        ratio(right * called, called),
-        ratio(right * by_people, by_people),
+        of_items(bad * called, bad),
+        of_items(bad * by_people, bad),
+        of_items(right * called, called),
+        of_items(right * by_people, by_people),
         float(bad.sum()),
         int(called[agreed | decided].sum()),
         int((by_people[agreed | decided] > 0).sum()),
     )
 
 
-def _ratio(
+def ratio(
     weights: Numbers, sources: Codes, df: int, above: Numbers, below: Numbers
 ) -> Measured | None:
     """A ratio of weighted sums, with its error over sources (linearised); None below nothing."""

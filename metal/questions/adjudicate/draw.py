@@ -14,8 +14,8 @@ from metal.auditing.cells import AuditCell, cells
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
 from metal.data.ratings import NOT_ASKED
-from metal.questions.adjudicate.compute import Flags, JudgeBeside, draw, strata_of
-from metal.stats.patterns import Codes, Numbers
+from metal.questions.adjudicate.compute import JudgeBeside, strata_of
+from metal.stats.patterns import Codes, Flags
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,13 @@ class Case:
             names_bad[at] |= beside.names_bad
         return strata_of(disputed, names_bad)
 
-    def drawn(self, items: int, seed: int) -> Numbers:
-        """(items,) the probability of each drawn item; 0 of those that were not drawn."""
-        where = f"{self.cell.criterion.name}\0{self.cell.language}"
-        rng = np.random.default_rng([seed, *blake2b(where.encode(), digest_size=8).digest()])
-        return draw(self.strata, items, rng)
+    @cached_property
+    def ambiguous(self) -> Codes:
+        """(items,) the strata of items on which all people differ; the others are AGREED."""
+        by_person = np.sort(self.cell.by_people, axis=1)
+        alike = (by_person[:, 1:] == by_person[:, :-1]) & (by_person[:, 1:] >= 0)
+        differ = (self.cell.ratings_per_item >= 2) & ~alike.any(axis=1)
+        return strata_of(differ, np.asarray((by_person == self.cell.bad_end).any(axis=1)))
 
     def answers_to(self, item: int) -> Counter[int]:
         """How many people and judges gave each answer to an item, by code."""
@@ -64,13 +66,21 @@ class Case:
 
 
 def cases(dataset: Dataset, settings: AuditSettings) -> Iterator[Case]:
-    """The cases of a dataset in which a judge was asked what a person rated. Scores without levels
-    are no answers that could be right.
-    """
-    for cell in cells(dataset, settings):
-        case = Case(cell)
-        if any(len(case.asked(judge)) for judge in cell.judges):
+    """The cases of a dataset. Scores without levels are no answers that could be right."""
+    return map(Case, cells(dataset, settings))
+
+
+def with_judges(dataset: Dataset, settings: AuditSettings) -> Iterator[Case]:
+    """The cases in which a judge was asked what a person rated."""
+    for case in cases(dataset, settings):
+        if any(len(case.asked(judge)) for judge in case.cell.judges):
             yield case
+
+
+def generator_of(seed: int, *names: str) -> np.random.Generator:
+    """A generator of its own for whatever these names stand for."""
+    digest = blake2b("\0".join(names).encode(), digest_size=8).digest()
+    return np.random.default_rng([seed, *digest])
 
 
 def without_levels(dataset: Dataset, settings: AuditSettings) -> Sequence[str]:

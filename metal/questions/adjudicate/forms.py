@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from pathlib import Path
 
-import numpy as np
-
 from metal.building import forms
-from metal.building.tasks import Assignment, Task, TaskTemplate, task_id
+from metal.building.forms.html_form import file_stem
+from metal.building.tasks import Assignment, Task, TaskTemplate
 from metal.data.dataset import Dataset
 from metal.data.records import Criterion, Level, Scale
 from metal.data.text import count
-from metal.questions.adjudicate.draw import Case
+from metal.questions.adjudicate.draw import Case, generator_of
 from metal.raters.judges.rubric import Rubric, rubrics_for
 
 CANNOT = "Cannot be decided"
@@ -38,32 +36,58 @@ TEMPLATE = TaskTemplate(
         " question. If nobody could decide it from what is shown, say that."
     ),
     headings={"reference": "Answers so far", "output": "Output"},
+    opinions=False,
 )
+
+BLIND = TaskTemplate(
+    "adjudicate-blind",
+    instructions=(
+        "Please decide for each output whether it is good or bad, by the guidelines and as"
+        " carefully as you can: few outputs are asked for, and each of them counts much.\n\n"
+        "If nobody could decide it from what is shown, say that."
+    ),
+    headings={"output": "Output"},
+    opinions=False,
+)
+GOOD_OR_BAD = Scale("ordinal", (Level(0.0, "Bad"), Level(1.0, "Good")))
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """An output that is to be decided. chance: the probability with which it was drawn."""
+    """An output that is to be decided.
+
+    Attributes:
+        chance: The probability with which it was drawn.
+        higher: Of a draw between two raters, the one that scores it higher.
+    """
 
     task: str
     output: str
     criterion: str
     language: str
     chance: float
+    higher: str = ""
 
 
-def drawn_of(case: Case, items: int, seed: int, key: str) -> list[tuple[int, Drawn]]:
-    """What is drawn of a case, each with its place in the cell. key: a secret, so that nobody can
-    work out which output an id stands for.
+@dataclass(frozen=True)
+class Questionnaire:
+    """What the forms of a case ask about.
+
+    Attributes:
+        criterion: With levels; for scores on a line GOOD_OR_BAD.
+        candidates: Task -> the answers so far; None for a form that shows none.
     """
-    chances, cell = case.drawn(items, seed), case.cell
-    name = cell.criterion.name
-    drawn = []
-    for item in map(int, np.flatnonzero(chances)):
-        output = cell.matrix.outputs[item]
-        task = task_id(key, f"{output}\0{name}")
-        drawn.append((item, Drawn(task, output, name, cell.language, float(chances[item]))))
-    return drawn
+
+    language: str
+    criterion: Criterion
+    drawn: tuple[Drawn, ...]
+    candidates: Mapping[str, Sequence[str]] | None = None
+
+    @property
+    def questions(self) -> dict[str, Criterion]:
+        """By the names of their columns."""
+        both = asked_in_forms(self.criterion)
+        return {self.criterion.name: both[self.criterion.name]} if self.candidates is None else both
 
 
 def asked_in_forms(criterion: Criterion) -> dict[str, Criterion]:
@@ -85,20 +109,21 @@ def asked_in_forms(criterion: Criterion) -> dict[str, Criterion]:
 def written(
     form: str,
     dataset: Dataset,
-    case: Case,
-    drawn: Sequence[tuple[int, Drawn]],
+    asked: Questionnaire,
     adjudicators: Sequence[str],
     folders: Sequence[Path],
     seed: int,
+    taken: set[str],
 ) -> Iterator[tuple[str, bytes]]:
-    """The files of one case, a form for each adjudicator. drawn: with the item's place in the
-    cell.
+    """The files of one case, a form for each adjudicator. taken: the beginnings of the names of
+    files so far.
     """
-    criterion, language = case.cell.criterion, case.cell.language
-    tasks = [_task(dataset, case, item, each, seed) for item, each in drawn]
-    rubrics = _rubrics(criterion, folders)
+    criterion, language = asked.criterion, asked.language
+    tasks = [_task(dataset, asked, each, seed) for each in asked.drawn]
+    rubrics = _rubrics(asked, folders)
+    begins = file_stem(f"{language}-{criterion.name}", taken)
     for adjudicator in adjudicators:
-        rng = np.random.default_rng([seed, *_bytes(adjudicator, criterion.name, language)])
+        rng = generator_of(seed, adjudicator, criterion.name, language)
         order = rng.permutation(len(tasks))
         assignment = Assignment(
             dataset.card.name,
@@ -106,45 +131,43 @@ def written(
             language,
             tuple(tasks[place] for place in order),
             rubrics,
-            TEMPLATE,
+            BLIND if asked.candidates is None else TEMPLATE,
         )
         for name, content in forms.write(form, [assignment]):
-            yield f"{language}-{criterion.name}-{name}", content
+            yield f"{begins}-{name}", content
 
 
-def _rubrics(criterion: Criterion, folders: Sequence[Path]) -> dict[str, Rubric]:
-    """What the form says of its two questions."""
+def _rubrics(asked: Questionnaire, folders: Sequence[Path]) -> dict[str, Rubric]:
+    """What the form says of its questions."""
+    criterion = asked.criterion
     rubric = rubrics_for([criterion], folders, needed=())[criterion.name]
-    own, also = asked_in_forms(criterion).values()
-    return {
-        own.name: replace(rubric, criterion=own, flipped=False),
-        also.name: Rubric(also, optional=True),
-    }
+    own, *also = asked.questions.values()
+    rubrics = {own.name: replace(rubric, criterion=own, flipped=False)}
+    return rubrics | {each.name: Rubric(each, optional=True) for each in also}
 
 
-def _task(dataset: Dataset, case: Case, item: int, drawn: Drawn, seed: int) -> Task:
-    """A task that shows how often each answer was given; of data without texts the output's id."""
+def _task(dataset: Dataset, asked: Questionnaire, drawn: Drawn, seed: int) -> Task:
+    """A task with the answers so far; of data without texts the output's id."""
     output = dataset.outputs[drawn.output]
     source = dataset.sources[output.source]
-    levels = case.cell.criterion.scale.levels
-    given = [
-        f"{levels[code].label} (given {_times(number)})"
-        for code, number in sorted(case.answers_to(item).items())
-    ]
-    order = np.random.default_rng([seed, *_bytes(drawn.task)]).permutation(len(given))
-    shuffled = tuple(given[place] for place in order)
+    candidates = (asked.candidates or {}).get(drawn.task, ())
+    order = generator_of(seed, drawn.task).permutation(len(candidates))
+    shuffled = tuple(candidates[place] for place in order)
     text = output.text or output.output
     return Task(
         drawn.task, output.output, output.language, source.title, source.text, text, shuffled
     )
 
 
+def candidates_of(case: Case, item: int) -> list[str]:
+    """How often each answer was given to an item."""
+    levels = case.cell.criterion.scale.levels
+    answers = sorted(case.answers_to(item).items())
+    return [f"{levels[code].label} (given {_times(number)})" for code, number in answers]
+
+
 def _times(number: int) -> str:
     return "once" if number == 1 else f"{count(number)} times"
-
-
-def _bytes(*names: str) -> bytes:
-    return blake2b("\0".join(names).encode(), digest_size=8).digest()
 
 
 def criteria_of(criteria: Mapping[str, Criterion]) -> dict[str, Criterion]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from metal.questions.adjudicate.answer import cards, headline, scope
 from metal.questions.adjudicate.run import Adjudicated
+from metal.questions.adjudicate.sorts import AMBIGUOUS, BETWEEN, DISPUTED
 from metal.questions.adjudicate.words import SOURCES, definitions, facts
 from metal.show.pages import Page
 from metal.show.parts import reasons
@@ -14,12 +15,23 @@ from metal.show.view import Section, TableView
 MOST_ROWS = 60
 VERDICT = ("difference", "verdict", "decided", "items", "reason")
 IF_WRONG = ("if_random", "if_crowd")
+TITLES = {
+    AMBIGUOUS: "Who is right where all people differ",
+    BETWEEN: "With which rater those who decide side",
+}
+WHO = {AMBIGUOUS: "rater", BETWEEN: "first"}
 BAD_END = ("recall", "recall_of_people", "precision", "precision_of_people")
 
 
 def answer(run: Adjudicated) -> TableView:
     """Each judge in each case."""
-    return _table(run, "Who is as often right as a person", (*IF_WRONG, *BAD_END))
+    if run.draw == DISPUTED:
+        return _table(run, "Who is as often right as a person", (*IF_WRONG, *BAD_END))
+    rows = run.records(run.shown)
+    notes = ("90% intervals.", *reasons(run, run.shown, rows, WHO[run.draw]))
+    return TableView.of_figures(
+        run, run.shown, TITLES[run.draw], rows, heads=3, notes=notes, most=MOST_ROWS
+    )
 
 
 def _table(run: Adjudicated, title: str, without: tuple[str, ...]) -> TableView:
@@ -38,22 +50,26 @@ def _table(run: Adjudicated, title: str, without: tuple[str, ...]) -> TableView:
 
 def sections(run: Adjudicated) -> list[Section]:
     """The bad end, what errors would change, how far adjudicators agree, if there are several."""
-    made = []
+    parts = []
     if run.tables["adjudicated"]["recall"].notna().any():
         bad = _table(run, "The label at the bad end", (*VERDICT, *IF_WRONG))
-        made.append(Section("bad-end", "Who finds the bad ones", tables=(bad,)))
-    wrong = _table(run, "If the adjudicator is wrong in 10%", (*VERDICT[1:], *BAD_END))
-    made.append(Section("errors", "If the adjudicator errs", tables=(wrong,)))
+        parts.append(Section("bad-end", "Who finds the bad ones", tables=(bad,)))
+    if run.draw == DISPUTED:
+        wrong = _table(run, "If the adjudicator is wrong in 10%", (*VERDICT[1:], *BAD_END))
+        parts.append(Section("errors", "If the adjudicator errs", tables=(wrong,)))
     pairs = run.records("adjudicators")
     if not pairs:
-        return made
+        return parts
     title = "How often adjudicators decide alike"
     table = TableView.of_figures(run, "adjudicators", title, pairs, heads=2, most=MOST_ROWS)
-    return [*made, Section("adjudicators", "Adjudicators", tables=(table,))]
+    return [*parts, Section("adjudicators", "Adjudicators", tables=(table,))]
 
 
 def brief(run: Adjudicated) -> Iterator[TableView]:
     """The verdicts, without what the page has besides."""
+    if run.draw != DISPUTED:
+        yield answer(run)
+        return
     without = ("items", "reason", *IF_WRONG, *BAD_END)
     yield _table(run, "Who is as often right as a person", without)
 

@@ -1,6 +1,7 @@
 """A folder of `metal adjudicate plan`: what was drawn, the forms, and the answers that came back.
 
 run.toml       from which data, with which settings
+key            the secret that task ids are made with; the same in a plan for more outputs
 drawn.jsonl    task, output, criterion, language, chance: what a form's ids stand for
 answers.jsonl  every answer that was imported: who decided what, and what else would do
 *.html, ...    the forms
@@ -9,7 +10,7 @@ answers.jsonl  every answer that was imported: who decided what, and what else w
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from metal.building.answers import read_score
@@ -19,7 +20,7 @@ from metal.data.records import Criterion
 from metal.errors import DataError
 from metal.questions.adjudicate.forms import ALL, ONLY, Drawn, asked_in_forms
 
-DRAWN, ANSWERS = "drawn.jsonl", "answers.jsonl"
+DRAWN, ANSWERS, KEY = "drawn.jsonl", "answers.jsonl", "key"
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,19 @@ def read_plan(folder: Path) -> dict[str, Drawn]:
     return drawn
 
 
-def write_plan(folder: Path, drawn: Iterable[Drawn]) -> None:
-    """Write what was drawn."""
+def write_plan(folder: Path, key: str, drawn: Iterable[Drawn]) -> None:
+    """Write what was drawn, and the key of its ids."""
+    (folder / KEY).touch(0o600)  # before anything is in it
+    (folder / KEY).write_text(key, encoding="ascii")
     write_jsonl(folder / DRAWN, map(asdict, drawn))
+
+
+def read_key(folder: Path) -> str:
+    """The key of a plan's ids. Raises DataError without it."""
+    path = folder / KEY
+    if not path.is_file():
+        raise DataError(path, "not there", "Restore the file, or make a new plan")
+    return path.read_text(encoding="ascii").strip()
 
 
 def read_decisions(folder: Path) -> list[Decision]:
@@ -63,8 +74,7 @@ def read_decisions(folder: Path) -> list[Decision]:
     decisions = []
     for row, entry in read_jsonl(path):
         try:
-            decision = Decision(**entry)
-            decisions.append(replace(decision, also=tuple(decision.also)))
+            decisions.append(Decision(**{**entry, "also": tuple(entry.get("also", ()))}))
         except TypeError:
             raise DataError(
                 f"{path} row {row + 1}", "not an answer", "Restore the file from a copy"
@@ -84,13 +94,13 @@ def decided(
     panel: Iterable[str],
     before: Sequence[Decision],
     *,
-    replaces: bool = False,
+    replace: bool = False,
 ) -> list[Decision]:
     """The answers so far and those that came back now; one for each adjudicator and output.
 
     panel: people whose ratings the judge is compared with. Raises DataError for an output that was
     not drawn, an adjudicator who is one of the panel, an answer off the scale, and two different
-    answers of one person, unless a later one may replace the earlier one (`replaces`).
+    answers of one person, unless a later one may replace the earlier one (`replace`).
     """
     people = {*panel}
     latest = {(each.task, each.adjudicator): each for each in before}
@@ -100,11 +110,11 @@ def decided(
             continue
         key = decision.task, decision.adjudicator
         earlier = latest.get(key, decision)
-        if (earlier.answer, earlier.also) != (decision.answer, decision.also) and not replaces:
+        if (earlier.answer, earlier.also) != (decision.answer, decision.also) and not replace:
             raise DataError(
                 answer.where,
                 f"{answer.rater} decided task {answer.task} otherwise before",
-                "Pass `replaces=True` if this answer counts",
+                "Pass `replace=True` if this answer counts",
             )
         latest[key] = decision
     return list(latest.values())

@@ -6,12 +6,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from metal.data.text import capital, count, estimate, known, percent, plural, signed
-from metal.questions.adjudicate.tables import ADJUDICATED, AGREEMENT
+from metal.data.text import capital, count, estimate, known, percent, plural, signed, within
+from metal.questions.adjudicate.between import SIDES
+from metal.questions.adjudicate.sorts import DISPUTED
+from metal.questions.adjudicate.tables import ADJUDICATED, AGREEMENT, RIGHT, TABLE_OF
 from metal.questions.adjudicate.verdicts import LESS, UNDECIDED
 from metal.runs.columns import HEAD, JUDGE, Column, Row, Tables, with_the_rest
 from metal.runs.run import DISQUALIFIES, NOTED, WARNS, VerdictLine
 from metal.show.result import Result
+
+
+def few(number: float) -> str:
+    """A count, of which halves are possible."""
+    return f"{number:g}"
+
 
 Accuracy = partial(Column, format=signed, interval=True)
 Share = partial(Column, format=percent, interval=True)
@@ -40,6 +48,37 @@ DESCRIBED: Tables = {
         ),
         ADJUDICATED,
     ),
+    "right": with_the_rest(
+        (
+            *HEAD,
+            Column("rater", "rater", within),
+            Column("kind", "kind"),
+            Share("right", "right"),
+            Column("decided", "decided", count, below=lambda row: f"of {count(row['ambiguous'])}"),
+        ),
+        RIGHT,
+    ),
+    "sides": with_the_rest(
+        (
+            *HEAD,
+            Column("first", "first", within),
+            Column("second", "second", within),
+            Share("sides", "sides with the first"),
+            Column(
+                "first_good",
+                "good where the first is higher",
+                few,
+                below=lambda row: f"of {count(row['first_higher'])}",
+            ),
+            Column(
+                "second_good",
+                "good where the second is higher",
+                few,
+                below=lambda row: f"of {count(row['second_higher'])}",
+            ),
+        ),
+        SIDES,
+    ),
     "adjudicators": with_the_rest(
         (
             *HEAD,
@@ -57,9 +96,18 @@ DESCRIBED: Tables = {
 class Adjudicated(Result):
     """Whether judges are as often right as a person, by somebody who knows."""
 
-    shown = "adjudicated"
     command = "adjudicate report"
     described = DESCRIBED
+
+    @property
+    def draw(self) -> str:
+        """Which outputs were decided."""
+        return str(self.manifest["settings"].get("draw", DISPUTED))
+
+    @property
+    def shown(self) -> str:  # type: ignore[override]
+        """The table that stands for the run."""
+        return TABLE_OF[self.draw]
 
     def remarks(self) -> Iterator[VerdictLine]:
         """The verdict of each case, and on how many answers it rests."""

@@ -9,17 +9,24 @@ from typing import Any
 
 import numpy as np
 
+from metal.data.ratings import NOT_ASKED
+from metal.questions.adjudicate.between import SIDES
 from metal.questions.adjudicate.compute import (
+    AGREED,
     LEVEL,
     BadEnd,
     JudgeBeside,
     Truth,
     bad_end,
+    credit,
     difference,
+    ratio,
+    weights_of,
 )
 from metal.questions.adjudicate.draw import Case
 from metal.questions.adjudicate.forms import Drawn
 from metal.questions.adjudicate.plan import Decision
+from metal.questions.adjudicate.sorts import AMBIGUOUS, BETWEEN, DISPUTED
 from metal.questions.adjudicate.verdicts import items_needed, verdict, with_errors
 from metal.stats.intervals import share_interval
 from metal.stats.measured import Measured
@@ -51,6 +58,22 @@ ADJUDICATED = (
 )
 NONE = (math.nan, math.nan)
 AGREEMENT = ("language", "criterion", "first", "second", "both", "same", "differ")
+
+RIGHT = (
+    "language",
+    "criterion",
+    "rater",
+    "kind",
+    "right",
+    "right_low",
+    "right_high",
+    "decided",
+    "drawn",
+    "ambiguous",
+    "undefined",
+)
+COLUMNS = {"adjudicated": ADJUDICATED, "right": RIGHT, "sides": SIDES, "adjudicators": AGREEMENT}
+TABLE_OF = {DISPUTED: "adjudicated", AMBIGUOUS: "right", BETWEEN: "sides"}
 
 _Given = Mapping[str, Sequence[Decision]]  # by task
 
@@ -142,17 +165,53 @@ def _of_bad_end(bad: BadEnd | None) -> dict[str, float]:
         ]
     row: dict[str, float] = {}
     for name, (figure, items) in zip(FIGURES[3:], figures, strict=True):
-        limits = NONE
-        if figure is not None:
-            sources = min(int(figure.df) + 1, math.ceil(items))
-            limits = share_interval(figure.value, figure.error**2, items, sources, LEVEL)
-        row |= _columns(name, figure, limits)
+        row |= _columns(name, figure, _share_limits(figure, items))
     return row
+
+
+def _share_limits(figure: Measured | None, items: float) -> tuple[float, float]:
+    """The ends of a share's interval, which stay between 0 and 1."""
+    if figure is None:
+        return NONE
+    sources = min(int(figure.df) + 1, math.ceil(items))
+    return share_interval(figure.value, figure.error**2, items, sources, LEVEL)
 
 
 def _columns(name: str, figure: Measured | None, limits: tuple[float, float]) -> dict[str, float]:
     value = math.nan if figure is None else figure.value
     return {name: value, f"{name}_low": limits[0], f"{name}_high": limits[1]}
+
+
+def rater_rows(case: Case, drawn: Sequence[Drawn], given: _Given) -> Iterator[dict[str, Any]]:
+    """How often each person and judge is right on the outputs on which all people differ. drawn:
+    the outputs of this case.
+    """
+    truth = truth_of(case, {each.output: each.task for each in drawn}, given)
+    cell, strata = case.cell, case.ambiguous
+    decided = (strata != AGREED) & truth.decided
+    weights = np.where(decided, weights_of(strata, decided), 0.0)
+    for rater in (*cell.people, *cell.judges):
+        codes = cell.by_judge(rater)
+        asked = decided & (codes != NOT_ASKED)
+        right = np.where(asked, credit(codes[:, None], truth.right)[:, 0], 0.0)
+        sources = len(np.unique(cell.matrix.sources[asked]))
+        share, undefined = None, "right: fewer than two sources are decided"
+        if sources >= 2:
+            df = sources - 1
+            share = ratio(weights, cell.matrix.sources, df, right, asked.astype(float))
+            undefined = ""
+        number = int(asked.sum())
+        yield {
+            "language": cell.language,
+            "criterion": cell.criterion.name,
+            "rater": rater,
+            "kind": "judge" if rater in cell.judges else "person",
+            **_columns("right", share, _share_limits(share, number)),
+            "decided": number,
+            "drawn": len(drawn),
+            "ambiguous": int((strata != AGREED).sum()),
+            "undefined": undefined,
+        }
 
 
 def agreement_rows(drawn: Mapping[str, Drawn], given: _Given) -> Iterator[dict[str, Any]]:

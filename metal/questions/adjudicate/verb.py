@@ -1,8 +1,8 @@
-"""`metal.adjudicate_plan`, `adjudicate_report`: who is right where judge and people differ."""
+"""`metal.adjudicate_plan`: draw disputed outputs, for somebody who knows to decide."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
@@ -11,57 +11,73 @@ from metal.api.options import (
     Force,
     Names,
     Option,
-    Progress,
     PromptFolders,
     StrPath,
-    documented,
     documented_by,
     names,
     settings_of,
 )
-from metal.api.read import load, reading_of
+from metal.api.read import load
 from metal.api.reading import ReadingOptions
 from metal.auditing.settings import AuditSettings
 from metal.errors import UsageError
+from metal.questions.adjudicate.sorts import AMBIGUOUS, BETWEEN, DISPUTED
 
 if TYPE_CHECKING:
     from metal.api.read import Data, Inputs, Ratings
     from metal.data.dataset import Dataset
-    from metal.questions.adjudicate.draw import Case
-    from metal.questions.adjudicate.forms import Drawn
-    from metal.questions.adjudicate.run import Adjudicated
+    from metal.data.records import Manifest
+    from metal.questions.adjudicate.forms import Drawn, Questionnaire
+    from metal.questions.adjudicate.plan import Decision
+    from metal.questions.adjudicate.samples import Drawing, PlannedCase, Sample
 
 
-NOWHERE_DIFFERENT = "judges and people differ nowhere: there is nothing to decide"
-NO_JUDGE = (
-    "no judge was asked about outputs that people rated on levels (scores on a line are never right"
-    " or wrong); add a run of `metal.judge`"
-)
+NOTHING = {
+    DISPUTED: "judges and people differ nowhere: there is nothing to decide",
+    AMBIGUOUS: "nowhere do all people differ: there is nothing to decide",
+    BETWEEN: "the two raters rank all outputs alike: there is nothing to decide",
+}
+NO_CASE = {
+    DISPUTED: (
+        "no judge was asked about outputs that people rated on levels (scores on a line are never"
+        " right or wrong); add a run of `metal.judge`"
+    ),
+    AMBIGUOUS: "no output has answers on levels by two people",
+    BETWEEN: "the two raters scored no output in common",
+}
 
 
-@dataclass(frozen=True)
-class PlannedCase:
-    """What is drawn of a case. power: how often so many answers show that an equally accurate judge
-    is so, for the judge for which that is least often.
-    """
-
-    language: str
-    criterion: str
-    outputs: int
-    disputed: int
-    drawn: int
-    with_bad: int
-    power: float
+# what says who is compared where, which a plan for more takes from the earlier one; the defaults
+CHOICE: dict[str, Any] = {
+    "judges": (),
+    "criteria": (),
+    "languages": (),
+    "reference": "",
+    "margin": 0.1,
+    "bad": "",
+    "seed": 0,
+    "ambiguous": False,
+    "between": (),
+}
 
 
 @dataclass(frozen=True)
 class AdjudicationPlan:
-    """A folder of forms for those who decide. files: their names."""
+    """A folder of forms for those who decide.
+
+    Attributes:
+        draw: What is drawn: DISPUTED, AMBIGUOUS or BETWEEN.
+        files: The names of the forms.
+        before: How many of the drawn outputs were decided in an earlier plan, and are not asked
+            about again.
+    """
 
     folder: Path
+    draw: str
     cases: tuple[PlannedCase, ...]
     files: tuple[str, ...]
     notes: tuple[str, ...]
+    before: int = 0
 
 
 @documented_by(AuditSettings)
@@ -84,6 +100,23 @@ def adjudicate_plan(
     out: Annotated[
         StrPath | None, Option("Folder to write. [default: runs/DATASET-adjudicate]")
     ] = None,
+    more_of: Annotated[
+        StrPath | None,
+        Option(
+            "An earlier plan: with its cases and answers, ask only about further outputs.",
+            metavar="PLAN",
+        ),
+    ] = None,
+    ambiguous: Annotated[
+        bool, Option("Instead, outputs to which all people gave different answers.")
+    ] = False,
+    between: Annotated[
+        Names,
+        Option(
+            "Instead, outputs that two raters, or groups of people, score most differently.",
+            metavar="RATER,RATER",
+        ),
+    ] = (),
     judges: Names = (),
     criteria: Names = (),
     languages: Names = (),
@@ -106,6 +139,14 @@ def adjudicate_plan(
     nobody's name. The adjudicator gives an answer, says whether another would do as well, or that
     it cannot be decided. Give the files that come back to `metal.adjudicate_report`.
 
+    With `ambiguous`, the outputs are those on which no two people agree, and the report says who
+    was right there. With `between`, they are those that two raters score most differently, as many
+    from either end; the forms show no answers and ask whether each is good or bad, and the report
+    says with which rater that sides.
+
+    If so many answers do not tell, plan for more with `more_of`: the draw includes the earlier one,
+    and forms have only what is not decided yet.
+
     Args:
         data: A dataset folder, a table of ratings, or a dataset from `metal.read`; `ratings` are
             runs of `metal.judge`.
@@ -114,242 +155,213 @@ def adjudicate_plan(
         What was drawn, and how often that many answers tell.
 
     Raises:
-        UsageError: If judge and people differ nowhere, or an adjudicator is one of these people.
-        UnknownName: For an unknown form, judge, criterion or language.
+        UsageError: If nothing differs, an adjudicator is one of those compared, or everything
+            drawn is decided.
+        UnknownName: For an unknown form, rater, criterion or language.
 
     Example:
         metal.adjudicate_plan("datasets/news", "runs/news-judges", adjudicators=["anna"])
     """
     import secrets
 
-    import tomli_w
+    from metal.building.forms import check_form
+    from metal.questions.adjudicate.plan import read_key
+    from metal.questions.adjudicate.samples import Drawing
 
-    from metal.building import forms as known_forms
-    from metal.data.holdings import ADJUDICATION, digest
-    from metal.data.people import people_named
-    from metal.data.replacing import new_folder
-    from metal.data.text import signature_line
-    from metal.questions.adjudicate.draw import cases, without_levels
-    from metal.questions.adjudicate.forms import drawn_of, written
-    from metal.questions.adjudicate.plan import write_plan
-    from metal.running.prompting import prompt_folders as folders_of_prompts
-    from metal.version import __version__
-
-    known_forms.check_form(to)
-    settings = settings_of(AuditSettings, locals())
+    check_form(to)
+    chosen = {name: value for name, value in locals().items() if name in CHOICE}
+    earlier = Path(more_of) if more_of else None
+    chosen = _choice_of(earlier, chosen)
+    draw = draw_of(chosen)
+    settings = settings_of(AuditSettings, of_audit(chosen))
     inputs = load(data, ratings, reading)
-    dataset, notes = _to_adjudicate(inputs)
+    dataset, notes = to_adjudicate(inputs)
     who = names(adjudicators) or ("expert",)
-    if both := sorted({*who} & {*people_named(dataset, reference)}):
+    _check_who(who, dataset, chosen)
+    drawing = Drawing(items, read_key(earlier) if earlier else secrets.token_hex(16))
+    drawn_of = list(_samples(dataset, settings, drawing, draw, names(chosen["between"])))
+    drawn = [each for _, asked in drawn_of for each in asked.drawn]
+    if not drawn:
+        raise UsageError((NOTHING if drawn_of else NO_CASE)[draw])
+    before = _decided_before(earlier, drawn)
+    asked = _still_asked([asked for _, asked in drawn_of], before)
+    files = _forms(inputs, dataset, asked, to, who, prompt_folders, settings.seed)
+    if not files:
+        raise UsageError(f"all {len(drawn):,} outputs drawn are decided; ask for more `items`")
+    folder = Path(out) if out else Path("runs") / f"{inputs.name}-adjudicate"
+    options = {"items": items, "adjudicators": list(who), "form": to, "draw": draw}
+    options |= chosen
+    manifest = _manifest(inputs, dataset, options, files)
+    _write(folder, manifest, files, drawing.key, drawn, before, force=force)
+    planned = tuple(planned for planned, _ in drawn_of)
+    notes += _notes(dataset, settings, drawn, draw)
+    done = {each.task for each in before}
+    return AdjudicationPlan(folder, draw, planned, tuple(files), tuple(notes), len(done))
+
+
+def _samples(
+    dataset: Dataset, settings: AuditSettings, drawing: Drawing, draw: str, pair: Sequence[str]
+) -> Iterator[Sample]:
+    from metal.questions.adjudicate.between import between
+    from metal.questions.adjudicate.samples import ambiguous, disputed
+
+    if draw == BETWEEN:
+        return between(dataset, settings, drawing, pair)
+    return (ambiguous if draw == AMBIGUOUS else disputed)(dataset, settings, drawing)
+
+
+def draw_of(chosen: Mapping[str, Any]) -> str:
+    """Which outputs are drawn. Raises UsageError for two sorts at once, or not two raters."""
+    pair = names(chosen["between"])
+    if pair and chosen["ambiguous"]:
+        raise UsageError("`ambiguous` and `between` draw different outputs; give one of them")
+    if pair and len(pair) != 2:
+        raise UsageError(f"`between` compares two raters, not {len(pair)}: between=A,B")
+    if pair:
+        return BETWEEN
+    return AMBIGUOUS if chosen["ambiguous"] else DISPUTED
+
+
+def of_audit(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of the audit among those of a plan."""
+    return {name: value for name, value in chosen.items() if name not in ("ambiguous", "between")}
+
+
+def _notes(
+    dataset: Dataset, settings: AuditSettings, drawn: Sequence[Drawn], draw: str
+) -> Iterator[str]:
+    """What to know before the forms are sent."""
+    from metal.questions.adjudicate.draw import without_levels
+
+    lines = without_levels(dataset, settings)
+    if lines and draw != BETWEEN:
+        yield f"scores on a line are never right or wrong; left out: {', '.join(lines)}"
+    if not any(dataset.outputs[each.output].text for each in drawn):
+        yield "the data have no texts: forms show the ids of outputs in their place"
+
+
+def compared_people(dataset: Dataset, chosen: Mapping[str, Any]) -> set[str]:
+    """Those who cannot decide, since they are compared."""
+    from metal.data.people import people_named
+    from metal.questions.adjudicate.between import members
+
+    if pair := names(chosen["between"]):
+        return {rater for name in pair for rater in members(dataset, name)}
+    return {*people_named(dataset, chosen["reference"])}
+
+
+def _check_who(who: Sequence[str], dataset: Dataset, chosen: Mapping[str, Any]) -> None:
+    """Raise UsageError if one of those who decide is compared."""
+    if both := sorted({*who} & compared_people(dataset, chosen)):
         raise UsageError(
             f"{both[0]} is one of the people that judges are compared with; name somebody else in"
             " `adjudicators`, or leave the person out with `reference`"
         )
+
+
+def _still_asked(asked: Sequence[Questionnaire], before: Sequence[Decision]) -> list[Questionnaire]:
+    """The cases with what is not decided yet."""
+    done = {each.task for each in before}
+    left = [
+        replace(case, drawn=tuple(each for each in case.drawn if each.task not in done))
+        for case in asked
+    ]
+    return [case for case in left if case.drawn]
+
+
+def _forms(
+    inputs: Inputs,
+    dataset: Dataset,
+    asked: Sequence[Questionnaire],
+    to: str,
+    who: Sequence[str],
+    prompt_folders: Sequence[StrPath],
+    seed: int,
+) -> dict[str, bytes]:
+    """The files to send, by name."""
+    from metal.questions.adjudicate.forms import written
+    from metal.running.prompting import prompt_folders as folders_of_prompts
+
     folders = folders_of_prompts(map(str, prompt_folders), inputs.folder)
-    folder = Path(out) if out else Path("runs") / f"{inputs.name}-adjudicate"
-    key = secrets.token_hex(16)
-    files: dict[str, bytes] = {}
-    planned: list[PlannedCase] = []
-    entries: list[Drawn] = []
-    for case in cases(dataset, settings):
-        of_case = drawn_of(case, items, seed, key)
-        drawn = [each for _, each in of_case]
-        planned.append(_planned(case, [item for item, _ in of_case], items, margin))
-        entries += drawn
-        if drawn:
-            files |= written(to, dataset, case, of_case, who, folders, seed)
-    if not entries:
-        raise UsageError(NOWHERE_DIFFERENT if planned else NO_JUDGE)
-    if lines := without_levels(dataset, settings):
-        notes.append(f"scores on a line are never right or wrong; left out: {', '.join(lines)}")
-    if not any(dataset.outputs[each.output].text for each in entries):
-        notes.append("the data have no texts: forms show the ids of outputs in their place")
-    asked = {
-        "items": items,
-        "adjudicators": list(who),
-        "form": to,
-        "judges": list(settings.judges),
-        "criteria": list(settings.criteria),
-        "languages": list(settings.languages),
-        "reference": reference,
-        "margin": margin,
-        "bad": bad,
-        "seed": seed,
-        "files": {name: digest(content) for name, content in files.items()},
-    }
-    signed = {"metal": __version__, "data": dataset.identity, "items": items, "seed": seed}
-    manifest = inputs.manifest(ADJUDICATION, dataset, asked, (), signature_line(signed))
+    files, taken = dict[str, bytes](), set[str]()
+    for case in asked:
+        files |= written(to, dataset, case, who, folders, seed, taken)
+    return files
+
+
+def _manifest(
+    inputs: Inputs, dataset: Dataset, options: dict[str, Any], files: dict[str, bytes]
+) -> Manifest:
+    """What run.toml says."""
+    from metal.data.holdings import ADJUDICATION, digest
+    from metal.data.text import signature_line
+    from metal.version import __version__
+
+    signed = {"metal": __version__, "data": dataset.identity, "draw": options["draw"]}
+    line = signature_line(signed | {name: options[name] for name in ("items", "seed")})
+    of_files = {"files": {name: digest(content) for name, content in files.items()}}
+    return inputs.manifest(ADJUDICATION, dataset, options | of_files, (), line)
+
+
+def _write(
+    folder: Path,
+    manifest: Manifest,
+    files: dict[str, bytes],
+    key: str,
+    drawn: Sequence[Drawn],
+    before: Sequence[Decision],
+    *,
+    force: bool,
+) -> None:
+    """Write the plan's folder, at once."""
+    import tomli_w
+
+    from metal.data.holdings import ADJUDICATION
+    from metal.data.replacing import new_folder
+    from metal.questions.adjudicate.plan import write_decisions, write_plan
+
     with new_folder(folder, ADJUDICATION, force=force) as partial:
         for name, content in files.items():
             (partial / name).write_bytes(content)
         (partial / "run.toml").write_text(tomli_w.dumps(manifest.to_dict()), encoding="utf-8")
-        write_plan(partial, entries)
-    return AdjudicationPlan(folder, tuple(planned), tuple(files), tuple(notes))
+        write_plan(partial, key, drawn)
+        if before:
+            write_decisions(partial, before)
 
 
-def _planned(case: Case, chosen: Sequence[int], items: int, margin: float) -> PlannedCase:
-    """What is drawn of a case. chosen: the places of the items."""
-    from metal.questions.adjudicate.compute import WITH_BAD
-    from metal.questions.adjudicate.verdicts import power
+def _choice_of(earlier: Path | None, chosen: dict[str, Any]) -> dict[str, Any]:
+    """What is chosen, or was in an earlier plan. Raises UsageError for another folder, or if both
+    choose.
+    """
+    if earlier is None:
+        return chosen
+    from metal.data.holdings import ADJUDICATION
+    from metal.runs.parts import read_manifest
 
-    cell, strata = case.cell, case.strata
-    return PlannedCase(
-        cell.language,
-        cell.criterion.name,
-        int(case.rated.sum()),
-        int((strata > 0).sum()),
-        len(chosen),
-        int((strata[[*chosen]] == WITH_BAD).sum()),
-        min(power(case.beside(judge), items, margin) for judge in cell.judges),
-    )
+    manifest = read_manifest(earlier, ADJUDICATION)
+    if other := [name for name, value in chosen.items() if value != CHOICE[name]]:
+        raise UsageError(
+            f"`more_of` takes `{other[0]}` from the earlier plan; leave `{other[0]}` out"
+        )
+    return choice_in(manifest["settings"])
 
 
-def _to_adjudicate(inputs: Inputs) -> tuple[Dataset, list[str]]:
+def choice_in(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """What the settings of a plan say of CHOICE."""
+    return {name: settings.get(name, default) for name, default in CHOICE.items()}
+
+
+def _decided_before(earlier: Path | None, drawn: Sequence[Drawn]) -> list[Decision]:
+    """The answers of an earlier plan to what is drawn now."""
+    from metal.questions.adjudicate.plan import read_decisions
+
+    tasks = {each.task for each in drawn}
+    return [each for each in read_decisions(earlier) if each.task in tasks] if earlier else []
+
+
+def to_adjudicate(inputs: Inputs) -> tuple[Dataset, list[str]]:
     """The dataset without pairs' other half and without outputs made from others."""
     from metal.data.pairs import one_item_per_pair, originals
 
     dataset, left_out = originals(one_item_per_pair(inputs.dataset))
     return dataset, [*left_out]
-
-
-@documented
-def adjudicate_report(
-    plan: StrPath,
-    *answers: StrPath,
-    replaces: Annotated[
-        bool, Option("Let an answer replace an earlier one of the same person.", flag="--replace")
-    ] = False,
-    data: Annotated[
-        StrPath | None,
-        Option("Where the plan's data lie now. [default: where run.toml says]", metavar="PATH"),
-    ] = None,
-    platform: Annotated[
-        str, Option("Platform whose people answered in a CSV.", metavar="NAME", rare=True)
-    ] = "",
-    progress: Progress | None = None,
-) -> Adjudicated:
-    """Compare judges with people by the answers of those who know: who is more often right?
-
-    The answers are kept in the plan's folder, in a table of their own; they never join the people's
-    ratings. Give the files that came back, as often as you like; without any, the answers so far
-    count.
-
-    The difference in accuracy is estimated over all outputs of a case, as each decided output
-    stands for those that were not drawn. A judge is *as accurate as a person* if it is surely less
-    than `margin` (0.1) below; *better than these people* or *less accurate* if that is shown. Its
-    recall and precision of the bad end stand beside it.
-
-    Args:
-        plan: A folder of `metal.adjudicate_plan`.
-        answers: Files that came back.
-        progress: Called with the files read and the files in all.
-
-    Returns:
-        The tables `adjudicated` and `adjudicators`, and the page. Give the saved run to
-        `metal.audit` to see its verdicts beside those on agreement.
-
-    Raises:
-        UsageError: For another folder, or if the data changed since the plan was made.
-        DataError: For outputs that were not drawn, an adjudicator who is one of the people, answers
-            off the scale, or two different answers of one person.
-
-    Example:
-        metal.adjudicate_report("runs/news-adjudicate", "anna.answers.json").adjudicated
-    """
-    import pandas as pd
-
-    from metal.building import forms as known_forms
-    from metal.data.analysed import Analysed
-    from metal.data.holdings import ADJUDICATION
-    from metal.data.people import people_named
-    from metal.questions.adjudicate.draw import cases
-    from metal.questions.adjudicate.forms import criteria_of
-    from metal.questions.adjudicate.plan import (
-        decided,
-        read_decisions,
-        read_plan,
-        write_decisions,
-    )
-    from metal.questions.adjudicate.run import Adjudicated
-    from metal.questions.adjudicate.tables import (
-        ADJUDICATED,
-        AGREEMENT,
-        agreement_rows,
-        judge_rows,
-    )
-    from metal.runs.parts import read_manifest
-
-    folder = Path(plan)
-    manifest = read_manifest(folder, ADJUDICATION)
-    settings = manifest["settings"]
-    inputs, dataset, left_out = _data_of(folder, manifest, data)
-    drawn, before = read_plan(folder), read_decisions(folder)
-    levels = {name: each for name, each in dataset.criteria.items() if each.scale.levels}
-    contents = ((Path(file).name, Path(file).read_bytes()) for file in _files(answers))
-    given, notes = known_forms.read_all(contents, criteria_of(levels), platform)
-    panel = people_named(dataset, settings["reference"])
-    decisions = decided(given, drawn, levels, panel, before, replaces=replaces)
-    if decisions != before:
-        write_decisions(folder, decisions)
-    by_task: dict[str, list[Any]] = {}
-    for decision in decisions:
-        by_task.setdefault(decision.task, []).append(decision)
-    asked = {name: settings[name] for name in ("reference", "margin", "bad", "seed")}
-    chosen = {name: tuple(settings[name]) for name in ("judges", "criteria", "languages")}
-    of_audit = AuditSettings(**(asked | chosen))
-    rows = [
-        row
-        for case in cases(dataset, of_audit)
-        for row in judge_rows(case, _of(case, drawn), by_task, settings["margin"])
-    ]
-    tables = {
-        "adjudicated": pd.DataFrame(rows, columns=[*ADJUDICATED]),
-        "adjudicators": pd.DataFrame(agreement_rows(drawn, by_task), columns=[*AGREEMENT]),
-    }
-    made = Analysed(tables, (*left_out, *notes))
-    signed = {"plan": folder.name, "decided": len(decisions), **asked}
-    result = inputs.result(
-        Adjudicated,
-        dataset,
-        {"plan": str(folder), **asked},
-        made,
-        tables["adjudicated"]["judge"],
-        signed,
-    )
-    for table in tables.values():
-        table["signature"] = result.manifest["signature"]
-    return replace(result, tables=tables)
-
-
-def _of(case: Case, drawn: dict[str, Drawn]) -> list[Drawn]:
-    """What was drawn of a case."""
-    where = case.cell.criterion.name, case.cell.language
-    return [each for each in drawn.values() if (each.criterion, each.language) == where]
-
-
-def _files(paths: Sequence[StrPath]) -> list[Path]:
-    """The files, which all exist."""
-    from metal.data.missing import no_such
-
-    for path in paths:
-        if not Path(path).is_file():
-            raise no_such(path, "file")
-    return [Path(path) for path in paths]
-
-
-def _data_of(
-    folder: Path, manifest: dict[str, Any], data: StrPath | None
-) -> tuple[Inputs, Dataset, tuple[str, ...]]:
-    """The data of the plan. Raises UsageError where they changed since."""
-    planned = manifest["datasets"][0]
-    path = data if data is not None else planned["path"]
-    if data is None and not Path(path).exists():
-        raise UsageError(f"{folder}: its data {path} are not here; say where with `data`")
-    inputs = load(path, [Path(more) for more in planned.get("more", ())], reading_of(folder))
-    dataset, left_out = _to_adjudicate(inputs)
-    if dataset.digest != planned["digest"]:
-        raise UsageError(
-            f"{path} changed since {folder} was planned ({planned['digest']}, now"
-            f" {dataset.digest}); plan again, the answers to the same outputs can be given again"
-        )
-    return inputs, dataset, tuple(left_out)

@@ -24,7 +24,7 @@ AS_ACCURATE = "as accurate as a person"
 BETTER = "better than these people"
 LESS = "less accurate"
 UNDECIDED = "undecided"
-VERDICTS = (BETTER, AS_ACCURATE, LESS, UNDECIDED)
+NEAR = "its accuracy is near a person's"  # begins the reason if the bad end is not
 
 
 def verdict(compared: Difference, bad: BadEnd | None, margin: float) -> tuple[str, str]:
@@ -37,7 +37,7 @@ def verdict(compared: Difference, bad: BadEnd | None, margin: float) -> tuple[st
     if figure is None:
         return UNDECIDED, compared.undefined
     if figure.low() > -margin and bad is not None and bad.too_little:
-        return UNDECIDED, f"its accuracy is near a person's, but {bad.too_little}"
+        return UNDECIDED, f"{NEAR}, but {bad.too_little}"
     if figure.low() > 0:
         return BETTER, ""
     if figure.low() > -margin:

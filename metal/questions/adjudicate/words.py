@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from metal.data.text import count, percent, plural
 from metal.questions.adjudicate.run import Adjudicated
+from metal.questions.adjudicate.sorts import AMBIGUOUS, BETWEEN, DISPUTED
 from metal.questions.adjudicate.verdicts import AS_ACCURATE, BETTER, ERRS, LESS, UNDECIDED
 
 SOURCES = {
@@ -13,17 +14,35 @@ SOURCES = {
 }
 
 
+WHICH = {
+    DISPUTED: (
+        "Those on which a judge and a person differ, drawn at random, half of them where somebody"
+        " gave the label at the bad end. Where all agree, nothing can change the comparison,"
+        " whatever is right."
+    ),
+    AMBIGUOUS: (
+        "Those to which all people gave different answers, drawn at random, half of them where"
+        " somebody gave the label at the bad end."
+    ),
+    BETWEEN: (
+        "Those that the two raters score most differently, half of them higher by the first, half"
+        " higher by the second. Who decided them saw no score."
+    ),
+}
+NOT_SAID = {
+    DISPUTED: (
+        "That a judge is right where everybody agrees: an output that judge and people get wrong"
+        " together is not looked at."
+    ),
+    AMBIGUOUS: "That these people are as often wrong elsewhere: these are the hardest outputs.",
+    BETWEEN: "How often either is right elsewhere: these are the outputs where they differ most.",
+}
+
+
 def facts(run: Adjudicated) -> dict[str, str]:
     """What the tables say beyond the headline."""
-    rows = run.records("adjudicated")
-    lines = {
-        "Which outputs": (
-            "Those on which a judge and a person differ, drawn at random, half of them where"
-            " somebody gave the label at the bad end. Where all agree, nothing can change the"
-            " comparison, whatever is right."
-        )
-    }
-    undecidable = sum(row["undecidable"] for row in rows)
+    lines = {"Which outputs": WHICH[run.draw]}
+    undecidable = sum(row.get("undecidable", 0) for row in run.records(run.shown))
     if undecidable:
         stand = f"{plural(int(undecidable), 'output')}; the decided ones stand for these too."
         lines |= {"Cannot be decided": stand}
@@ -31,16 +50,25 @@ def facts(run: Adjudicated) -> dict[str, str]:
         both, differ = (sum(row[name] for row in pairs) for name in ("both", "differ"))
         alike = f"Two decide alike in {percent(1 - differ / both)} of {count(both)} outputs."
         lines |= {"Adjudicators": f"{alike} Where they differ, each of them counts half."}
-    return lines | {
-        "Do not conclude": (
-            "That a judge is right where everybody agrees: an output that judge and people get"
-            " wrong together is not looked at."
-        )
-    }
+    return lines | {"Do not conclude": NOT_SAID[run.draw]}
 
 
 def definitions(run: Adjudicated) -> dict[str, str]:
     """Term -> what it means on this page."""
+    if run.draw == AMBIGUOUS:
+        return {
+            "right": (
+                "The share of these outputs to which the rater gave an answer that is decided to be"
+                " right, each weighted by how many it was drawn from. 90% interval over sources."
+            )
+        }
+    if run.draw == BETWEEN:
+        return {
+            "sides with the first": (
+                "The share of outputs that are good where the first rater scores higher, or bad"
+                " where the second does. 90% interval over sources."
+            )
+        }
     margin = float(run.manifest["settings"]["margin"])
     return {
         "accuracy less a person's": (

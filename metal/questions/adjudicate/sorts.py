@@ -1,0 +1,5 @@
+"""Which outputs a plan draws."""
+
+DISPUTED = "disputed"  # judge and people differ
+AMBIGUOUS = "ambiguous"  # all people differ
+BETWEEN = "between"  # two raters score them most differently
