@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 from math import isnan
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import metal
 from metal.cli.analysis import analysis
-from metal.cli.printing import print_json, show_parts, warn_at_once
+from metal.cli.printing import print_json, say_drawn
 from metal.cli.verb import AS_JSON, FORCE, Other, WithDefault, verb
 from metal.cli.verb import out as out_option
 from metal.runs.kinds import kind_of
@@ -66,19 +65,9 @@ def demo(out: Path | None, force: bool) -> None:
     """,
 )
 def anchors(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
-    from metal.questions.design.planned import contents
-
     with console.progress("planning"):
-        made = metal.design_anchors(data, *ratings, **options)
-    warn_at_once(made.warnings)
-    if as_json:
-        print_json({"needed": made.needed, "drawn": made.table})
-        return
-    show_parts(contents(made.dataset, made.needed, made.table))
-    console.say(f"Kept in {made.file}", wrap=False)
-    console.say(
-        f"Next: metal annotate export {shlex.quote(str(data))} --to html --drawn", wrap=False
-    )
+        drawn = metal.design_anchors(data, *ratings, **options)
+    say_drawn(drawn, as_json)
 
 
 verdicts = analysis(kind_of("design"))

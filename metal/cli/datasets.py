@@ -15,7 +15,7 @@ import click
 import metal
 from metal.api.sample import PICTURE
 from metal.cli.analysis import run_folder
-from metal.cli.printing import print_json, show_parts, warn_at_once
+from metal.cli.printing import print_json, say_drawn, show_parts, warn_at_once
 from metal.cli.reading import read_and_say
 from metal.cli.verb import AS_JSON, FORCE, PATH, VERBOSE, Other, WithDefault, verb
 from metal.cli.verb import out as out_option
@@ -75,18 +75,9 @@ def passages(out: Path, **options: Any) -> None:
     """,
 )
 def labels(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
-    from metal.questions.design import planned
-
     with console.progress("drawing"):
         drawn = metal.sample_labels(data, *ratings, **options)
-    warn_at_once(drawn.warnings)
-    if as_json:
-        print_json(drawn.table)
-        return
-    show_parts(planned.sources(drawn.table))
-    where = shlex.quote(str(data))
-    console.say(f"Kept in {drawn.file}; metal correct uses it", wrap=False)
-    console.say(f"Next: metal annotate export {where} --to html --drawn", wrap=False)
+    say_drawn(drawn, as_json)
 
 
 sample = WithDefault(default=passages, others=(Other(labels, "--labels N", kept=True),))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import click
 from metal.show.terminal import console
 
 if TYPE_CHECKING:
+    from metal.questions.design.drawn import DrawnSources
     from metal.show.view import Screen
 
 
@@ -31,3 +33,18 @@ def show_parts(screen: Screen) -> None:
     """Print tables and paragraphs, in their order."""
     for part in screen:
         console.show(part)
+
+
+def say_drawn(drawn: DrawnSources, as_json: bool) -> None:
+    """Print what was drawn for people to rate, where it is kept, and the next command."""
+    from metal.questions.design import planned
+
+    warn_at_once(drawn.warnings)
+    if as_json:
+        print_json(drawn.plain())
+        return
+    show_parts(planned.drawn(drawn))
+    used = "; metal correct uses it" if drawn.needed is None else ""
+    console.say(f"Kept in {drawn.file}{used}", wrap=False)
+    where = shlex.quote(str(drawn.folder))
+    console.say(f"Next: metal annotate export {where} --to html --drawn", wrap=False)

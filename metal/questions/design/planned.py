@@ -12,6 +12,7 @@ from metal.data.languages import language_name, language_order
 from metal.data.text import capital, count, name, plural
 from metal.questions.bias.run import DESCRIBED
 from metal.questions.dataset.contents import titled
+from metal.questions.design.drawn import DrawnSources
 from metal.questions.design.planned_columns import (
     CHANGED,
     CONDITIONS,
@@ -35,8 +36,14 @@ def passages(dataset: Dataset, table: pd.DataFrame) -> Screen:
     yield _by_language("Passages of about the same length", table, PASSAGES)
 
 
-def sources(table: pd.DataFrame) -> Screen:
-    """How many sources people should rate."""
+def drawn(draw: DrawnSources) -> Screen:
+    """How many sources people should rate; of contents also why, and how they are spread."""
+    if draw.needed is None:
+        return _sources(draw.table)
+    return _contents(draw.dataset, draw.needed, draw.table)
+
+
+def _sources(table: pd.DataFrame) -> Screen:
     drawn, most = (int(table[column].sum()) for column in ("drawn", "sources"))
     yield Paragraph(
         f"{drawn:,} of {plural(most, 'source')} are drawn for people to rate.", strong=True
@@ -44,8 +51,7 @@ def sources(table: pd.DataFrame) -> Screen:
     yield _by_language("Sources drawn", table, DRAWN_SOURCES)
 
 
-def contents(dataset: Dataset, needed: pd.DataFrame, table: pd.DataFrame) -> Screen:
-    """How many contents the people of every language should rate, why, and how they are spread."""
+def _contents(dataset: Dataset, needed: pd.DataFrame, table: pd.DataFrame) -> Screen:
     drawn, most = (int(table[column].sum()) for column in ("drawn", "contents"))
     those = f"{drawn:,} of up to {plural(most, 'content')} that exist in every language"
     answer = f"{those} are drawn, for the people of each language to rate."

@@ -4,36 +4,15 @@ comparable.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from metal.api.options import Languages, Option, Seed, StrPath, documented, names
-from metal.data.languages import check_languages
-from metal.errors import UsageError, check_known
+from metal.api.options import Languages, Option, Seed, StrPath, documented
+from metal.errors import UsageError
+from metal.questions.design.drawn import DrawnSources, to_draw_from
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from metal.api.read import Ratings
-    from metal.data.dataset import Dataset
-
-
-@dataclass(frozen=True, repr=False)
-class Anchors:
-    """The contents drawn from a dataset. needed: a row for each language and criterion, with the
-    contents that it needs; table: a row for each group by score from which contents were drawn.
-    file: where the sources are kept.
-    """
-
-    dataset: Dataset
-    needed: pd.DataFrame
-    table: pd.DataFrame
-    file: Path
-    warnings: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        return f"<{int(self.table['drawn'].sum()):,} contents drawn: {self.file}>"
 
 
 @documented
@@ -65,7 +44,7 @@ def design_anchors(
     ] = "",
     seed: Seed = 0,
     force: Annotated[bool, Option("Replace an earlier draw.", rare=True)] = False,
-) -> Anchors:
+) -> DrawnSources:
     """Draw contents for people of every language to rate, to compare how severe they are.
 
     A gap between a judge and people may come from the people: those of one language can be more
@@ -96,21 +75,13 @@ def design_anchors(
     """
     import pandas as pd
 
-    from metal.api.read import folder_of, with_runs
-    from metal.building.store import DRAWN as FILE
-    from metal.building.store import FOLDER, note_drawn
-    from metal.data.dataset import dataset_to_change
+    from metal.building.store import note_drawn
     from metal.data.people import people_named
     from metal.questions.bias.conditions import pivot_of
     from metal.questions.design.anchors import ANCHORS, anchor_contents, anchor_rows, draw_anchors
 
     folder = Path(data)
-    with dataset_to_change(folder) as before:
-        dataset = with_runs(before, [folder_of(run) for run in ratings])
-        judges = sorted(name for name, rater in dataset.raters.items() if rater.kind != "human")
-        check_known("judge", [judge] if judge else [], judges)
-        check_languages(names(languages), dataset.languages)
-        codes = tuple(names(languages) or dataset.languages)
+    with to_draw_from(folder, ratings, judge, languages) as (dataset, codes):
         if len(codes) < 2:
             raise UsageError("anchors need two languages or more")
         pivot = pivot_of(dataset, codes, pivot)
@@ -131,13 +102,9 @@ def design_anchors(
         number = contents or int(most)
         records, groups = draw_anchors(dataset, shared, number, judge, seed)
         note_drawn(folder, records, "contents", force=force)
-    few = number > len(shared)
-    warnings = (
-        [
-            f"{number:,} contents are needed, but only {len(shared):,} exist in every language, so"
-            " all of these are drawn"
-        ]
-        if few
-        else []
+    few = (
+        f"{number:,} contents are needed, but only {len(shared):,} exist in every language, so all"
+        " of these are drawn"
     )
-    return Anchors(dataset, needed, pd.DataFrame(groups), folder / FOLDER / FILE, tuple(warnings))
+    warnings = (few,) if number > len(shared) else ()
+    return DrawnSources(dataset, folder, "contents", pd.DataFrame(groups), warnings, needed)

@@ -3,33 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from metal.api.options import Languages, Option, Seed, StrPath, documented, names
-from metal.data.languages import check_languages
+from metal.api.options import Languages, Option, Seed, StrPath, documented
 from metal.data.text import first_few
-from metal.errors import check_known
+from metal.questions.design.drawn import DrawnSources, to_draw_from
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from metal.api.read import Ratings
-
-
-@dataclass(frozen=True, repr=False)
-class DrawnSources:
-    """The sources drawn. table: a row for each language and each group by the judge's score. file:
-    where the draw is kept.
-    """
-
-    table: pd.DataFrame
-    file: Path
-    warnings: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        return f"<{int(self.table['drawn'].sum()):,} sources drawn: {self.file}>"
 
 
 @documented
@@ -74,20 +56,12 @@ def sample_labels(
     """
     import pandas as pd
 
-    from metal.api.read import folder_of, with_runs
-    from metal.building.store import DRAWN as FILE
-    from metal.building.store import FOLDER, note_drawn, read_drawn
-    from metal.data.dataset import dataset_to_change
+    from metal.building.store import note_drawn, read_drawn
     from metal.data.languages import language_name
     from metal.questions.design.labels.drawing import DRAWN, draw
 
     folder = Path(data)
-    with dataset_to_change(folder) as before:
-        dataset = with_runs(before, [folder_of(run) for run in ratings])
-        judges = sorted(name for name, rater in dataset.raters.items() if rater.kind != "human")
-        check_known("judge", filter(None, [judge]), judges)
-        check_languages(names(languages), dataset.languages)
-        asked = names(languages) or dataset.languages
+    with to_draw_from(folder, ratings, judge, languages) as (dataset, asked):
         records, rows, without = draw(dataset, labels, judge, asked, seed)
         others = [entry for entry in read_drawn(folder).values() if entry["language"] not in asked]
         note_drawn(folder, [*others, *records], "labels", force=force)
@@ -102,6 +76,5 @@ def sample_labels(
     warnings += (
         [f"fewer than {labels:,} sources, so that all are drawn: {first_few(few)}"] if few else []
     )
-    return DrawnSources(
-        pd.DataFrame(rows, columns=columns), folder / FOLDER / FILE, tuple(warnings)
-    )
+    table = pd.DataFrame(rows, columns=columns)
+    return DrawnSources(dataset, folder, "sources", table, tuple(warnings))
