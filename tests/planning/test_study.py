@@ -312,7 +312,7 @@ def test_by_hand() -> None:
         pytest.approx(25.0),
     ]
     assert prices.hourly == pytest.approx(16.0)
-    assert not prices.underpaid
+    assert not prices.warnings
 
 
 def test_parts_of_a_task_are_rounded_up() -> None:
@@ -330,7 +330,7 @@ def test_parts_of_a_task_are_rounded_up() -> None:
 
 @pytest.mark.parametrize(("pay", "underpaid"), [(0.25, False), (0.24, True), (None, False)])
 def test_too_little_pay(pay: float | None, underpaid: bool) -> None:
-    assert Prices(pay=pay, seconds=60).underpaid is underpaid
+    assert bool(Prices(pay=pay, seconds=60).warnings) is underpaid
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from metal.auditing.scored_outputs import ScoredOutputs, scored_outputs
 from metal.data.dataset import Dataset
 from metal.data.records import Source
 from metal.questions.design.labels.drawing import drawn_by_score, mean_shares
+from metal.questions.design.search import fewest
 from metal.stats.leniency import LEAST, RatedItems
 from metal.stats.patterns import Numbers
 from metal.stats.significance import t_quantile
@@ -114,12 +115,9 @@ def _differences(scored: ScoredOutputs, panel: Numbers, place: int, pivot: int) 
 
 def _needed(sd: float, half: float) -> int:
     """The smallest number of contents with an interval that narrow."""
-    low, high = LEAST, MOST
-    while low < high:
-        middle = (low + high) // 2
-        enough = t_quantile(0.975, middle - 1) * sd / math.sqrt(middle) <= half
-        low, high = (low, middle) if enough else (middle + 1, high)
-    return low
+    return fewest(
+        lambda number: t_quantile(0.975, number - 1) * sd / math.sqrt(number) <= half, LEAST, MOST
+    )
 
 
 def anchor_contents(dataset: Dataset, languages: Collection[str]) -> dict[str, list[Source]]:

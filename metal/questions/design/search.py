@@ -1,8 +1,9 @@
-"""The smallest number of sources with a width or a power, found by simulation."""
+"""The smallest number of sources with a width or a power: by bisection, or found by simulation."""
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -43,6 +44,15 @@ class Needed:
 
 
 Measure = Callable[[int, int], SimulatedPoint]  # sources, how many times the rounds
+
+
+def fewest(enough: Callable[[int], bool], least: int, most: int) -> int:
+    """The smallest number from `least` on that is enough; `most` if no smaller one is.
+
+    >>> fewest(lambda number: number**2 >= 50, 3, 100)
+    8
+    """
+    return least + bisect_left(range(least, most), True, key=enough)
 
 
 def width_of(values: Numbers, sources: int) -> SimulatedPoint:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from metal.auditing.settings import AuditSettings, Bad, Keep, Margin, PeopleFloor
 from metal.data.option import LANGUAGES, ExcludeNoisy, Option, Seed, check_options
+from metal.data.text import dollars
 from metal.errors import UsageError
 
 
@@ -55,9 +56,15 @@ class Prices:
         return None if self.pay is None or self.seconds is None else self.pay * 3600 / self.seconds
 
     @property
-    def underpaid(self) -> bool:
-        """Whether an hour is known to be paid below min_hourly."""
-        return self.hourly is not None and self.hourly < self.min_hourly
+    def warnings(self) -> tuple[str, ...]:
+        """A sentence if an hour is known to be paid below min_hourly."""
+        if self.hourly is None or self.hourly >= self.min_hourly:
+            return ()
+        return (
+            f"{dollars(self.pay)} for {self.seconds:g} seconds is {dollars(self.hourly)} an"
+            f" hour, below {dollars(self.min_hourly)}: people are paid too little (GENIE section"
+            f" 6); pay {dollars((self.seconds or 0) * self.min_hourly / 3600)} a task or more",
+        )
 
     def cost(self, items: int, raters: int) -> dict[str, float]:
         """The cost of having this many people rate each of this many items: tasks (one person rates
@@ -80,7 +87,21 @@ class Prices:
 
 
 @dataclass(frozen=True)
-class DesignSettings:
+class PlanSettings:
+    """The settings of a plan, whatever it is for."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for run.toml; what is not set is left out."""
+        plain = asdict(self)
+        plain |= {key: list(value) for key, value in plain.items() if isinstance(value, tuple)}
+        plain["prices"] = {
+            key: value for key, value in plain["prices"].items() if value is not None
+        }
+        return {key: value for key, value in plain.items() if value is not None and value != []}
+
+
+@dataclass(frozen=True)
+class DesignSettings(PlanSettings):
     """The settings of a design study. Empty tuples mean all.
 
     width: that of the 95% interval wanted. power: that of a verdict. raters: numbers of people per
@@ -162,18 +183,9 @@ class DesignSettings:
             seed=self.seed,
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for run.toml; what is not set is left out."""
-        plain = asdict(self)
-        plain |= {key: list(value) for key, value in plain.items() if isinstance(value, tuple)}
-        plain["prices"] = {
-            key: value for key, value in plain["prices"].items() if value is not None
-        }
-        return {key: value for key, value in plain.items() if value is not None and value != []}
-
 
 @dataclass(frozen=True)
-class LabelSettings:
+class LabelSettings(PlanSettings):
     """The settings of a plan for labels. half_width: that of the 95% interval wanted, as a share of
     the scale. budget: instead of half_width, the USD for all languages of a criterion together.
     sources: how many the judge rates in each language; 0: those that it has rated. judge_price: USD
@@ -221,11 +233,3 @@ class LabelSettings:
             raise UsageError(
                 "`budget` and `judge_price` need `pay`, what a person gets for an output"
             )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for run.toml; what is not set is left out."""
-        plain = asdict(self)
-        plain["prices"] = {
-            key: value for key, value in plain["prices"].items() if value is not None
-        }
-        return {key: value for key, value in plain.items() if value is not None}

@@ -17,7 +17,7 @@ import pandas as pd
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
 from metal.data.progress import Progress, divided, followed, no_progress
-from metal.data.text import dollars, plural, signature_line
+from metal.data.text import plural, signature_line
 from metal.errors import Undefined, UsageError
 from metal.questions.design.cells import DesignCell, design_cells
 from metal.questions.design.labels.sampling import (
@@ -413,13 +413,7 @@ def _typed(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _warnings(cells: list[DesignCell], settings: DesignSettings) -> Iterator[str]:
-    prices = settings.prices
-    if prices.underpaid:
-        yield (
-            f"{dollars(prices.pay)} for {prices.seconds:g} seconds is {dollars(prices.hourly)} an"
-            f" hour, below {dollars(prices.min_hourly)}: people are paid too little (GENIE section"
-            f" 6); pay {dollars((prices.seconds or 0) * prices.min_hourly / 3600)} a task or more"
-        )
+    yield from settings.prices.warnings
     few: dict[int, list[str]] = {}
     for language in dict.fromkeys(cell.language for cell in cells):
         in_language = [cell for cell in cells if cell.language == language]

@@ -22,9 +22,10 @@ from metal.auditing.settings import AuditSettings
 from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset
 from metal.data.progress import Progress, followed
-from metal.data.text import dollars, plural
+from metal.data.text import plural
 from metal.errors import UsageError
 from metal.questions.correct.compute import ALL, LEAST, SourceMeans, source_means
+from metal.questions.design.search import fewest
 from metal.questions.design.settings import LabelSettings
 from metal.stats.significance import t_quantile
 
@@ -100,13 +101,7 @@ class Pilot:
         """The fewest labels that are allowed for a corrected score and whose interval is no
         wider.
         """
-        low, high = LEAST, MOST_LABELS
-        while low < high:
-            middle = (low + high) // 2
-            low, high = (
-                (low, middle) if self.half_width(middle) <= half_width else (middle + 1, high)
-            )
-        return low
+        return fewest(lambda labels: self.half_width(labels) <= half_width, LEAST, MOST_LABELS)
 
     def price(self, labels: float) -> float:
         """The price in USD of this many labels, including the judge."""
@@ -150,18 +145,7 @@ def plan_labels(
         )
     planned = [row | _plan(row, pilot, rows, asked) if pilot else row for row, pilot in rows]
     table = pd.DataFrame(planned, columns=list(LABELS))
-    prices = asked.prices
-    warnings = (
-        (
-            (
-                f"{dollars(prices.hourly)} an hour is below {dollars(prices.min_hourly)}: people"
-                " are paid too little"
-            ),
-        )
-        if prices.underpaid
-        else ()
-    )
-    return Analysed({"labels": table}, warnings)
+    return Analysed({"labels": table}, asked.prices.warnings)
 
 
 def _pilot(
