@@ -84,7 +84,7 @@ def test_the_whole_story(metal: Metal, tmp_path: Path) -> None:
     assert says["gpt-hasty"] == LESS
     assert says["gpt-careful"] != LESS
     both = metal("audit", "ratings.csv", *LEVELS, "runs/plan-report", "--out", "both").out
-    assert tells(both, "gpt-hasty", "adjudicated", LESS, "disputed outputs by 1 expert")
+    assert tells(both, "Decided by somebody who knows", "gpt-hasty", LESS, "by 1 expert")
     # her answers are in the plan, and people's ratings as they were
     assert metal_api.audit(tmp_path / "ratings.csv", levels="Bad<Medium<Good").people is not None
     assert "dora" not in (tmp_path / "both" / "raters.jsonl").read_text()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +185,9 @@ def test_a_verdict_opens_all_of_it(demo_run: Path, visit: Visiting) -> None:
     assert page.locator("#why dt").count() > 4
     assert page.locator("#why table caption").first.inner_text() == "Class by class"
     assert 0 < page.locator("#why article").count() <= 3
+    settles = shlex.split(page.inner_text("#why .sign code"))
+    assert settles[:3] == ["metal", "adjudicate", "plan"]
+    assert {judge, row["criterion"], row["language"]} <= {*settles}
     # A link to the cell opens it, and only it; the matrix stays in sight.
     address = page.evaluate("location.hash")
     again = visit(
@@ -212,6 +216,7 @@ def test_a_verdict_on_scores_opens_typical_outputs(
     outputs = page.locator("#why article p.soft bdi:last-child").all_inner_texts()
     assert outputs == [f"en-{item}/g0" for item in (22, 23, 24)]
     assert f"on average {people[22]} (all agree)" in page.inner_text("#why article")
+    assert not page.locator("#why .sign").count()  # scores on a line are never right
     page.get_by_text("All its disagreements").click()
     page.get_by_text("32 found").wait_for()
     assert page.locator("[name=criterion]").input_value() == "direct"

@@ -38,6 +38,8 @@ from metal.runs.run import DISQUALIFIES, NOTED
 from metal.show.parts import data_of, go_on, in_a_folder
 from metal.show.view import Remark
 
+ADJUDICATED = "adjudicate report"  # the command whose lines have a card of their own
+DECIDED = "adjudicated: "  # begins these lines
 HIGH_F1 = 0.7
 LITTLE = 0.03  # above the F1 of the most frequent answer
 GOOD_ALPHA = 0.8  # of people, by Krippendorff's custom
@@ -65,10 +67,12 @@ def scope(run: AuditRun) -> str:
 
 
 def cards(run: AuditRun) -> Iterator[Remark]:
-    """Cards: what other runs say against a good verdict, what to beware of, the effect of order,
-    where people disagree, and what to do next.
+    """Cards: what adjudication says, what other runs say against a good verdict, what to beware of,
+    the effect of order, where people disagree, and what to do next.
     """
     cells = run.judged
+    if decided := _adjudicated(run):
+        yield decided
     if against := _against(run, cells):
         yield against
     if beware := _beware(run, cells):
@@ -84,6 +88,22 @@ def cards(run: AuditRun) -> Iterator[Remark]:
     yield _next(run, cells)
 
 
+def _adjudicated(run: AuditRun) -> Remark | None:
+    """What somebody who knows decided of judges, the worst first."""
+    rows = sorted(
+        (row for row in run.lines if row["question"] == ADJUDICATED),
+        key=lambda row: (row["weight"] != DISQUALIFIES, row["weight"] == NOTED),
+    )
+    if not rows:
+        return None
+    parts = [
+        f"{within(row['judge'])} {place(run, row)}: {row['line'].removeprefix(DECIDED)}"
+        for row in rows[:MOST_NAMED]
+    ]
+    more = f" {plural(len(rows) - MOST_NAMED, 'more case')} below." if rows[MOST_NAMED:] else ""
+    return Remark("Decided by somebody who knows", f"{printable('. '.join(parts))}.{more}")
+
+
 def _against(run: AuditRun, cells: Cells) -> Remark | None:
     """Findings of other runs against judges that are like a person or informative; the gravest
     first.
@@ -91,7 +111,11 @@ def _against(run: AuditRun, cells: Cells) -> Remark | None:
     good = {
         PLACE(cell): rank(cell) for cell in cells if cell["verdict"] in (LIKE_A_PERSON, INFORMATIVE)
     }
-    against = [row for row in run.lines if row["weight"] != NOTED and PLACE(row) in good]
+    against = [
+        row
+        for row in run.lines
+        if row["weight"] != NOTED and row["question"] != ADJUDICATED and PLACE(row) in good
+    ]
     against.sort(key=lambda row: (row["weight"] != DISQUALIFIES, *good[PLACE(row)]))
     if not against:
         return None

@@ -5,6 +5,7 @@ verdicts as fit.
 from __future__ import annotations
 
 import math
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,11 +17,14 @@ from metal.auditing.in_order import NAMES as OF_ORDER
 from metal.data.grouping import grouped
 from metal.data.progress import followed
 from metal.data.text import UNDEFINED, name, percent, plural, printable
+from metal.questions.audit.answer import ADJUDICATED
+from metal.questions.audit.confirmed import DECISIONS
 from metal.questions.audit.run import ITEMS_OF, AuditRun
 from metal.questions.audit.verdicts import KEY, PLACE, VerdictCell, by_judge
 from metal.runs.columns import Column, Row
 from metal.show.commands import in_commands, of_run
 from metal.show.pages import blob
+from metal.show.parts import go_on
 
 FIGURES = {
     "verdicts": (
@@ -127,9 +131,22 @@ def _detail(
         "c": key[1],
         "l": key[2],
         "n": differing[key],
+        "s": _settles(run, cell),
         "f": figures,
         "t": list(filter(None, (_classes(run, rows["by_class"]), _confusion(rows["confusion"])))),
     }
+
+
+def _settles(run: AuditRun, cell: VerdictCell) -> str:
+    """The command that shows whether the judge is as often right as a person; empty if that is
+    shown, or if scores on a line cannot be right.
+    """
+    judge, criterion, language = PLACE(cell.row)
+    decided = any(line.startswith(ADJUDICATED) for line in cell.lines)
+    if decided or not run.criteria[criterion].scale.levels or not cell.row["items"] > 0:
+        return ""
+    only = ["--judges", judge, "--criteria", criterion, "--languages", language]
+    return f"{go_on(run, 'adjudicate plan')} {shlex.join(only)} --items {DECISIONS}"
 
 
 def _called(table: str, column: Column, row: Row, cell: VerdictCell) -> str:
