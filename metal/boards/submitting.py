@@ -4,9 +4,9 @@ faster.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +21,19 @@ from metal.boards.history import (
     find_standing,
     generator_outputs,
     read_rows,
-    standing,
 )
 from metal.boards.lint import identical_texts
+from metal.boards.metrics import (
+    ALL_AT_ONCE,
+    program_signature,
+    scores_of_board_metrics,
+    summary,
+)
 from metal.boards.store import (
     PROGRAM,
     OpenBoard,
     add_entry,
     is_writable,
-    kept_program,
     open_board,
     read_file,
 )
@@ -37,12 +41,11 @@ from metal.data.dataset import Dataset, concat_facts
 from metal.data.missing import no_such
 from metal.data.progress import Progress
 from metal.data.ratings import FACTS, tidy_facts
-from metal.data.records import Direction, Output, Rater
+from metal.data.records import Direction, Output
 from metal.data.tables.files import read_frame
-from metal.errors import MetalError, UsageError
+from metal.errors import UsageError
 from metal.raters.isolation import Limits, isolated_metric, protections
-from metal.raters.metrics import Metric, find_metric, is_built_in
-from metal.raters.metrics.contract import read_name
+from metal.raters.metrics import Metric, find_metric
 from metal.raters.metrics.dataset_scores import (
     Scores,
     about_references,
@@ -59,7 +62,6 @@ from metal.raters.metrics.dataset_scores import (
 
 TRIES = 20  # how often a submission is prepared again because others joined meanwhile
 COMPUTED = ("chrf", "rouge-l")  # metrics that join a board where no metric can be run
-ALL_AT_ONCE = 10**9  # texts a program gets at a time: its limits are for the whole run
 
 
 @dataclass(frozen=True)
@@ -131,29 +133,59 @@ def submit_generator(
     scores: a table with the scores of the board's other metrics. progress: called with the steps
     done and the steps in all.
     """
-    rows = read_rows(read_frame(path).to_dict("list"), path)
-    computed: dict[tuple[str, str], Scores] = {}
-    table = read_frame(scores) if scores else None
+    generator = _NewGenerator(
+        path=path,
+        rows=read_rows(read_frame(path).to_dict("list"), path),
+        name=name,
+        by=by,
+        declared=_declared(human, family),
+        allow_missing=allow_missing,
+        scores=scores,
+        table=read_frame(scores) if scores else None,
+        progress=progress,
+    )
+    first = open_board(folder)
+    prepared = generator.prepare(first)
+    comparable = getattr(prepared.new, "raters", ())
+    lines = [] if comparable else _computed_metrics(folder, first, progress)
+    joined = join_board(folder, generator.prepare, None if lines else (first, prepared))
+    return replace(joined, lines=(*lines, *joined.lines))
 
-    def prepare(seen: OpenBoard) -> Prepared:
+
+@dataclass(frozen=True)
+class _NewGenerator:
+    """A generator as it was handed in. scores, table: the file of the board's other metrics, and
+    what it holds. computed: scores by a metric's name and signature, kept for a further attempt.
+    """
+
+    path: Path
+    rows: Sequence[tuple[str, str]]
+    name: str
+    by: str
+    declared: Mapping[str, Any]
+    allow_missing: bool
+    scores: Path | None
+    table: pd.DataFrame | None
+    progress: Progress
+    computed: dict[tuple[str, str], Scores] = field(default_factory=dict)
+
+    def prepare(self, seen: OpenBoard) -> Prepared:
+        """Its entry, outputs and scores for a version of the board."""
         dataset = seen.dataset
-        plain = check_name(
-            name, {output.generator for output in dataset.outputs.values()}, "generator"
-        )
-        outputs = generator_outputs(rows, plain, dataset, path, allow_missing=allow_missing)
-        if clash := [output.output for output in outputs if output.output in dataset.outputs]:
-            raise UsageError(f"output {clash[0]!r} is on the board already; give another `name`")
-        about: dict[str, Any] = {"outputs": len(outputs), **_declared(human, family)}
-        entry = Entry(0, "", "generator", "", plain, by or ANONYMOUS, about)
+        generators = {output.generator for output in dataset.outputs.values()}
+        plain = check_name(self.name, generators, "generator")
+        outputs = self._outputs(dataset, plain)
+        about: dict[str, Any] = {"outputs": len(outputs), **self.declared}
+        entry = Entry(0, "", "generator", "", plain, self.by or ANONYMOUS, about)
         unscored = Submission(entry, outputs, (), pd.DataFrame(columns=list(FACTS)))
         board = board_at(dataset, [unscored])
-        given: dict[str, Scores] = {}
-        if table is not None and scores:
-            handed_in = given_scores(table, board, outputs, scores)
-            given = {metric.rater.rater: metric for metric in handed_in}
-            about |= {"scores_given": list(given)}
-        all_scores, lines = _scores_of_board_metrics(
-            seen, board, outputs, computed, given, progress
+        handed_in: dict[str, Scores] = {}
+        if self.table is not None and self.scores:
+            scores_of_file = given_scores(self.table, board, outputs, self.scores)
+            handed_in = {metric.rater.rater: metric for metric in scores_of_file}
+            about |= {"scores_given": list(handed_in)}
+        all_scores, lines = scores_of_board_metrics(
+            seen, board, outputs, self.computed, handed_in, self.progress
         )
         facts = [metric.facts for metric in all_scores]
         submission = replace(
@@ -166,12 +198,16 @@ def submit_generator(
             submission, [f"{len(outputs):,} outputs", *identical_texts(outputs, dataset), *lines]
         )
 
-    first = open_board(folder)
-    prepared = prepare(first)
-    comparable = getattr(prepared.new, "raters", ())
-    lines = [] if comparable else _computed_metrics(folder, first, progress)
-    joined = join_board(folder, prepare, None if lines else (first, prepared))
-    return replace(joined, lines=(*lines, *joined.lines))
+    def _outputs(self, dataset: Dataset, name: str) -> tuple[Output, ...]:
+        outputs = generator_outputs(
+            self.rows, name, dataset, self.path, allow_missing=self.allow_missing
+        )
+        for output in outputs:
+            if output.output in dataset.outputs:
+                raise UsageError(
+                    f"output {output.output!r} is on the board already; give another `name`"
+                )
+        return outputs
 
 
 def _declared(human: bool, family: str) -> dict[str, Any]:
@@ -190,24 +226,10 @@ def _computed_metrics(folder: Path, seen: OpenBoard, progress: Progress) -> list
     """
     lines: list[str] = []
     for name in COMPUTED:
-
-        def prepare(board: OpenBoard, name: str = name) -> Prepared:
-            dataset = with_metric_score(board.dataset)
-            metric = find_metric(name)
-            outputs = outputs_to_score(dataset, [metric])
-            scores = score_outputs(metric, dataset, outputs, progress=progress)
-            about = {key: scores.rater.about[key] for key in ("signature", "direction")}
-            entry = Entry(
-                0, "", "metric", "", check_name(name, dataset.raters, "rater"), "METAL", about
-            )
-            return Prepared(
-                Submission(entry, (), (scores.rater,), scores.facts), [_summary(scores)]
-            )
-
         if name in seen.dataset.raters:
             continue
         try:
-            joined = join_board(folder, prepare)
+            joined = join_board(folder, partial(_computed_metric, name=name, progress=progress))
         except UsageError as error:
             return [*lines, f"METAL can compute no metric of its own here: {error}"]
         lines.append(
@@ -217,139 +239,16 @@ def _computed_metrics(folder: Path, seen: OpenBoard, progress: Progress) -> list
     return lines
 
 
-def _scores_of_board_metrics(
-    seen: OpenBoard,
-    board: Dataset,
-    outputs: Sequence[Output],
-    computed: dict[tuple[str, str], Scores],
-    given: Mapping[str, Scores],
-    progress: Progress,
-) -> tuple[list[Scores], list[str]]:
-    """The scores of all metrics that can be run here, and a line about each.
-
-    computed: scores by name and signature, which a second attempt takes over from the first. given:
-    scores that were submitted.
-    """
-    metrics = [metric for metric in board.raters.values() if metric.kind == "metric"]
-    scores: list[Scores] = []
-    lines: list[str] = []
-    not_scored: dict[str, list[str]] = {}
-    ran: list[Metric] = []
-    for place, wanted in enumerate(metrics):
-        name = wanted.rater
-        key = name, str(wanted.about.get("signature", ""))
-        if name in given:
-            scores.append(given[name])
-            lines.append(f"{name}: as given, {_summary(given[name])}")
-            continue
-
-        def advance(done: int, total: int, place: int = place) -> None:
-            progress(place * total + done, len(metrics) * total)
-
-        try:
-            metric = _runnable(seen, wanted)
-            if key not in computed:
-                computed[key] = score_outputs(
-                    metric, board, outputs, name=name, at_once=ALL_AT_ONCE, progress=advance
-                )
-        except MetalError as error:
-            not_scored.setdefault(str(error), []).append(name)
-            continue
-        ran.append(metric)
-        scores.append(computed[key])
-        lines.append(f"{name}: {_summary(computed[key])}")
-    lines += [f"not scored by {', '.join(names)}: {reason}" for reason, names in not_scored.items()]
-    lines += about_references(ran, board, outputs)
-    return scores, lines
-
-
-def _summary(scores: Scores) -> str:
-    """`14 scored, mean 0.3; 2 without score, REASON`."""
-    facts = scores.facts
-    reasons = Counter(facts.loc[facts["score"].isna(), "reason"].astype(str))
-    missing = "".join(
-        f"; {count:,} without score, {reason}" for reason, count in reasons.most_common(3)
-    )
-    numbers = facts["score"].dropna()
-    mean = f", mean {numbers.mean():.4g}" if len(numbers) else ""
-    return f"{len(numbers):,} scored{mean}{missing}"
-
-
-# ---------------------------------------------------------------- running the board's metrics
-
-
-def _runnable(seen: OpenBoard, wanted: Rater) -> Metric:
-    """The metric behind a rater. Raises UsageError if it cannot be run here, or would give other
-    scores.
-    """
-    for entry in standing(seen.entries, seen.version):
-        if (entry.what, entry.name) == ("metric", wanted.rater):
-            program = kept_program(seen.folder, entry.version)
-            if program:
-                return _submitted_metric(program, entry.about or {}, wanted)
-    if not wanted.about.get("signature"):
-        raise UsageError("how it was computed is not recorded")
-    if not is_built_in(read_name(wanted.rater).name):
-        raise UsageError("its program is not on the board")
-    metric = find_metric(wanted.rater)
-    if metric.signature != wanted.about["signature"]:
-        raise UsageError(f"it would be computed differently here ({metric.signature})")
-    return metric
-
-
-def _submitted_metric(program: Path, about: Mapping[str, Any], wanted: Rater) -> Metric:
-    """The metric of a program that joined the board, with the direction it joined with. about: that
-    of its entry.
-    """
-    if about.get("reads"):
-        raise UsageError(f"its program reads what is not on the board ({about['reads']})")
-    try:
-        limits = Limits(
-            seconds=float(about.get("seconds", 600)), memory_mb=int(about.get("memory", 4096))
-        )
-    except (TypeError, ValueError, OverflowError):
-        raise UsageError("the limits it joined with are not numbers") from None
-    function = str(about.get("function", "score"))
-    metric = isolated_metric(program, function, limits=limits)
-    signature = _program_signature(metric, wanted.rater, function)
-    if signature != wanted.about.get("signature"):
-        raise UsageError("its program on the board is not the one that joined")
-    direction: Direction = "lower" if wanted.about.get("direction") == "lower" else "higher"
-    return replace(metric, signature=signature, direction=direction)
-
-
-def _program_signature(metric: Metric, name: str, function: str) -> str:
-    """A program's signature with its name on the board in place of its path, which is the
-    submitter's.
-    """
-    return f"{name}|{function}|{metric.signature.removeprefix(f'{metric.name}|')}"
-
-
-def member_scores(
-    folder: Path, frame: pd.DataFrame, where: Path, names: Sequence[str]
-) -> pd.DataFrame:
-    """Scores of texts for a board's sources by some of its metrics: one row per output, one column
-    per metric.
-
-    frame: columns source and text. Raises UsageError for a metric that cannot be run here.
-    """
-    seen = open_board(folder)
-    outputs = generator_outputs(
-        read_rows(frame.to_dict("list"), where), where.stem, seen.dataset, where, allow_missing=True
-    )
-    board = replace(seen.dataset, outputs={output.output: output for output in outputs})
-    table = {"output": [output.output for output in outputs]}
-    for name in names:
-        if name not in board.raters:
-            raise UsageError(f"{name} is not on the board {folder}; give its scores in a table")
-        try:
-            metric = _runnable(seen, board.raters[name])
-        except MetalError as error:
-            raise UsageError(
-                f"{name} cannot be run here ({error}); give its scores in a table"
-            ) from None
-        table[name] = score_outputs(metric, board, outputs, name=name).facts["score"].tolist()
-    return pd.DataFrame(table)
+def _computed_metric(board: OpenBoard, *, name: str, progress: Progress) -> Prepared:
+    """One of METAL's own metrics with its scores of all outputs."""
+    dataset = with_metric_score(board.dataset)
+    metric = find_metric(name)
+    outputs = outputs_to_score(dataset, [metric])
+    scores = score_outputs(metric, dataset, outputs, progress=progress)
+    about = {key: scores.rater.about[key] for key in ("signature", "direction")}
+    plain = check_name(name, dataset.raters, "rater")
+    entry = Entry(0, "", "metric", "", plain, "METAL", about)
+    return Prepared(Submission(entry, (), (scores.rater,), scores.facts), [summary(scores)])
 
 
 # ---------------------------------------------------------------- a metric
@@ -378,45 +277,66 @@ def submit_metric(
     limits = Limits(seconds=seconds, memory_mb=memory)
     is_program = path.suffix == ".py"
     _check_options(is_program, signature=signature, reads=reads, function=function)
-    metric = isolated_metric(path, function, readable=reads, limits=limits) if is_program else None
+    new = _NewMetric(path, content, name, by, direction, progress, signature=signature)
+    if is_program:
+        new.program = isolated_metric(path, function, readable=reads, limits=limits)
+        new.how = {"function": function, "seconds": seconds, "memory": memory}
+        new.how |= {"reads": ", ".join(file.name for file in reads)} if reads else {}
+    joined = join_board(folder, new.prepare)
+    return replace(joined, protections=tuple(protections(limits))) if is_program else joined
+
+
+@dataclass
+class _NewMetric:
+    """A metric as it was handed in: a program, or a table of scores computed elsewhere.
+
+    content: of the file. signature: of the table. how: with what options the program runs. earlier:
+    its scores in an earlier attempt.
+    """
+
+    path: Path
+    content: bytes
+    name: str
+    by: str
+    direction: Direction | None
+    progress: Progress
+    signature: str = ""
+    program: Metric | None = None
+    how: dict[str, Any] = field(default_factory=dict)
     earlier: Scores | None = None
 
-    def prepare(seen: OpenBoard) -> Prepared:
-        nonlocal earlier
+    def prepare(self, seen: OpenBoard) -> Prepared:
+        """Its entry and scores for a version of the board."""
         dataset = with_metric_score(seen.dataset)
-        plain = check_name(name, dataset.raters, "rater")
-        about: dict[str, Any] = {"file": path.name}
-        if metric:
-            signed = _program_signature(metric, plain, function)
-            directed = replace(metric, direction=direction or metric.direction, signature=signed)
-            scores, lines = _program_scores(directed, dataset, plain, earlier, progress)
-            earlier = scores
-            about |= {"function": function, "seconds": seconds, "memory": memory}
-            about |= {"reads": ", ".join(path.name for path in reads)} if reads else {}
-        else:
-            outputs = list(dataset.outputs.values())
-            scores, lacking = file_scores(
-                path, plain, direction or "higher", signature, dataset, outputs
-            )
-            lines = (
-                [f"{len(lacking):,} outputs of the board have no score in {path.name}"]
-                if lacking
-                else []
-            )
+        plain = check_name(self.name, dataset.raters, "rater")
+        scores, lines = self._scores(dataset, plain)
         if not scores.facts["score"].notna().any():
-            raise UsageError(f"{path.name} scores no output ({_summary(scores)}); it is not added")
-        about |= {
-            "signature": scores.rater.about["signature"],
-            "direction": scores.rater.about["direction"],
-        }
-        entry = Entry(0, "", "metric", "", plain, by or ANONYMOUS, about)
+            raise UsageError(
+                f"{self.path.name} scores no output ({summary(scores)}); it is not added"
+            )
+        about = {"file": self.path.name, **self.how}
+        about |= {key: scores.rater.about[key] for key in ("signature", "direction")}
+        entry = Entry(0, "", "metric", "", plain, self.by or ANONYMOUS, about)
         submission = Submission(entry, (), (scores.rater,), scores.facts)
-        return Prepared(
-            submission, [_summary(scores), *lines], {PROGRAM: content} if metric else {}
-        )
+        files = {PROGRAM: self.content} if self.program else {}
+        return Prepared(submission, [summary(scores), *lines], files)
 
-    joined = join_board(folder, prepare)
-    return replace(joined, protections=tuple(protections(limits))) if is_program else joined
+    def _scores(self, dataset: Dataset, name: str) -> tuple[Scores, list[str]]:
+        if self.program:
+            signature = program_signature(self.program, name, self.how["function"])
+            direction = self.direction or self.program.direction
+            metric = replace(self.program, direction=direction, signature=signature)
+            self.earlier, lines = _program_scores(
+                metric, dataset, name, self.earlier, self.progress
+            )
+            return self.earlier, lines
+        outputs = list(dataset.outputs.values())
+        scores, lacking = file_scores(
+            self.path, name, self.direction or "higher", self.signature, dataset, outputs
+        )
+        if not lacking:
+            return scores, []
+        return scores, [f"{len(lacking):,} outputs of the board have no score in {self.path.name}"]
 
 
 def _check_options(

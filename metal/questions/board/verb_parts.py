@@ -347,7 +347,7 @@ def _table_scores(path: Path, members: list[str], board: Path | None) -> pd.Data
     """The members' scores in a table, or computed from its texts."""
     from metal.boards.ensemble_records import member_columns
     from metal.boards.history import SOURCE, TEXT
-    from metal.boards.submitting import member_scores
+    from metal.boards.metrics import member_scores
     from metal.data.tables.files import read_frame
 
     frame = read_frame(path)

@@ -1,0 +1,156 @@
+"""The metrics of a board, run again on outputs that are new to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from metal.boards.history import generator_outputs, read_rows, standing
+from metal.boards.store import OpenBoard, kept_program, open_board
+from metal.data.dataset import Dataset
+from metal.data.progress import Progress
+from metal.data.records import Direction, Output, Rater
+from metal.errors import MetalError, UsageError
+from metal.raters.isolation import Limits, isolated_metric
+from metal.raters.metrics import Metric, find_metric, is_built_in
+from metal.raters.metrics.contract import read_name
+from metal.raters.metrics.dataset_scores import Scores, about_references, score_outputs
+
+ALL_AT_ONCE = 10**9  # texts a program gets at a time: its limits are for the whole run
+
+
+def scores_of_board_metrics(
+    seen: OpenBoard,
+    board: Dataset,
+    outputs: Sequence[Output],
+    computed: dict[tuple[str, str], Scores],
+    given: Mapping[str, Scores],
+    progress: Progress,
+) -> tuple[list[Scores], list[str]]:
+    """The scores of all metrics that can be run here, and a line about each.
+
+    computed: scores by name and signature, which a second attempt takes over from the first. given:
+    scores that were submitted.
+    """
+    metrics = [metric for metric in board.raters.values() if metric.kind == "metric"]
+    scores: list[Scores] = []
+    lines: list[str] = []
+    not_scored: dict[str, list[str]] = {}
+    ran: list[Metric] = []
+    for place, wanted in enumerate(metrics):
+        name = wanted.rater
+        key = name, str(wanted.about.get("signature", ""))
+        if name in given:
+            scores.append(given[name])
+            lines.append(f"{name}: as given, {summary(given[name])}")
+            continue
+
+        def advance(done: int, total: int, place: int = place) -> None:
+            progress(place * total + done, len(metrics) * total)
+
+        try:
+            metric = _runnable(seen, wanted)
+            if key not in computed:
+                computed[key] = score_outputs(
+                    metric, board, outputs, name=name, at_once=ALL_AT_ONCE, progress=advance
+                )
+        except MetalError as error:
+            not_scored.setdefault(str(error), []).append(name)
+            continue
+        ran.append(metric)
+        scores.append(computed[key])
+        lines.append(f"{name}: {summary(computed[key])}")
+    lines += [f"not scored by {', '.join(names)}: {reason}" for reason, names in not_scored.items()]
+    lines += about_references(ran, board, outputs)
+    return scores, lines
+
+
+def summary(scores: Scores) -> str:
+    """`14 scored, mean 0.3; 2 without score, REASON`."""
+    facts = scores.facts
+    reasons = Counter(facts.loc[facts["score"].isna(), "reason"].astype(str))
+    missing = "".join(
+        f"; {count:,} without score, {reason}" for reason, count in reasons.most_common(3)
+    )
+    numbers = facts["score"].dropna()
+    mean = f", mean {numbers.mean():.4g}" if len(numbers) else ""
+    return f"{len(numbers):,} scored{mean}{missing}"
+
+
+def _runnable(seen: OpenBoard, wanted: Rater) -> Metric:
+    """The metric behind a rater. Raises UsageError if it cannot be run here, or would give other
+    scores.
+    """
+    for entry in standing(seen.entries, seen.version):
+        if (entry.what, entry.name) == ("metric", wanted.rater):
+            program = kept_program(seen.folder, entry.version)
+            if program:
+                return _submitted_metric(program, entry.about or {}, wanted)
+    if not wanted.about.get("signature"):
+        raise UsageError("how it was computed is not recorded")
+    if not is_built_in(read_name(wanted.rater).name):
+        raise UsageError("its program is not on the board")
+    metric = find_metric(wanted.rater)
+    if metric.signature != wanted.about["signature"]:
+        raise UsageError(f"it would be computed differently here ({metric.signature})")
+    return metric
+
+
+def _submitted_metric(program: Path, about: Mapping[str, Any], wanted: Rater) -> Metric:
+    """The metric of a program that joined the board, with the direction it joined with. about: that
+    of its entry.
+    """
+    if about.get("reads"):
+        raise UsageError(f"its program reads what is not on the board ({about['reads']})")
+    try:
+        limits = Limits(
+            seconds=float(about.get("seconds", 600)), memory_mb=int(about.get("memory", 4096))
+        )
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError("the limits it joined with are not numbers") from None
+    function = str(about.get("function", "score"))
+    metric = isolated_metric(program, function, limits=limits)
+    signature = program_signature(metric, wanted.rater, function)
+    if signature != wanted.about.get("signature"):
+        raise UsageError("its program on the board is not the one that joined")
+    direction: Direction = "lower" if wanted.about.get("direction") == "lower" else "higher"
+    return replace(metric, signature=signature, direction=direction)
+
+
+def program_signature(metric: Metric, name: str, function: str) -> str:
+    """A program's signature with its name on the board in place of its path, which is the
+    submitter's.
+    """
+    return f"{name}|{function}|{metric.signature.removeprefix(f'{metric.name}|')}"
+
+
+def member_scores(
+    folder: Path, frame: pd.DataFrame, where: Path, names: Sequence[str]
+) -> pd.DataFrame:
+    """Scores of texts for a board's sources by some of its metrics: one row per output, one column
+    per metric.
+
+    frame: columns source and text. Raises UsageError for a metric that cannot be run here.
+    """
+    seen = open_board(folder)
+    outputs = generator_outputs(
+        read_rows(frame.to_dict("list"), where), where.stem, seen.dataset, where, allow_missing=True
+    )
+    board = replace(seen.dataset, outputs={output.output: output for output in outputs})
+    table = {"output": [output.output for output in outputs]}
+    for name in names:
+        if name not in board.raters:
+            raise UsageError(f"{name} is not on the board {folder}; give its scores in a table")
+        try:
+            metric = _runnable(seen, board.raters[name])
+        except MetalError as error:
+            raise UsageError(
+                f"{name} cannot be run here ({error}); give its scores in a table"
+            ) from None
+        table[name] = score_outputs(metric, board, outputs, name=name).facts["score"].tolist()
+    return pd.DataFrame(table)
