@@ -107,40 +107,42 @@ def _submission(function: Callable[..., Submitted], short_help: str, examples: s
 
     @verb(function, short_help=short_help, examples=examples)
     def command(board: Path, **options: Any) -> None:
-        from metal.questions.board.words import standing_lines
-
         with console.progress("submitting") as advance:
             result = function(board, progress=advance, **options)
-        if result.protections:
-            console.say("Run apart: " + "; ".join(result.protections))
-        console.say(
-            f"{result.board} is at version {result.version}: {result.what} {result.name}", bold=True
-        )
-        for line in result.lines:
-            console.say(f"  {line}")
+        _print_submitted(result, board)
+
+    return command
+
+
+def _print_submitted(result: Submitted, board: Path) -> None:
+    from metal.questions.board.words import standing_lines
+
+    if result.protections:
+        console.say("Run apart: " + "; ".join(result.protections))
+    console.say(
+        f"{result.board} is at version {result.version}: {result.what} {result.name}", bold=True
+    )
+    for line in result.lines:
+        console.say(f"  {line}")
+    standing: list[str] = []
+    if result.ranked:
         against = "all its people, since no `metal billboard` with --reference was run before"
         if result.reference:
             against = f"{result.reference}, as in the last `metal billboard` with --reference"
-        if result.ranked:
-            console.say(f"  ranked against {against}")
-        standing = (
-            list(standing_lines(result.ranked, result.name, result.earlier_ensembles))
-            if result.ranked
-            else []
-        )
-        for line in standing if result.ranked else [f"not ranked: {result.not_ranked}"]:
+        console.say(f"  ranked against {against}")
+        standing += standing_lines(result.ranked, result.name, result.earlier_ensembles)
+        for line in standing:
             console.say(f"  {line}")
-        if result.what == "generator" and not any("generators by" in line for line in standing):
-            console.say(
-                "  no rank: none of the raters that rank generators scored it. Hand in scores"
-                " with --scores (withdraw it first), or let people rate it: metal annotate export"
-                f" {board} -g {result.name}"
-            )
+    else:
+        console.say(f"  not ranked: {result.not_ranked}")
+    if result.what == "generator" and not any("generators by" in line for line in standing):
         console.say(
-            f"Next: metal billboard {'' if result.ranked else '--history '}{board}", wrap=False
+            "  no rank: none of the raters that rank generators scored it. Hand in scores"
+            " with --scores (withdraw it first), or let people rate it: metal annotate export"
+            f" {board} -g {result.name}"
         )
-
-    return command
+    history = "" if result.ranked else "--history "
+    console.say(f"Next: metal billboard {history}{board}", wrap=False)
 
 
 for command in (
