@@ -156,14 +156,18 @@ def analysis(
             run = function(given, *ratings, progress=advance, **options)
         with console.progress("drawing") as advance:
             run.write(out, page, force=force, again=again, progress=advance)
-        if not getattr(run, "recorded", True):  # as a board is where its dataset can be written
-            why = (
-                "cannot be written, or changed meanwhile"
-                if isinstance(given, Path)
-                else "has no history"
-            )
-            console.say(f"{data} {why}: saved only in {out}, not in the board's history")
+        _say_if_unrecorded(run, data, out, given)
         show_run(run, out, verbose, as_json, as_markdown, by, run.more_facts(), kind.files)
         then(run, as_markdown, **asked)
 
     return command
+
+
+def _say_if_unrecorded(run: Any, data: Path, out: Path, given: Any) -> None:
+    """A board is recorded if its dataset can be written; no other run is."""
+    if getattr(run, "recorded", True):
+        return
+    why = "has no history"
+    if isinstance(given, Path):
+        why = "cannot be written, or changed meanwhile"
+    console.say(f"{data} {why}: saved only in {out}, not in the board's history")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import click
@@ -73,22 +74,12 @@ class Dialogue:
         """The answer, parsed by `value_proc` from what is typed; Enter takes the default. Raises
         Back.
         """
-
-        def read(text: str) -> Any:
-            if default is None and not text.strip():
-                raise click.UsageError("an answer is needed here; b goes back a question, q quits")
-            try:
-                return value_proc(text)
-            except click.UsageError:
-                if text.strip().lower() in (*BACK, *QUIT):
-                    return text.strip().lower()
-                raise
-
         if self.is_new:
             if not self.place:
                 console.say("Enter takes the answer in brackets; b goes back a question, q quits.")
             try:
-                answer = prompt(question, default=default, value_proc=read)
+                parse = partial(_parsed, value_proc, needed=default is None)
+                answer = prompt(question, default=default, value_proc=parse)
             except Nobody:
                 raise self.error or Nobody(NOBODY) from None
             if answer in QUIT:
@@ -99,6 +90,18 @@ class Dialogue:
             self.answers.append(answer)
         self.place += 1
         return self.answers[self.place - 1]
+
+
+def _parsed(value_proc: Callable[[str], Any], text: str, *, needed: bool) -> Any:
+    """The answer; the letters that go back or quit, where the question takes no such answer."""
+    if needed and not text.strip():
+        raise click.UsageError("an answer is needed here; b goes back a question, q quits")
+    try:
+        return value_proc(text)
+    except click.UsageError:
+        if text.strip().lower() in (*BACK, *QUIT):
+            return text.strip().lower()
+        raise
 
 
 def prompt(question: str, *, instead: str = NOBODY, **settings: Any) -> Any:

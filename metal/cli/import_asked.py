@@ -359,26 +359,28 @@ def _missing(
             )
     missing: dict[str, Sequence[str]] = {}
     for name, (line, values) in doubts.items():
-
-        def which(text: str, values: set[str] = values) -> set[str]:
-            chosen = {part.strip() for part in text.split(",")}
-            if chosen in ({"all"}, {"none"}):
-                return values if chosen == {"all"} else set()
-            if not chosen <= values:
-                raise click.UsageError(f"write all, none, or some of {','.join(sorted(values))}")
-            return chosen
-
         question = (
             f"{line}. Which of them mean no answer: all, none, or some of"
             f" {','.join(sorted(values))}"
         )
-        if chosen := dialogue.ask(question, default="none", value_proc=which):
+        if chosen := dialogue.ask(question, default="none", value_proc=partial(_some_of, values)):
             missing[escape(name)] = (
                 *options.get("missing", {}).get(escape(name), ()),
                 *sorted(chosen),
             )
     if missing:
         yield "missing", missing
+
+
+def _some_of(values: set[str], text: str) -> set[str]:
+    chosen = {part.strip() for part in text.split(",")}
+    if chosen == {"all"}:
+        return values
+    if chosen == {"none"}:
+        return set()
+    if not chosen <= values:
+        raise click.UsageError(f"write all, none, or some of {','.join(sorted(values))}")
+    return chosen
 
 
 # ---------------------------------------------------------------- the command
