@@ -14,6 +14,7 @@ import io
 import json
 import re
 from collections import Counter
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -276,17 +277,19 @@ def separator_of(text: str) -> str:
     ';'
     """
     whole_rows = text[: text.rfind("\n") + 1] or text
+    widths = {separator: _columns_by(separator, whole_rows) for separator in SEPARATORS}
+    best = max(SEPARATORS, key=widths.__getitem__)
+    return best if widths[best] > 1 else ""
 
-    def columns(separator: str) -> int:
-        try:
-            rows = list(filter(None, csv.reader(io.StringIO(whole_rows), delimiter=separator)))[:50]
-        except csv.Error:
-            return 0
-        widths = list(map(len, rows))
-        return widths[0] if 2 * sum(width > 1 for width in widths) > len(widths) else 0
 
-    best = max(SEPARATORS, key=columns)
-    return best if columns(best) > 1 else ""
+def _columns_by(separator: str, text: str) -> int:
+    """The columns of the first row; 0 if most rows have only one."""
+    try:
+        rows = list(filter(None, csv.reader(io.StringIO(text), delimiter=separator)))[:50]
+    except csv.Error:
+        return 0
+    widths = list(map(len, rows))
+    return widths[0] if 2 * sum(width > 1 for width in widths) > len(widths) else 0
 
 
 def _from_json(path: Path, progress: Progress, *, lines: bool) -> pd.DataFrame:
@@ -320,27 +323,26 @@ def _parsed(text: str, position: str, kind: str) -> Any:
     """The value, its numbers as they are spelled. Raises DataError, even for an object that has a
     key twice.
     """
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len(record := dict(pairs)) < len(pairs):
-            twice = next(name for name in record if [key for key, _ in pairs].count(name) > 1)
-            raise DataError(
-                position, f"the key {twice!r} occurs twice in an object", "Rename one of them"
-            )
-        return record
-
     try:
         return parse_json(
             text,
             parse_int=str,
             parse_float=str,
             parse_constant=lambda name: None,
-            object_pairs_hook=once,
+            object_pairs_hook=partial(_with_each_key_once, position),
         )
     except json.JSONDecodeError as error:
         raise DataError(
             position, f"not readable as {kind} ({error.msg})", "Each rating is one JSON object"
         ) from None
+
+
+def _with_each_key_once(position: str, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) == len(pairs):
+        return record
+    (key, _), *_ = Counter(key for key, _ in pairs).most_common(1)
+    raise DataError(position, f"the key {key!r} occurs twice in an object", "Rename one of them")
 
 
 def _are_objects(value: Any) -> bool:
