@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -212,21 +212,8 @@ def _signature(
     """One row per identity field (model, prompt, ...); blank if not recorded. called: returns a
     criterion's title.
     """
-
-    def parts(about: Mapping[str, Any]) -> tuple[str, ...]:
-        given, sent = about.get("parameters"), dict(about.get("sent", {}))
-        sent = {key: value for key, value in sent.items() if key not in (given or {})}
-        model = (about.get("asked") or about.get("model", ""), about.get("base_url", ""))
-        hashes = (
-            f"{called(key)} {value}" for key, value in sorted(about.get("prompt_hash", {}).items())
-        )
-        schema = (sent.pop("structured", about.get("structured", "")), *_listed(sent))
-        parameters = ["none set"] if given == {} else _listed(given or {})
-        versions = sorted(name for name in about.get("versions", {}) if name != NOT_TOLD)
-        every = (model, (about.get("prompt", ""), *hashes), schema, parameters, versions)
-        return tuple(", ".join(filter(None, map(str, part))) for part in every)
-
-    for part, old, new in zip(PARTS, parts(before.about), parts(after.about), strict=True):
+    signatures = (_parts(before.about, called), _parts(after.about, called))
+    for part, old, new in zip(PARTS, *signatures, strict=True):
         changed = NOTED if part == "fingerprint" else CHANGED
         says = SAME if old == new else changed
         yield {
@@ -237,6 +224,21 @@ def _signature(
             "after": new,
             "says": says,
         }
+
+
+def _parts(about: Mapping[str, Any], called: Callable[[str], str]) -> tuple[str, ...]:
+    """What a judge is identified by, in the order of PARTS; each part's values by commas."""
+    parameters = about.get("parameters") or {}
+    sent = {key: value for key, value in about.get("sent", {}).items() if key not in parameters}
+    hashes = sorted(about.get("prompt_hash", {}).items())
+    parts: tuple[Iterable[Any], ...] = (
+        (about.get("asked") or about.get("model", ""), about.get("base_url", "")),
+        (about.get("prompt", ""), *(f"{called(key)} {value}" for key, value in hashes)),
+        (sent.pop("structured", about.get("structured", "")), *_listed(sent)),
+        ["none set"] if about.get("parameters") == {} else _listed(parameters),
+        sorted({*about.get("versions", {})} - {NOT_TOLD}),
+    )
+    return tuple(", ".join(filter(None, map(str, part))) for part in parts)
 
 
 def _listed(facts: Mapping[str, Any]) -> list[str]:
