@@ -98,19 +98,16 @@ def _most_trusted(
     shares = {key: sum(informed) / len(informed) for key, informed in trusted.items()}
     if len(set(shares.values())) < 2:
         return ""
-
-    def extreme(share: float) -> str:
+    extremes = []
+    for share in (max(shares.values()), min(shares.values())):
         keys = [key for key in shares if shares[key] == share]
+        names = f"{len(keys)} {many} alike"
+        if len(keys) <= MOST_NAMED:
+            names = listed(list(map(called, keys)))
         of = "" if len(keys) > 1 else f" of {len(trusted[keys[0]])}"
-        names = (
-            f"{len(keys)} {many} alike"
-            if len(keys) > MOST_NAMED
-            else listed(list(map(called, keys)))
-        )
-        return f"{link}{names} ({percent(share)}{of})"
-
-    most, least = extreme(max(shares.values())), extreme(min(shares.values()))
-    return f"{capital(run.best_verdict)} or informative most often {most}, least often {least}."
+        extremes.append(f"{link}{names} ({percent(share)}{of})")
+    best = capital(run.best_verdict)
+    return f"{best} or informative most often {extremes[0]}, least often {extremes[1]}."
 
 
 def _prompts(run: AuditRun) -> str:
