@@ -20,8 +20,6 @@ from metal.questions.adjudicate.verb import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from metal.api.read import Inputs
     from metal.data.dataset import Dataset
     from metal.data.records import Criterion
@@ -122,12 +120,13 @@ def adjudicate_report(
     }
     settings = {"draw": draw, "between": ",".join(names(chosen["between"]))}
     settings |= {name: chosen[name] for name in REPORTED}
+    compared = {*tables["adjudicated"]["judge"], *tables["right"]["rater"]}
     return inputs.result(
         Adjudicated,
         dataset,
         {"plan": str(folder), "waiting": len(drawn) - len(by_task), **settings},
         Analysed(tables, (*left_out, *notes)),
-        _judges(tables, chosen),
+        sorted(compared | {*names(chosen["between"])}),
         {"plan": folder.name, "decided": len(decisions), **settings},
     )
 
@@ -168,12 +167,6 @@ def _of(case: Case, drawn: Mapping[str, Drawn]) -> list[Drawn]:
     """What was drawn of a case."""
     names_case = case.cell.criterion.name, case.cell.language
     return [each for each in drawn.values() if (each.criterion, each.language) == names_case]
-
-
-def _judges(tables: Mapping[str, pd.DataFrame], chosen: Mapping[str, Any]) -> list[str]:
-    """The raters that the report is about."""
-    compared = {*tables["adjudicated"]["judge"], *tables["right"]["rater"]}
-    return sorted(compared | {*names(chosen["between"])})
 
 
 def _files(paths: Sequence[StrPath]) -> list[Path]:
