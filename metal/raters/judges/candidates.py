@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import regex
@@ -156,19 +156,23 @@ def _with_middles(text: str, scale: Scale) -> tuple[str, set[int]]:
     widest = (
         0.0 if None in ends or scale.levels else (float(ends[1] or 0) - float(ends[0] or 0)) / 4
     )
-
-    def middle_of(match: Any) -> str:
-        meant = _ends_of(match, allowed)
-        if meant is None:
-            return str(match[0])
-        low, high = meant
-        allowed_both = scale.allows(low) and scale.allows(high)
-        if match["counted"] is not None or high - low > widest or not allowed_both:
-            return " " * len(match[0])
-        middles.add(match.start())
-        return f"{(low + high) / 2:g}".ljust(len(match[0]))
-
+    middle_of = partial(_middle_of, scale=scale, allowed=allowed, widest=widest, middles=middles)
     return RANGE.sub(middle_of, text), middles
+
+
+def _middle_of(
+    match: Any, *, scale: Scale, allowed: set[float], widest: float, middles: set[int]
+) -> str:
+    """What replaces a range: its middle, whose position is added to `middles`, or blanks."""
+    ends = _ends_of(match, allowed)
+    if ends is None:
+        return str(match[0])
+    low, high = ends
+    allowed_both = scale.allows(low) and scale.allows(high)
+    if match["counted"] is not None or high - low > widest or not allowed_both:
+        return " " * len(match[0])
+    middles.add(match.start())
+    return f"{(low + high) / 2:g}".ljust(len(match[0]))
 
 
 def _ends_of(match: Any, allowed: set[float]) -> tuple[float, float] | None:

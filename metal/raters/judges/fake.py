@@ -5,17 +5,17 @@ They are functions of an output's record (its id, language, text, and how it was
 prompt, and are handled like function judges: journaled, resumed, free. Equal names give equal
 outputs equal scores.
 
-sensitive  d                  scores drawn evenly over the scale; d standard deviations lower where
-a change must show blind      language, d        sensitive (d = 3), but sees no change in the
-language; without one, in none lenient    language, shift, d sensitive (d = 3), and `shift` levels
-or points higher in the language swayed     by, language, shift, d   sensitive (d = 3), and `shift`
-levels or points higher where a change of that name
-                              (order, authority, bandwagon, padded, ...) was made
-length     -                  higher for longer texts position   language, shift    prefers the
-output of a pair that is shown first, with log odds of `shift` (else always);
-                              elsewhere as random
-copycat    -                  gives a changed output what it gave the original random     -
-scores drawn evenly over the scale
+- random: scores drawn evenly over the scale.
+- sensitive (d): as random; d standard deviations lower where a change must show.
+- blind (language, d): sensitive (d = 3), but sees no change in the language; without one, in none.
+- lenient (language, shift, d): sensitive (d = 3), and `shift` levels or points higher in the
+  language.
+- swayed (by, language, shift, d): sensitive (d = 3), and `shift` levels or points higher where a
+  change of that name (order, authority, bandwagon, padded, ...) was made.
+- length: higher for longer texts.
+- position (language, shift): prefers the output of a pair that is shown first, with log odds of
+  `shift` (else always); elsewhere as random.
+- copycat: gives a changed output what it gave the original.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import blake2b
 from statistics import NormalDist
 from typing import Any
@@ -158,23 +159,23 @@ def synthetic_judge(model: Model, conditions: Iterable[str] = ()) -> JudgeFuncti
     )
     if not any(behaviour.by in change for change in changes):
         raise UnknownName(f"judge {model.name!r}: change", behaviour.by, changes)
+    return partial(_judge, model.name, behaviour)
 
-    async def judge(source: str, output: str, criterion: Criterion) -> float:
-        record = json.loads(output)
-        draw = _uniform(model.name, criterion.name, record["output"])
-        own = behaviour.language in ("", record["language"])
-        if behaviour.kind == "position" and record["pair"]:
-            return criterion.scale.values[draw > 1 / (1 + math.exp(-behaviour.shift * own))]
-        if behaviour.kind == "length":
-            draw = _NORMAL.cdf(
-                (math.log(len(record["text"]) + 1) - math.log(USUAL_LENGTH)) / SPREAD
-            )
-        elif behaviour.kind == "copycat":
-            draw = _uniform(model.name, criterion.name, record["of"] or record["output"])
-        chance = _uniform(model.name, criterion.name, record["output"], "shift")
-        return respond(behaviour, record, criterion, draw, chance)
 
-    return judge
+async def _judge(
+    name: str, behaviour: Behaviour, source: str, output: str, criterion: Criterion
+) -> float:
+    record = json.loads(output)
+    draw = _uniform(name, criterion.name, record["output"])
+    own = behaviour.language in ("", record["language"])
+    if behaviour.kind == "position" and record["pair"]:
+        return criterion.scale.values[draw > 1 / (1 + math.exp(-behaviour.shift * own))]
+    if behaviour.kind == "length":
+        draw = _NORMAL.cdf((math.log(len(record["text"]) + 1) - math.log(USUAL_LENGTH)) / SPREAD)
+    elif behaviour.kind == "copycat":
+        draw = _uniform(name, criterion.name, record["of"] or record["output"])
+    chance = _uniform(name, criterion.name, record["output"], "shift")
+    return respond(behaviour, record, criterion, draw, chance)
 
 
 def respond(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any
 
@@ -122,18 +122,18 @@ def _languages_of(keys: tuple[str, ...]) -> dict[str, set[str]]:
 
 @lru_cache(maxsize=32)
 def _in_digits(language: str) -> Any:
-    numbers = number_words(language)
+    """What writes a match of `_range_of_words` in digits, or blanks it out."""
+    return partial(_range_in_digits, numbers=number_words(language))
 
-    def in_digits(match: Any) -> str:
-        if match["before"] or match["counted"] is not None:
-            return " " * len(match[0])
-        low, high = (str(numbers.get(match[end].lower(), match[end])) for end in ("low", "high"))
-        low, high = low.removesuffix(".0"), high.removesuffix(".0")
-        if match["either"] and float(low) > float(high):
-            low, high = high, low
-        return f"{low}-{high}".ljust(len(match[0]))
 
-    return in_digits
+def _range_in_digits(match: Any, numbers: Mapping[str, float]) -> str:
+    if match["before"] or match["counted"] is not None:
+        return " " * len(match[0])
+    low, high = (str(numbers.get(match[end].lower(), match[end])) for end in ("low", "high"))
+    low, high = low.removesuffix(".0"), high.removesuffix(".0")
+    if match["either"] and float(low) > float(high):
+        low, high = high, low
+    return f"{low}-{high}".ljust(len(match[0]))
 
 
 @lru_cache(maxsize=32)

@@ -9,6 +9,7 @@ count as the judge. Streams (the files of batches) have no limit here.
 from __future__ import annotations
 
 import io
+from functools import partial
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
@@ -109,22 +110,23 @@ class Bounded:
 
 def bound(session: Any) -> None:
     """Put the same bounds on a session of the package requests."""
-
-    def look(response: Any, *, stream: bool = False, **_: Any) -> None:
-        method = response.request.method
-        try:
-            if location := session.get_redirect_target(response):
-                next_method = "GET" if response.status_code in (301, 302, 303) else method
-                following = next_method, urljoin(response.url, location)
-                check_redirect(response.status_code, (method, response.url), following)
-            elif not stream:
-                body = bytearray()
-                for piece in response.raw.stream(PIECE, decode_content=True):
-                    _add(body, piece)
-                response.raw = io.BytesIO(body)
-        except CallFailed:
-            response.close()
-            raise
-
-    session.hooks["response"].append(look)
+    session.hooks["response"].append(partial(_look, session))
     session.max_redirects = HOPS
+
+
+def _look(session: Any, response: Any, *, stream: bool = False, **_: Any) -> None:
+    """Raise CallFailed for a redirect elsewhere and for a reply that is too large."""
+    method = response.request.method
+    try:
+        if location := session.get_redirect_target(response):
+            next_method = "GET" if response.status_code in (301, 302, 303) else method
+            following = next_method, urljoin(response.url, location)
+            check_redirect(response.status_code, (method, response.url), following)
+        elif not stream:
+            body = bytearray()
+            for piece in response.raw.stream(PIECE, decode_content=True):
+                _add(body, piece)
+            response.raw = io.BytesIO(body)
+    except CallFailed:
+        response.close()
+        raise
