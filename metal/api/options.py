@@ -173,19 +173,19 @@ def documented_by(*records: type) -> Callable[[Function], Function]:
     """Like `documented`. records: settings classes; a parameter that is one of their fields takes
     its Option from there.
     """
+    return functools.partial(_documented, records=records)
 
-    def decorate(function: Function) -> Function:
-        own, shared = _options_of(function, records), shared_options_of(function)
-        texts = {name: option.help for name, (_, option, _) in own.items() if option.help}
-        if function.__name__ == "read":
-            texts |= {name: option.help for name, (_, option, _) in shared.items()}
-        elif shared:
-            texts[", ".join(shared)] = "How a table is read: the options of `metal.read`."
-        checked = _checked(function, own, shared)
-        checked.__doc__ = with_arguments(inspect.getdoc(function) or "", texts)
-        return checked
 
-    return decorate
+def _documented(function: Function, records: tuple[type, ...]) -> Function:
+    own, shared = _options_of(function, records), shared_options_of(function)
+    texts = {name: option.help for name, (_, option, _) in own.items() if option.help}
+    if function.__name__ == "read":
+        texts |= {name: option.help for name, (_, option, _) in shared.items()}
+    elif shared:
+        texts[", ".join(shared)] = "How a table is read: the options of `metal.read`."
+    checked = _checked(function, own, shared)
+    checked.__doc__ = with_arguments(inspect.getdoc(function) or "", texts)
+    return checked
 
 
 def with_arguments(docstring: str, texts: Mapping[str, str]) -> str:

@@ -165,26 +165,26 @@ def _quiet(run: Engine) -> Callable[[], None]:
 
     def look() -> None:
         nonlocal last
-        if time.monotonic() - last >= QUIET_EVERY:
-            last = time.monotonic()
-            for state in run.progress:
-                answered, here = sum(state.kinds.values()), state.done + state.arriving
-                if last_shown.get(state.model.name) == (here, state.awaited):
-                    continue  # a batch may be waited for all day
-                last_shown[state.model.name] = here, state.awaited
-                left = (
-                    duration((state.total - state.done) * (last - began) / answered)
-                    if answered
-                    else "unknown time"
-                )
-                words = _progress_words(state, last - began)
-                print(
-                    f"{show.clean(state.model.name)}: {here:,} of {state.total:,}, {left} left,"
-                    f" {words}",
-                    file=sys.stderr,
-                )
+        if time.monotonic() - last < QUIET_EVERY:
+            return
+        last = time.monotonic()
+        for state in run.progress:
+            now = state.done + state.arriving, state.awaited
+            if last_shown.get(state.model.name) != now:  # a batch may be waited for all day
+                last_shown[state.model.name] = now
+                print(_progress_line(state, last - began), file=sys.stderr)
 
     return look
+
+
+def _progress_line(state: Progress, seconds: float) -> str:
+    answered = sum(state.kinds.values())
+    left = "unknown time"
+    if answered:
+        left = duration((state.total - state.done) * seconds / answered)
+    here = f"{state.done + state.arriving:,} of {state.total:,}"
+    speed = _progress_words(state, seconds)
+    return f"{show.clean(state.model.name)}: {here}, {left} left, {speed}"
 
 
 # Kinds of trouble in the progress, where every letter counts; the closing lines have them in full.
