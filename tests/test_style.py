@@ -15,7 +15,7 @@ from tests.test_architecture import nodes as nodes_of
 
 PRODUCT = Path(__file__).resolve().parents[1] / "metal"
 MOST_BRANCHES = 15
-MEAN_BRANCHES = 4.36  # of all functions; lower it when it has fallen
+MEAN_BRANCHES = 4.3  # of all functions; those of a nested function count for both
 MOST_PARAMETERS = 12
 SHORT = 3  # lines of a helper's body
 # Private helpers of so few lines that are called once. Each was read: its name, or its docstring,
@@ -97,6 +97,17 @@ def test_code_stays_plain(rule: Callable[[Nodes], Iterator[Finding]]) -> None:
         for line, what in rule(nodes_of(path))
     ]
     assert found == []
+
+
+def test_functions_have_few_branches_on_average() -> None:
+    """Lift a nested function to the module, or split a long one, if this fails."""
+    numbers = [
+        branches(node)
+        for path in sorted(PRODUCT.rglob("*.py"))
+        for node in nodes_of(path)
+        if isinstance(node, Functions)
+    ]
+    assert sum(numbers) / len(numbers) <= MEAN_BRANCHES
 
 
 def short_helpers(trees: dict[Path, ast.Module]) -> Iterator[str]:
