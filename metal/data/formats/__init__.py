@@ -73,15 +73,15 @@ class Draft:
         )
         return f"Draft({self.card.name!r}: {parts})"
 
-    def assemble(self, where: str | Path = FRAME) -> Dataset:
-        """The checked dataset, with the notes as its report. where: the file named in messages
+    def assemble(self, file: str | Path = FRAME) -> Dataset:
+        """The checked dataset, with the notes as its report. file: the file named in messages
         about single ratings.
 
         Raises DataError for the first fault.
         """
         parts = (self.card, self.criteria, self.sources, self.outputs, self.raters, self.facts)
         report = tuple(map(note, self.notes))
-        return replace(assemble(*parts, where=Path(where), extra=self.extra), report=report)
+        return replace(assemble(*parts, where=Path(file), extra=self.extra), report=report)
 
 
 @dataclass
@@ -138,12 +138,12 @@ class Format:
 
     def recognizes(self, path: Path) -> bool:
         """Whether a file or folder is of this format, by its marks."""
-        for pattern, words in self.marks:
+        for pattern, marks in self.marks:
             files = [path] if fnmatchcase(path.name, pattern) else []
             for file in path.glob(pattern) if path.is_dir() else files:
                 with file.open("rb") as opened:
                     start = opened.read(MARK_LENGTH)
-                if all(word.encode() in start for word in words):
+                if all(word.encode() in start for word in marks):
                     return True
         return False
 
@@ -286,13 +286,13 @@ def human_generators(generators: Iterable[str]) -> dict[str, Any]:
     return {"generators": people} if people else {}
 
 
-def language_option(given: str) -> str:
+def language_option(text: str) -> str:
     """The code of the language in the option `language`. Raises UsageError when it is not a
     language.
     """
-    code = find_language(given)
+    code = find_language(text)
     if code is None:
-        raise UsageError(f"`language` {given!r} is not known. {how_to_write(given)}")
+        raise UsageError(f"`language` {text!r} is not known. {how_to_write(text)}")
     return code
 
 

@@ -58,11 +58,15 @@ def _documents(path: Path, options: Mapping[str, Any]) -> tuple[str, Path]:
 
 
 def _add_document(
-    record: dict[str, Any], where: str, language: str, reading: Reading, criteria: dict[str, None]
+    record: dict[str, Any],
+    location: str,
+    language: str,
+    reading: Reading,
+    criteria: dict[str, None],
 ) -> None:
     if not {"idx", "original_document", "model_summaries"} <= record.keys():
         raise DataError(
-            where,
+            location,
             f"keys {', '.join(record)}",
             "A document has idx, original_document, model_summaries",
         )
@@ -78,8 +82,8 @@ def _add_document(
         )
         for criterion, scores in (summary.get("anns") or {}).items():
             criteria.setdefault(criterion)
-            for place, score in enumerate(scores, 1):
-                rater = f"A{place}"
+            for number, score in enumerate(scores, 1):
+                rater = f"A{number}"
                 reading.raters.setdefault(rater, Rater(rater, "human", "expert", PLACE_IN_A_LIST))
                 score_and_reason = read_score(score, FIVE_LEVELS.values, "not rated", "not rated")
                 reading.rows.append((output, criterion, rater, *score_and_reason, ""))

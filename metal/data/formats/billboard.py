@@ -107,9 +107,9 @@ def _folders(path: Path) -> list[Path]:
     return folders[:1] if folders[0] == top else folders
 
 
-def _languages(folders: Sequence[Path], given: str | None) -> list[str]:
+def _languages(folders: Sequence[Path], asked: str | None) -> list[str]:
     """The language of each board: that in its name, else the option."""
-    option = language_option(given) if given else None
+    option = language_option(asked) if asked else None
     named = [language_in(folder.name) for folder in folders]
     for folder, language in zip(folders, named, strict=True):
         if not language and not option:
@@ -142,12 +142,12 @@ def _board(folder: Path, language: str) -> Draft:
     files = sorted(folder.glob(f"*{BETWEEN}*.csv"))
     read_files = list(map(read_scores, files))
     segments = _segments(read_files, files)
-    place = pd.Index(segments)
+    segment_index = pd.Index(segments)
     generators = list(dict.fromkeys(scores.generator for scores in read_files))
     metrics = list(dict.fromkeys(scores.metric for scores in read_files))
     of_all = [
         generators.index(scores.generator) * len(segments)
-        + place.get_indexer(pd.Index(scores.segments))
+        + segment_index.get_indexer(pd.Index(scores.segments))
         for scores in read_files
     ]
     used, rated = np.unique(np.concatenate(of_all), return_inverse=True)
@@ -229,8 +229,8 @@ def _notes_on_gaps(
 
 
 def _rater(metric: str) -> Rater:
-    about = {"direction": "lower", "negated": True} if metric in NEGATED else {}
-    return Rater(metric, "metric", ENSEMBLE if metric == ENSEMBLE else "metric", about)
+    facts = {"direction": "lower", "negated": True} if metric in NEGATED else {}
+    return Rater(metric, "metric", ENSEMBLE if metric == ENSEMBLE else "metric", facts)
 
 
 # ---------------------------------------------------------------- a file of scores
@@ -305,13 +305,13 @@ def _table(file: Path) -> pd.DataFrame:
         # The library's message ends with the row as it is in the file, which may not be safe to
         # print.
         parts = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
-        where = f"{file} row {parts[1]}" if parts else file
+        location = f"{file} row {parts[1]}" if parts else file
         problem = (
             f"{parts[3]} fields where the header names {parts[2]}"
             if parts
             else "not readable as CSV"
         )
-        raise DataError(where, problem, f"The columns are {','.join(COLUMNS)}") from None
+        raise DataError(location, problem, f"The columns are {','.join(COLUMNS)}") from None
     if not table.num_rows:
         raise DataError(file, "no scores in it", AGAIN)
     frame: pd.DataFrame = table.to_pandas()

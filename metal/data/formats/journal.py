@@ -81,8 +81,8 @@ def _best_replies(file: Path) -> list[dict[str, Any]]:
     for number, line in enumerate(file.read_bytes().split(b"\n")[:-1], 1):
         try:
             record = json.loads(line)
-            about = record.get("criterion") or record.get("criteria")
-            if about and _rank(record) >= _rank(best.get(record["key"], {"kind": "failed"})):
+            criterion = record.get("criterion") or record.get("criteria")
+            if criterion and _rank(record) >= _rank(best.get(record["key"], {"kind": "failed"})):
                 best[record["key"]] = record
         except (ValueError, RecursionError, TypeError, KeyError):
             raise DataError(
@@ -133,13 +133,13 @@ def _raters(run: Path, names: Sequence[str]) -> list[Rater]:
     """The judges, as the run wrote them, if it has finished."""
     if (run / "raters.jsonl").is_file():
         written = {rater.rater: rater for rater in read_raters(run)}
-        about: dict[str, Any] = {}
+        facts: dict[str, Any] = {}
     else:
         written = {}
         flip = read_run_toml(run)["settings"].get("flip", ())
-        about = {"flipped": list(flip)} if flip else {}
+        facts = {"flipped": list(flip)} if flip else {}
     return [
-        written.get(name) or Rater(name, "llm", name.partition("/")[0], dict(about))
+        written.get(name) or Rater(name, "llm", name.partition("/")[0], dict(facts))
         for name in names
     ]
 
@@ -197,21 +197,22 @@ def _name(record: Mapping[str, Any]) -> str:
 
 def _judged(run: Path) -> Dataset:
     """The dataset that the run judged, if it still exists."""
-    place = next(
-        (Path(about["path"]) for about in read_run_toml(run)["datasets"] if "path" in about), None
+    path = next(
+        (Path(dataset["path"]) for dataset in read_run_toml(run)["datasets"] if "path" in dataset),
+        None,
     )
-    if place is not None and place.is_file():
+    if path is not None and path.is_file():
         raise UsageError(
-            f"{run}: it judged the table {place}; pass both, the table first:"
-            f' `metal.audit("{place}", "{run}")`'
+            f"{run}: it judged the table {path}; pass both, the table first:"
+            f' `metal.audit("{path}", "{run}")`'
         )
-    if place is None or not (place / "dataset.toml").is_file():
+    if path is None or not (path / "dataset.toml").is_file():
         into = f'`metal.read("{run}", into=DATASET)`'
         raise UsageError(
-            f"{run}: the dataset that was judged is not at {place or 'hand'}; read it into that:"
+            f"{run}: the dataset that was judged is not at {path or 'hand'}; read it into that:"
             f" {into}"
         )
-    return load_dataset(place)
+    return load_dataset(path)
 
 
 FORMAT = Format(

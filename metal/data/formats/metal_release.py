@@ -83,11 +83,11 @@ def _add_human_ratings(key: str, entry: dict[str, Any], reading: Reading) -> Non
             reading.rows.append((key, criterion, rater, *_score(score, criterion), comment))
 
 
-def _add_judge_ratings(key: str, entry: dict[str, Any], reading: Reading, where: str) -> None:
+def _add_judge_ratings(key: str, entry: dict[str, Any], reading: Reading, location: str) -> None:
     for field, prompt in PROMPTS.items():
         for criterion, judged in (entry.get(field) or {}).items():
             if not isinstance(judged, dict) or not isinstance(judged.get("scores"), dict):
-                raise DataError(where, f"{field} {criterion} has no scores", GIVE_RELEASE)
+                raise DataError(location, f"{field} {criterion} has no scores", GIVE_RELEASE)
             for model, score in judged["scores"].items():
                 judge = judge_rater(model, prompt, model)
                 reading.raters.setdefault(judge.rater, judge)

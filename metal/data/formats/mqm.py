@@ -41,11 +41,12 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     rows = _rows(file)
     reading = Reading(raters={RATER.rater: RATER})
     reading.sources = {
-        f"{place}": Source(f"{place}", language) for place in sorted({place for place, _ in rows})
+        f"{number}": Source(f"{number}", language)
+        for number in sorted({number for number, _ in rows})
     }
-    for (place, system), score in rows.items():
-        output = f"{place}/{system}"
-        reading.outputs[output] = Output(output, f"{place}", system, language)
+    for (number, system), score in rows.items():
+        output = f"{number}/{system}"
+        reading.outputs[output] = Output(output, f"{number}", system, language)
         reading.rows.append(
             (output, MQM.name, RATER.rater, score, "no score" if math.isnan(score) else "", "")
         )
@@ -83,20 +84,20 @@ def _rows(file: Path) -> dict[tuple[int, str], float]:
     for number, line in enumerate(lines[1:], 2):
         if not line.strip():
             continue
-        where, fields = f"{file} row {number}", _fields(line)
+        location, fields = f"{file} row {number}", _fields(line)
         if len(fields) != len(header):
             raise DataError(
-                where,
+                location,
                 f"{len(fields)} fields where the header names {len(header)}",
                 "One segment per row",
             )
-        system, score, place = (fields[column] for column in at)
-        key = (_place(place, where), system)
+        system, score, segment = (fields[column] for column in at)
+        key = (_place(segment, location), system)
         if key in scores:
             raise DataError(
-                where, f"segment {key[0]} of {system!r} a second time", "Keep one of them"
+                location, f"segment {key[0]} of {system!r} a second time", "Keep one of them"
             )
-        scores[key] = _score(score, where)
+        scores[key] = _score(score, location)
     if not scores:
         raise DataError(file, "no scores in it", f"The columns are {' '.join(COLUMNS)}")
     return scores
@@ -107,26 +108,26 @@ def _fields(line: str) -> list[str]:
     return [field for part in line.split("\t") for field in part.split()]
 
 
-def _place(text: str, where: str) -> int:
+def _place(text: str, location: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) > 0):
         raise DataError(
-            where, f"seg_id {text!r}", "It is the segment's place in the test set: 1, 2, 3, ..."
+            location, f"seg_id {text!r}", "It is the segment's place in the test set: 1, 2, 3, ..."
         )
     return int(text)
 
 
-def _score(text: str, where: str) -> float:
+def _score(text: str, location: str) -> float:
     if text == "None":
         return math.nan
     try:
         score = float(text)
     except ValueError:
         raise DataError(
-            where, f"score {text!r} is not a number", "Write nan where there is none"
+            location, f"score {text!r} is not a number", "Write nan where there is none"
         ) from None
     if not math.isnan(score) and not MQM.scale.allows(score):
         raise DataError(
-            where,
+            location,
             f"score {text}",
             f"MQM goes from {MQM.scale.describe()}; 0 is a segment without errors",
         )

@@ -138,8 +138,8 @@ def _add_workers(table: Path, language: str, reading: Reading) -> list[str]:
     for criterion, (rating, reasons) in COLUMNS.items():
         scores = _scores(rows[rating], table)
         missing = ["no answer" if math.isnan(score) else "" for score in scores]
-        given = rows.get(reasons, [""] * len(rows))
-        comments = ["" if comment.lower() in NO_COMMENT else comment for comment in given]
+        texts = rows.get(reasons, [""] * len(rows))
+        comments = ["" if comment.lower() in NO_COMMENT else comment for comment in texts]
         reading.rows += zip(
             outputs,
             [criterion] * len(rows),

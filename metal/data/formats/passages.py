@@ -96,22 +96,22 @@ def find_passages(
     """
     _check_options(source, columns or {}, subset, revision)
     roles = {role: role for role in ROLES} | dict(columns or {})
-    about: dict[str, Any] = {"source": source, "split": split}
-    about |= {"columns": dict(columns)} if columns else {}
+    facts: dict[str, Any] = {"source": source, "split": split}
+    facts |= {"columns": dict(columns)} if columns else {}
     if source == "xlsum":
-        return _xlsum(split, revision or XLSUM_REVISION, roles, about)
+        return _xlsum(split, revision or XLSUM_REVISION, roles, facts)
     if source.startswith("hf:"):
-        about |= {"subset": subset} if subset else {}
-        about |= {"revision": revision} if revision else {}
+        facts |= {"subset": subset} if subset else {}
+        facts |= {"revision": revision} if revision else {}
         return _hugging_face(
-            source.removeprefix("hf:"), subset, split, revision, roles, about, language
+            source.removeprefix("hf:"), subset, split, revision, roles, facts, language
         )
     path = Path(source)
     if not source:
         raise UsageError("`source` is empty; give a file or folder, xlsum or hf:NAME")
     if not path.exists():
         raise no_such(source, remedy="; `source` is one, or xlsum, or hf:NAME")
-    return _local(path, split, roles, about, language)
+    return _local(path, split, roles, facts, language)
 
 
 def _check_options(source: str, columns: Collection[str], subset: str, revision: str) -> None:
@@ -131,13 +131,13 @@ def _check_options(source: str, columns: Collection[str], subset: str, revision:
 # ---------------------------------------------------------------- XL-Sum and others on Hugging Face
 
 
-def _xlsum(split: str, revision: str, roles: Mapping[str, str], about: dict[str, Any]) -> Passages:
+def _xlsum(split: str, revision: str, roles: Mapping[str, str], facts: dict[str, Any]) -> Passages:
     def read(language: str) -> Iterator[Passage]:
         name = xlsum_names()[language]
         return _from_rows(hub_rows(XLSUM, name, split, revision), roles, f"XL-Sum {name} {split}")
 
-    about |= {"name": XLSUM, "revision": revision}
-    return Passages(METALS_LANGUAGES, read, xlsum_language, about, XLSUM_LICENCE, XLSUM_CITATION)
+    facts |= {"name": XLSUM, "revision": revision}
+    return Passages(METALS_LANGUAGES, read, xlsum_language, facts, XLSUM_LICENCE, XLSUM_CITATION)
 
 
 def _hugging_face(
@@ -146,7 +146,7 @@ def _hugging_face(
     split: str,
     revision: str,
     roles: Mapping[str, str],
-    about: dict[str, Any],
+    facts: dict[str, Any],
     language: str,
 ) -> Passages:
     """A dataset in one language; {language} in the subset's name stands for the language's code."""
@@ -163,7 +163,7 @@ def _hugging_face(
         rows = hub_rows(name, subset.replace("{language}", code), split, revision)
         return _from_rows(rows, roles, f"{name} {split}")
 
-    return Passages((language,) if language else (), read, _code_of, about)
+    return Passages((language,) if language else (), read, _code_of, facts)
 
 
 @lru_cache(maxsize=1)
@@ -189,7 +189,7 @@ def xlsum_language(asked: str) -> str:
 
 
 def _local(
-    path: Path, split: str, roles: Mapping[str, str], about: dict[str, Any], language: str
+    path: Path, split: str, roles: Mapping[str, str], facts: dict[str, Any], language: str
 ) -> Passages:
     files = _files_by_language(path, split) if path.is_dir() else {}
     if not files:
@@ -216,7 +216,7 @@ def _local(
         return code
 
     return Passages(
-        tuple(sorted(files)), lambda code: _from_files(files[code], roles), resolve, about
+        tuple(sorted(files)), lambda code: _from_files(files[code], roles), resolve, facts
     )
 
 
@@ -330,16 +330,16 @@ def _parquet_rows(path: Path, roles: Mapping[str, str]) -> Iterator[Mapping[str,
 
 
 def _from_rows(
-    rows: Iterable[Mapping[str, Any]], roles: Mapping[str, str], where: str
+    rows: Iterable[Mapping[str, Any]], roles: Mapping[str, str], origin: str
 ) -> Iterator[Passage]:
     for number, row in enumerate(rows, 1):
-        place = f"{where} row {number}"
-        _check_columns(place, row, roles if number == 1 else {"text": roles["text"]})
-        cells = {role: _cell(row, role, roles[role], place) for role in ROLES}
-        yield Passage(**cells, where=place)
+        location = f"{origin} row {number}"
+        _check_columns(location, row, roles if number == 1 else {"text": roles["text"]})
+        cells = {role: _cell(row, role, roles[role], location) for role in ROLES}
+        yield Passage(**cells, where=location)
 
 
-def _cell(row: Mapping[str, Any], role: str, column: str, where: str) -> str:
+def _cell(row: Mapping[str, Any], role: str, column: str, location: str) -> str:
     """The text in a column, empty if there is none. A number is accepted too, except for the
     passage itself.
     """
@@ -348,12 +348,12 @@ def _cell(row: Mapping[str, Any], role: str, column: str, where: str) -> str:
         return cell or ""
     if role != "text" and type(cell) is int:
         return str(cell)
-    raise DataError(where, f"{column} is not a text", "Each row is one passage")
+    raise DataError(location, f"{column} is not a text", "Each row is one passage")
 
 
-def _check_columns(where: str, columns: Collection[str], roles: Mapping[str, str]) -> None:
+def _check_columns(location: str, columns: Collection[str], roles: Mapping[str, str]) -> None:
     """Raise DataError if the column of texts is missing, or one that was named by the caller."""
     for role, column in roles.items():
         if column not in columns and (role == "text" or column != role):
             problem = f"no column {column!r} (columns found: {', '.join(columns)})"
-            raise DataError(where, problem, "Name it with `columns`, e.g. text=article")
+            raise DataError(location, problem, "Name it with `columns`, e.g. text=article")

@@ -83,8 +83,8 @@ def read_ratings(frame: pd.DataFrame, **options: Any) -> Draft:
     return with_common_options(draft_from(frame, {"name": "ratings"} | options, FRAME), options)
 
 
-def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> Draft:
-    """A draft from a data frame. where: the file that messages name.
+def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], file: Path) -> Draft:
+    """A draft from a data frame. file: the file that messages name.
 
     options:
 
@@ -118,13 +118,13 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     frame.attrs = {}  # pandas copies them with every column that is looked at
     options = {**options, "columns": columns_apart(options.get("columns") or {}, frame.columns)}
     frame = without_administration(frame, notes)
-    tidy = tidy_frame(frame, options, notes, where)
+    tidy = tidy_frame(frame, options, notes, file)
     shaped(1, 1)
-    _check_raters(frame, tidy, notes, where)
+    _check_raters(frame, tidy, notes, file)
     split_conversations(tidy, notes)
     if "winner" in tidy or "first_text" in tidy:
-        tidy, options = with_preferences(tidy, options, notes, where)
-    tidy = identified(tidy, options, notes, where)
+        tidy, options = with_preferences(tidy, options, notes, file)
+    tidy = identified(tidy, options, notes, file)
     named(1, 1)
     columns = tidy.attrs["columns"]
     doubtful = [*columns.doubtful, *differing(frame, columns.unread, tidy)]
@@ -139,19 +139,19 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     if "score" not in tidy:
         tidy["score"] = np.nan
     tidy, apart = metrics_apart(tidy, options, notes)
-    criteria = _scored(tidy, {**options, "progress": scored}, notes, where, apart=bool(apart))
+    criteria = _scored(tidy, {**options, "progress": scored}, notes, file, apart=bool(apart))
     if "reply" in tidy and "reader" in options:
-        read_replies(tidy, criteria, options, notes, where)
+        read_replies(tidy, criteria, options, notes, file)
     if "confidence" in tidy:
         tidy["confidence"] = as_numbers(tidy["confidence"])
     raters = raters_of(tidy, options, repeats, columns.by_place, notes)
     criteria = levels_of_judges(criteria, tidy, raters, options, notes)
-    _check_outputs(tidy, where)
-    _check_doubles(frame, columns, tidy, where)
+    _check_outputs(tidy, file)
+    _check_doubles(frame, columns, tidy, file)
     checked(1, 1)
     sources = _sources(tidy, listed[0])
     outputs = _outputs(tidy, listed[1])
-    card = Card(options.get("name") or where.name.split(".")[0])
+    card = Card(options.get("name") or file.name.split(".")[0])
     extra: dict[str, Any] = {"unread": doubtful} if doubtful else {}
     if columns.sources_by:
         extra["sources_by"] = columns.sources_by
@@ -168,19 +168,19 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     return Draft(card, *parts, {"reading": extra} if extra else {}, columns=columns)
 
 
-def _check_raters(frame: pd.DataFrame, tidy: pd.DataFrame, notes: list[str], where: Path) -> None:
+def _check_raters(frame: pd.DataFrame, tidy: pd.DataFrame, notes: list[str], file: Path) -> None:
     """Name the single rater of pairs if the table names none. Raises DataError for a table without
     ratings, NoColumn for any other table without raters.
     """
     if tidy.empty:
         remedy = f"{columns_of(frame)}. Each row below the header is a rating"
-        raise DataError(where, "no ratings in it", remedy)
+        raise DataError(file, "no ratings in it", remedy)
     if "rater" in tidy:
         return
     if "first_text" not in tidy:
         unread = tidy.attrs["columns"].unread
         remedy = f'{columns_of(frame)}. Name it: `columns={{"rater": COLUMN}}`'
-        raise NoColumn(where, "rater", unread, "no column for the rater", remedy)
+        raise NoColumn(file, "rater", unread, "no column for the rater", remedy)
     tidy["rater"] = "people"
     notes.append(
         "no column for the rater: all choices are taken as those of one rater, 'people' (`columns`)"
@@ -199,7 +199,7 @@ def _about_sources(frame: pd.DataFrame, tidy: pd.DataFrame) -> list[str]:
 
 
 def _scored(
-    tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path, *, apart: bool
+    tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], file: Path, *, apart: bool
 ) -> list[Criterion]:
     """The criteria of the scores; the scores become numbers. apart: whether metrics have a
     criterion of their own.
@@ -207,24 +207,24 @@ def _scored(
     if apart:
         measures = {**(options.get("measures") or {}), METRIC_SCORE.name: "interval"}
         options = {**options, "measures": measures}
-    criteria = read_scores(tidy, options, notes, where)
+    criteria = read_scores(tidy, options, notes, file)
     if tidy.attrs.get("unnamed"):
         criteria = [replace(each, called=CALLED) for each in criteria]
     by_name = {each.name: each for each in criteria}
-    check_on_scale(tidy, by_name, partial(_place_in_file, tidy, where))
+    check_on_scale(tidy, by_name, partial(_place_in_file, tidy, file))
     if not apart:
         return criteria
     return [METRIC_SCORE if each.name == METRIC_SCORE.name else each for each in criteria]
 
 
 def _check_doubles(
-    frame: pd.DataFrame, columns: TableColumns, tidy: pd.DataFrame, where: Path
+    frame: pd.DataFrame, columns: TableColumns, tidy: pd.DataFrame, file: Path
 ) -> None:
     """Raise DataError for a rating that is given twice."""
     remedy = "Keep one of them"
     if tidy.duplicated(["output", "criterion", "rater"]).any():
         remedy = _remedy_for_doubles(frame, columns, tidy)
-    check_once(tidy.assign(output=tidy["output"].astype("category")), where, remedy)
+    check_once(tidy.assign(output=tidy["output"].astype("category")), file, remedy)
 
 
 def _sources(tidy: pd.DataFrame, progress: Progress) -> list[Source]:
@@ -271,9 +271,9 @@ def _outputs(tidy: pd.DataFrame, progress: Progress) -> list[Output]:
     return outputs
 
 
-def _place_in_file(tidy: pd.DataFrame, where: Path, row: int) -> str:
+def _place_in_file(tidy: pd.DataFrame, file: Path, row: int) -> str:
     """How a message names the n-th rating: its row in the file, and in a wide table its column."""
-    row_in_file = row_of(where, int(tidy.index[row]))
+    row_in_file = row_of(file, int(tidy.index[row]))
     return (
         f"{row_in_file}, column {tidy[ANSWERED_IN].iloc[row]!r}"
         if ANSWERED_IN in tidy
@@ -300,11 +300,14 @@ def _remedy_for_doubles(frame: pd.DataFrame, columns: TableColumns, tidy: pd.Dat
     """What to do about ratings that are given twice."""
     name = telling_apart(frame, columns.unread, tidy)
     if name:
-        given = {role: f"`columns={ {role: name} }`" for role in ("output", "text", "repeat")}
+        options = {role: f"`columns={ {role: name} }`" for role in ("output", "text", "repeat")}
         named = (
-            f"if it is the output's id: {given['output']}; if it is the rated text: {given['text']}"
+            f"if it is the output's id: {options['output']};"
+            f" if it is the rated text: {options['text']}"
         )
-        return f"{name!r} tells them apart: {named}; if the rater answered again: {given['repeat']}"
+        return (
+            f"{name!r} tells them apart: {named}; if the rater answered again: {options['repeat']}"
+        )
     remedy = (
         'Keep one of them; if they rate several outputs, name the texts: `columns={"text": COLUMN}`'
     )
@@ -320,7 +323,7 @@ def _remedy_for_doubles(frame: pd.DataFrame, columns: TableColumns, tidy: pd.Dat
     return remedy
 
 
-def _check_outputs(tidy: pd.DataFrame, where: Path) -> None:
+def _check_outputs(tidy: pd.DataFrame, file: Path) -> None:
     """Raise DataError for an output with two sources, generators, languages or texts."""
     for other in ("source", "generator", "language", *(["text"] if "text" in tidy else [])):
         pairs = tidy[["output"]].assign(**{other: as_texts(tidy[other])}).dropna()
@@ -343,7 +346,7 @@ def _check_outputs(tidy: pd.DataFrame, where: Path) -> None:
                     'Name the column that tells its outputs apart: `columns={"output": COLUMN}`, or'
                     " `generator`"
                 )
-            raise DataError(where, problem, remedy)
+            raise DataError(file, problem, remedy)
 
 
 FORMAT = Format(

@@ -63,8 +63,8 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     without: Counter[str] = Counter()
     captions = False
     for row, record in read_jsonl(file):
-        where = f"{file} row {row + 1}"
-        output = _output(record, where)
+        location = f"{file} row {row + 1}"
+        output = _output(record, location)
         image = str(record.get("image", ""))
         source = Source(
             output.source, "en", title=image, references=references.get(output.source, ())
@@ -74,7 +74,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         if "P" in record:
             captions = True
             reading.rows += [
-                (output.output, criterion.name, THUMB.rater, *_score(record, key, where), "")
+                (output.output, criterion.name, THUMB.rater, *_score(record, key, location), "")
                 for key, criterion in CAPTIONS.items()
             ]
             continue
@@ -83,11 +83,11 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
             if not isinstance(panel, list):
                 without[f"{output.generator}: no {group} ratings"] += 1
                 continue
-            for place, ratings in enumerate(panel, 1):
-                rater = f"{letter}{place}"
+            for number, ratings in enumerate(panel, 1):
+                rater = f"{letter}{number}"
                 reading.raters.setdefault(rater, Rater(rater, "human", group))
                 reading.rows += [
-                    (output.output, c, rater, *_score(ratings, c, where), "") for c in CRITERIA
+                    (output.output, c, rater, *_score(ratings, c, location), "") for c in CRITERIA
                 ]
     people = human_generators(output.generator for output in reading.outputs.values())
     if captions:
@@ -120,22 +120,24 @@ def _references(folder: Path) -> dict[str, tuple[str, ...]]:
     return references
 
 
-def _output(record: dict[str, Any], where: str) -> Output:
+def _output(record: dict[str, Any], location: str) -> Output:
     missing = [name for name in ("SYS", "seg_id", "hyp") if name not in record]
     if missing:
         raise DataError(
-            where, f"no {missing[0]!r} (keys found: {', '.join(record)})", "Is this a THumB file?"
+            location,
+            f"no {missing[0]!r} (keys found: {', '.join(record)})",
+            "Is this a THumB file?",
         )
     source, system = str(record["seg_id"]), str(record["SYS"])
     return Output(f"{source}/{system}", source, system, "en", str(record["hyp"]))
 
 
-def _score(ratings: Any, criterion: str, where: str) -> tuple[float, str]:
+def _score(ratings: Any, criterion: str, location: str) -> tuple[float, str]:
     try:
         score = float(ratings[criterion])
     except (KeyError, TypeError, ValueError):
         raise DataError(
-            where, f"a rating without {criterion}", "Take the file from the release again"
+            location, f"a rating without {criterion}", "Take the file from the release again"
         ) from None
     return score, "not rated" if math.isnan(score) else ""
 
