@@ -282,7 +282,7 @@ def _directions(
     turned = {}
     for name, criterion in dataset.criteria.items():
         scores = dataset.ratings.loc[dataset.ratings["criterion"] == name, "score"].to_numpy()
-        guessed = why_direction(criterion, scores, given=_told(name, given)) in GUESSED
+        guessed = why_direction(criterion, scores, declared=_told(name, given)) in GUESSED
         if guessed and (criterion.scale.measure != "nominal" or len(criterion.scale.levels) == 2):
             question = (
                 f"{name} ({criterion.scale.describe()}): which is better ({', '.join(DIRECTIONS)})"

@@ -71,18 +71,20 @@ def _texts_answer(answers: AnswerTexts, name: str) -> bool:
     """Whether texts are answers: numbers that are not ids, or words of a known order. name: that of
     their column.
     """
-    words, numbers, in_numbers = answers.in_words, [], 0
+    word_counts, numbers, in_numbers = answers.in_words, [], 0
     for count, number in zip(answers.counts, answers.numbers, strict=True):
         if not np.isnan(number):
             numbers.append(number)
             in_numbers += count
     # A stray cell does not make a column something else: its row is named where scores are read.
-    if not words or (numbers and in_numbers >= STRAY * sum(words.values())):
+    if not word_counts or (numbers and in_numbers >= STRAY * sum(word_counts.values())):
         return _are_answers(numbers)
     called = CRITERION.search(name) or is_person(name) or is_machine(name)
-    if called and numbered_words(words):
+    if called and numbered_words(word_counts):
         return True
-    usual = [word for word, count in words.items() if STRAY * count > sum(words.values())]
+    usual = [
+        word for word, count in word_counts.items() if STRAY * count > sum(word_counts.values())
+    ]
     return not numbers and order_of(usual) is not None
 
 

@@ -104,7 +104,7 @@ def without_summary_rows(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
         frame = frame[~left_out].copy()
         for name in map(str, frame.select_dtypes("category")):
             frame[name] = frame[name].cat.remove_unused_categories()
-    end, words = len(frame), []
+    end, totals = len(frame), []
     while end and not frame.empty:
         column, first = _first_cell(frame, end - 1)
         word = fold(first).rstrip(" :")
@@ -113,11 +113,11 @@ def without_summary_rows(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
         others = set(map(fold, as_texts(frame[column].iloc[: end - 1]).dropna().unique()))
         if word in others or order_of(others):  # a level, or a name like any other
             break
-        words.append(first)
+        totals.append(first)
         end -= 1
-    if words:
+    if totals:
         notes.append(
-            f"{plural(len(words), 'row')} of totals at the end left out: {first_few(words[::-1])}"
+            f"{plural(len(totals), 'row')} of totals at the end left out: {first_few(totals[::-1])}"
         )
     return frame.iloc[:end]
 
@@ -175,10 +175,10 @@ def criteria_among(columns: Sequence[str], notes: list[str]) -> list[str]:
     """
     aside = []
     for name in columns:
-        words = words_of(name)
+        name_words = words_of(name)
         counted = ASIDE.fullmatch(fold(name)) or is_reference(name) or is_no_criterion(name)
         may_be_asked = re.search("overall|rank|difficulty", name, re.IGNORECASE)
-        standardised = len(words) > 1 and words[-1] in ("z", "zscore")
+        standardised = len(name_words) > 1 and name_words[-1] in ("z", "zscore")
         if METRIC.search(name) or standardised or (counted and not may_be_asked):
             aside.append(name)
     if not aside or len(columns) < 2 or len(aside) == len(columns):
@@ -271,11 +271,11 @@ def without_summaries(
 
 def _follow(answers: pd.DataFrame) -> list[bool]:
     """Which columns are the majority, median, mean or sum of the others wherever not all agree."""
-    given = is_filled(answers)
-    several = given.sum(axis=1) > 2  # besides its own two others'
-    if (given & several[:, None]).sum(axis=0).max(initial=0) < FEWEST:
-        return [False] * given.shape[1]
-    places = [np.flatnonzero(own & several)[:LOOKED_AT] for own in given.T]
+    filled = is_filled(answers)
+    several = filled.sum(axis=1) > 2  # besides its own two others'
+    if (filled & several[:, None]).sum(axis=0).max(initial=0) < FEWEST:
+        return [False] * filled.shape[1]
+    places = [np.flatnonzero(own & several)[:LOOKED_AT] for own in filled.T]
     looked_at = np.unique(np.concatenate(places))
     answers = answers.iloc[looked_at]
     numbers = np.column_stack([as_numbers(answers[name]) for name in answers])
@@ -299,8 +299,8 @@ def _may_follow(
     """Which of hundreds of (rows, raters) columns may follow from the others; with so many, the
     majority hardly depends on one.
     """
-    given = ~np.isnan(numbers)
-    answered = given.sum(axis=1)
+    filled = ~np.isnan(numbers)
+    answered = filled.sum(axis=1)
     total, middle = (
         np.nansum(numbers, axis=1),
         np.nanmedian(np.where(answered[:, None] > 0, numbers, 0.0), axis=1),
@@ -317,7 +317,7 @@ def _may_follow(
         (total[:, None] - np.nan_to_num(numbers), differ),
     ):
         close = (np.abs(numbers - value) <= 0.1) & rows[:, None]
-        tried = (given & rows[:, None]).sum(axis=0)
+        tried = (filled & rows[:, None]).sum(axis=0)
         may |= (tried > FEWEST / 2) & (close.sum(axis=0) >= 0.95 * tried)
     return may
 

@@ -24,28 +24,28 @@ def by_language(places: Sequence[AnswerColumn]) -> list[AnswerColumn]:
     """
     for part in ("criterion", "rater"):
         for form in (_AT_THE_END, _AT_THE_START):
-            named = [_with_language(place, part, form) for place in places]
+            named = [_with_language(answer, part, form) for answer in places]
             parted = list(filter(None, named))
-            languages = {place.language for place in parted}
+            languages = {answer.language for answer in parted}
             if len(parted) < len(places) or len(languages) < 2:
                 continue
             # expert_de, expert_br: initials, unless other raters have them too
-            several = len({place.rater for place in parted}) * len(languages) <= len(places)
+            several = len({answer.rater for answer in parted}) * len(languages) <= len(places)
             if part == "criterion" or (several and len(languages) < len(places)):
                 return parted
     return []
 
 
-def _with_language(place: AnswerColumn, part: str, form: re.Pattern[str]) -> AnswerColumn | None:
-    """The place with the language that its rater or criterion ends or begins with."""
-    match = form.fullmatch(getattr(place, part))
+def _with_language(answer: AnswerColumn, part: str, form: re.Pattern[str]) -> AnswerColumn | None:
+    """The answer with the language that its rater or criterion ends or begins with."""
+    match = form.fullmatch(getattr(answer, part))
     code = _code(match["language"]) if match else None
     if match is None or code is None:
         return None
     rest = "" if fold(match["rest"]) in ENDS else match["rest"]
     if part == "rater":
-        return replace(place, rater=rest, language=code) if rest else None
-    return replace(place, criterion=rest or OVERALL, language=code)
+        return replace(answer, rater=rest, language=code) if rest else None
+    return replace(answer, criterion=rest or OVERALL, language=code)
 
 
 def _code(name: str) -> str | None:

@@ -253,9 +253,9 @@ def is_filled(frame: pd.DataFrame) -> Any:
     `frame.notna()` takes much longer for many columns of categories.
     """
     filled = np.empty(frame.shape, dtype=bool)
-    for place, (_, column) in enumerate(frame.items()):
+    for index, (_, column) in enumerate(frame.items()):
         cells = column.array
-        filled[:, place] = cells.codes >= 0 if isinstance(cells, pd.Categorical) else column.notna()
+        filled[:, index] = cells.codes >= 0 if isinstance(cells, pd.Categorical) else column.notna()
     return filled
 
 
@@ -280,8 +280,10 @@ def _renamed(column: pd.Series, names: Sequence[str]) -> pd.Series:
     empty = int(codes[-1])
     mapped = np.append(np.where(codes[:-1] == empty, -1, codes[:-1]), -1)[column.array.codes]
     kept = np.array([name != "" for name in distinct])
-    place = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
-    categorical = pd.Categorical.from_codes(place[mapped], pd.Index(distinct[kept], dtype="str"))
+    new_codes = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
+    categorical = pd.Categorical.from_codes(
+        new_codes[mapped], pd.Index(distinct[kept], dtype="str")
+    )
     return pd.Series(categorical, index=column.index, name=column.name)
 
 

@@ -59,15 +59,15 @@ def direction_of(name: str, scale: Scale, scores: Scores) -> Direction:
 
 def _by_scores(name: str, scores: Scores) -> Direction | None:
     """The direction of penalties and school grades, which their scores show; None for others."""
-    given = scores[~np.isnan(scores)]
-    if not len(given) or metal_name(name):
+    answered = scores[~np.isnan(scores)]
+    if not len(answered) or metal_name(name):
         return None
     folded = fold(name)
     if PENALTIES.search(folded):
-        if given.min() >= 0 and given.max() > 0:
-            return "lower" if np.median(given) <= WORST_PENALTY else None
-        return "higher" if given.max() <= 0 else None
-    if GRADES_1_BEST.search(folded) and given.min() >= 1 and given.max() <= WORST_GRADE:
+        if answered.min() >= 0 and answered.max() > 0:
+            return "lower" if np.median(answered) <= WORST_PENALTY else None
+        return "higher" if answered.max() <= 0 else None
+    if GRADES_1_BEST.search(folded) and answered.min() >= 1 and answered.max() <= WORST_GRADE:
         return "lower"
     return None
 
@@ -105,11 +105,11 @@ def guessed_direction(name: str) -> Direction:
     )
 
 
-def why_direction(criterion: Criterion, scores: Scores, *, given: bool) -> str:
+def why_direction(criterion: Criterion, scores: Scores, *, declared: bool) -> str:
     """Where the direction of a table's criterion comes from; one of GUESSED if it is only a
     guess.
     """
-    if given:
+    if declared:
         return "as told"
     if not _of_quality(criterion.scale) and criterion.direction == _by_scores(
         criterion.name, scores
@@ -139,7 +139,9 @@ def notes_on_directions(
         each for each in criteria if each.scale.measure != "nominal" or len(each.scale.levels) < 3
     ]
     for criterion in compared:
-        why = why_direction(criterion, scores_of[criterion.name], given=criterion.name in declared)
+        why = why_direction(
+            criterion, scores_of[criterion.name], declared=criterion.name in declared
+        )
         reasons.setdefault((criterion.direction, why), []).append(criterion.name)
     if len(reasons) == 1 and len(compared) == len(criteria) > 2:
         reasons = {key: ["all criteria"] for key in reasons}
@@ -163,7 +165,9 @@ def doubtful_directions(
             or GRADES_1_BEST.search(folded)
             or GRADES_EITHER_WAY.search(folded)
         )
-        why = why_direction(criterion, scores_of[criterion.name], given=criterion.name in declared)
+        why = why_direction(
+            criterion, scores_of[criterion.name], declared=criterion.name in declared
+        )
         if either_way and why == ASSUMED:
             doubtful.append(criterion.name)
     return doubtful

@@ -62,7 +62,7 @@ class GuessedTable:
     @property
     def answers(self) -> list[str]:
         """The names of the columns that hold answers."""
-        return [place.column for place in self.places]
+        return [answer.column for answer in self.places]
 
     @property
     def role_of(self) -> dict[str, str]:

@@ -35,15 +35,15 @@ IDS = ("language", "rater", "criterion", "generator", "source", "output")
 
 
 def identified(
-    tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path
+    tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], file: Path
 ) -> pd.DataFrame:
     """Fill in what identifies a rating: language, criterion, generator, source and output."""
-    _fill(tidy, options, notes, where)
+    _fill(tidy, options, notes, file)
     if "output" not in tidy and "source" not in tidy:
-        by_text(tidy, tidy.attrs["columns"].unread, notes, where)
+        by_text(tidy, tidy.attrs["columns"].unread, notes, file)
     for role in filter(tidy.__contains__, IDS):
-        _name_all(tidy, role, notes, where)
-    _read_languages(tidy, "`language`" if options.get("language") else "", notes, where)
+        _name_all(tidy, role, notes, file)
+    _read_languages(tidy, "`language`" if options.get("language") else "", notes, file)
     named = options.get("columns") or {}
     tidy = _ids_of_sources(tidy, named, notes)
     if "source" not in tidy or (one_each(tidy, "source", "output") and "source" not in named):
@@ -61,7 +61,7 @@ def identified(
     return tidy
 
 
-def _name_all(tidy: pd.DataFrame, role: str, notes: list[str], where: Path) -> None:
+def _name_all(tidy: pd.DataFrame, role: str, notes: list[str], file: Path) -> None:
     """Read a column as names. Raises DataError for a row without one."""
     tidy[role] = as_names(tidy[role], role, notes)
     if role == "language":
@@ -72,10 +72,10 @@ def _name_all(tidy: pd.DataFrame, role: str, notes: list[str], where: Path) -> N
     if empty.any():
         row = int(tidy.index[int(empty.argmax())])
         problem = f"{role} is empty or NA" if role == "language" else f"{role} is empty"
-        raise DataError(row_of(where, row), problem, "Every rating needs one")
+        raise DataError(row_of(file, row), problem, "Every rating needs one")
 
 
-def _read_languages(tidy: pd.DataFrame, option: str, notes: list[str], where: Path) -> None:
+def _read_languages(tidy: pd.DataFrame, option: str, notes: list[str], file: Path) -> None:
     """Write languages as their codes. Raises DataError for an unknown one; option: the option that
     named it, if no row did. Note: names of places read as languages.
     """
@@ -89,7 +89,7 @@ def _read_languages(tidy: pd.DataFrame, option: str, notes: list[str], where: Pa
     bad = [name for name, code in codes.items() if not is_language(code)]
     if bad:
         row = int(tidy.index[int((tidy["language"] == bad[0]).argmax())])
-        check_language(codes[bad[0]], option or row_of(where, row))
+        check_language(codes[bad[0]], option or row_of(file, row))
     tidy["language"] = tidy["language"].map(codes).astype("category")
 
 
@@ -137,7 +137,7 @@ def _find_sources(tidy: pd.DataFrame, notes: list[str]) -> None:
         tidy["source"] = tidy["output"]
 
 
-def _fill(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path) -> None:
+def _fill(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], file: Path) -> None:
     """Give all rows the criterion, generator and language that no column has."""
     tidy.attrs["unnamed"] = "criterion" not in tidy and not options.get("criterion")
     for role, default in (("criterion", "overall"), ("generator", "text")):
@@ -153,7 +153,7 @@ def _fill(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], wher
         )
         columns: TableColumns = tidy.attrs["columns"]
         every = [*columns.roles.values(), *columns.wide, *columns.unread]
-        code, why = language_of(where.name.split(".")[0], every, texts)
+        code, why = language_of(file.name.split(".")[0], every, texts)
         tidy["language"] = code
         notes.append(f"language: {code}, {why} (`language`)")
 
@@ -177,8 +177,8 @@ def joined_names(left: pd.Series, right: pd.Series) -> Any:
     """`left/right` as categories, built from the distinct pairs only."""
     lefts, rights = left.cat.categories.tolist(), right.cat.categories.tolist()
     key = left.array.codes.astype(np.int64) * len(rights) + right.array.codes
-    place, pairs = pd.factorize(key, sort=True)
+    codes, pairs = pd.factorize(key, sort=True)
     names = [
         f"{lefts[pair // len(rights)]}/{rights[pair % len(rights)]}" for pair in pairs.tolist()
     ]
-    return pd.Categorical.from_codes(place, pd.Index(names))
+    return pd.Categorical.from_codes(codes, pd.Index(names))

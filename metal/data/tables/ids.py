@@ -87,8 +87,8 @@ def _called_ids(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:
     ends = {"id", "ids"} if "rater" in roles else _NUMBER_ENDS
     columns = []
     for column in frame.columns:
-        words = words_of(column)
-        is_id = NO_OUTPUT.isdisjoint(words) and not ends.isdisjoint(words[-1:])
+        name_words = words_of(column)
+        is_id = NO_OUTPUT.isdisjoint(name_words) and not ends.isdisjoint(name_words[-1:])
         if is_id and column not in roles.values():
             columns.append(column)
     return columns

@@ -137,14 +137,14 @@ _OF_RATERS |= {"prompts", "raw", "runs", "sd", "std", "years"}
 @lru_cache(maxsize=16384)
 def is_nobodys(name: str) -> bool:
     """Whether a column's name says that it counts, measures, sums up, or holds true or false."""
-    words = words_of(name)
-    if not words:
+    name_words = words_of(name)
+    if not name_words:
         return False
     return (
-        not NO_RATER.isdisjoint(words)
-        or words[0] in ("is", "has", "n", "num", "nr")
-        or (words[-1] in _OF_RATERS and bool(PERSON.search(name) or MODEL.search(name)))
-        or _is_probability(words)
+        not NO_RATER.isdisjoint(name_words)
+        or name_words[0] in ("is", "has", "n", "num", "nr")
+        or (name_words[-1] in _OF_RATERS and bool(PERSON.search(name) or MODEL.search(name)))
+        or _is_probability(name_words)
     )
 
 
@@ -152,16 +152,16 @@ def is_no_criterion(name: str) -> bool:
     """Whether a column's name shows that it is not a criterion, if there are others: it counts,
     measures or sums up something, or describes what happened to its row (`reviewed`, `is_final`).
     """
-    words = words_of(name)
-    if not words:
+    name_words = words_of(name)
+    if not name_words:
         return False
-    of_the_row = words[0] in ("is", "has") and not CRITERION.search(name)
-    return not NO_CRITERION.isdisjoint(words) or of_the_row or _is_probability(words)
+    of_the_row = name_words[0] in ("is", "has") and not CRITERION.search(name)
+    return not NO_CRITERION.isdisjoint(name_words) or of_the_row or _is_probability(name_words)
 
 
-def _is_probability(words: Sequence[str]) -> bool:
+def _is_probability(name_words: Sequence[str]) -> bool:
     """Whether the words of a name form one such as `p_correct`."""
-    return words[0] == "p" and len(words) > 1
+    return name_words[0] == "p" and len(name_words) > 1
 
 
 # role: the names of columns that play it, as `plain` spells them

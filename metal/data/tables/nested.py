@@ -198,7 +198,7 @@ NO_LISTS = FromLists()
 
 
 def unnested(
-    frame: pd.DataFrame, columns: Sequence[str], notes: list[str], where: Path
+    frame: pd.DataFrame, columns: Sequence[str], notes: list[str], file: Path
 ) -> tuple[pd.DataFrame, FromLists]:
     """The frame with the ratings in the lists of these columns moved to columns of their own; and
     which these are.
@@ -210,7 +210,7 @@ def unnested(
     """
     by_place, of_raters = set[str](), set[str]()
     for column in columns:
-        frame, parts, raters = _taken_apart(frame, column, columns, where)
+        frame, parts, raters = _taken_apart(frame, column, columns, file)
         table = pd.DataFrame(parts, index=frame.index)
         if not raters:
             by_place |= {name.partition(".")[0] for name in table.columns}
@@ -229,7 +229,7 @@ def unnested(
 
 
 def _taken_apart(
-    frame: pd.DataFrame, column: str, columns: Sequence[str], where: Path
+    frame: pd.DataFrame, column: str, columns: Sequence[str], file: Path
 ) -> tuple[pd.DataFrame, list[dict[str, Any]], bool]:
     """The frame, with one row per rater if the lists name raters; for each row, name -> the
     contents of its list; and whether the lists name raters.
@@ -253,7 +253,7 @@ def _taken_apart(
         parts = [_by_place(cell, column) for cell in cells]
     if not sure or len(set[str]().union(*parts)) > MOST:
         problem = f"column {column!r} holds lists or objects"
-        raise DataError(where, problem, "Write a row for each rating in it")
+        raise DataError(file, problem, "Write a row for each rating in it")
     return frame, parts, raters
 
 

@@ -54,7 +54,7 @@ _TURNED = frozenset(
 
 
 def with_preferences(
-    tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path
+    tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], file: Path
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The rows with `score` in words (first, second, tie), and the options that belong to them.
 
@@ -75,8 +75,8 @@ def with_preferences(
         tidy = tidy.assign(winner="first")
     if texts and not written_by:
         tidy = tidy.assign(first=texts[0].map(digest), second=texts[1].map(digest))
-    winner = _winners(tidy, options, notes, where)
-    turned = _turned(tidy, where)
+    winner = _winners(tidy, options, notes, file)
+    turned = _turned(tidy, file)
     if {"first", "second"} <= set(tidy.columns):
         tidy, backwards = _in_order(tidy, texts, written_by=written_by)
         other = {"first": "second", "second": "first"}
@@ -106,7 +106,7 @@ def with_preferences(
 
 
 def _winners(
-    tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path
+    tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], file: Path
 ) -> np.ndarray[Any, np.dtype[np.object_]]:
     """Which output of its pair each row prefers, in words. Raises DataError for a winner that is
     not understood.
@@ -125,7 +125,7 @@ def _winners(
         at = int(np.flatnonzero(codes == unknown)[0])
         problem = f"winner {distinct[unknown][0]!r} is neither of the pair nor a tie"
         remedy = "Say what each stands for: `levels='NUMBER=first,NUMBER=second,NUMBER=tie'`"
-        raise DataError(row_of(where, int(tidy.index[at])), problem, remedy)
+        raise DataError(row_of(file, int(tidy.index[at])), problem, remedy)
     numbers = {str(key[0]) for key in distinct if str(key[0]).strip().isdigit()}
     if numbers - coded.keys():
         notes.append(
@@ -163,9 +163,9 @@ def are_winners(column: pd.Series, names: Collection[str] = ()) -> bool:
     """Whether every cell says which of a pair is better. names: those of the two writers,
     folded.
     """
-    words = as_texts(column).cat.categories
-    return len(words) > 0 and all(
-        fold(word) in names or _meaning(word, coded={}) is not None for word in words
+    distinct = as_texts(column).cat.categories
+    return len(distinct) > 0 and all(
+        fold(word) in names or _meaning(word, coded={}) is not None for word in distinct
     )
 
 
@@ -180,29 +180,29 @@ def _meaning(
         return coded[winner.strip()]
     if first and folded in (fold(first), fold(second)):
         return "first" if folded == fold(first) else "second"
-    for (_, label), words in zip(LEVELS, _WORDS, strict=True):
-        if words.fullmatch(folded):
+    for (_, label), pattern in zip(LEVELS, _WORDS, strict=True):
+        if pattern.fullmatch(folded):
             return label
     return None
 
 
-def _turned(tidy: pd.DataFrame, where: Path) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _turned(tidy: pd.DataFrame, file: Path) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Whether each pair was shown in reverse order. Raises DataError for a word that is not
     understood.
     """
     if "shown" not in tidy:
         return np.zeros(len(tidy), dtype=bool)
-    words = as_texts(tidy["shown"]).astype(object).fillna("ab").map(fold).to_numpy()
-    unknown = ~np.isin(words, [*_AS_IS, *_TURNED])
+    orders = as_texts(tidy["shown"]).astype(object).fillna("ab").map(fold).to_numpy()
+    unknown = ~np.isin(orders, [*_AS_IS, *_TURNED])
     if unknown.any():
         at = int(unknown.argmax())
-        place = row_of(where, int(tidy.index[at]))
+        location = row_of(file, int(tidy.index[at]))
         raise DataError(
-            place,
-            f"order {words[at]!r} is not understood",
+            location,
+            f"order {orders[at]!r} is not understood",
             "Write AB for the pair in the order of its name, BA for the reverse",
         )
-    return np.isin(words, list(_TURNED))
+    return np.isin(orders, list(_TURNED))
 
 
 def with_swapped_outputs(tidy: pd.DataFrame) -> pd.DataFrame:

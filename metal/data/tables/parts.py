@@ -57,7 +57,7 @@ def _by_path(columns: Sequence[str], paths: Paths) -> list[AnswerColumn]:
             places.append(AnswerColumn(column))
         else:
             places.append(AnswerColumn(column, without_end(path[at]), "".join(criteria), comment))
-    return places if len({(place.rater, place.criterion) for place in places}) != 1 else []
+    return places if len({(answer.rater, answer.criterion) for answer in places}) != 1 else []
 
 
 def name_of_path(path: tuple[str, ...]) -> str:
@@ -101,7 +101,7 @@ def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
     on_criteria = list(filter(CRITERION.search, called_like_raters))
     for some, fewest in ((called_like_raters, 1), (on_criteria, 2)):
         places = _pairs_of_parts(some)
-        if len({place.criterion for place in places if place.criterion}) >= fewest:
+        if len({answer.criterion for answer in places if answer.criterion}) >= fewest:
             return [*places, *_each_a_rater(columns, some)]
     if any(map(CRITERION.search, columns)) and not called_like_raters:
         return [AnswerColumn(column, criterion=without_end(column)) for column in columns]
@@ -161,7 +161,7 @@ def _halves(
     return halves
 
 
-def _halves_of_any_gap(columns: Sequence[str], place: int) -> list[tuple[str, str]]:
+def _halves_of_any_gap(columns: Sequence[str], gap_index: int) -> list[tuple[str, str]]:
     """The parts before and after the first or last gap, each in the spelling of the first name that
     has it.
     """
@@ -169,7 +169,7 @@ def _halves_of_any_gap(columns: Sequence[str], place: int) -> list[tuple[str, st
     spelled: dict[str, str] = {}
     for column in columns:
         if gaps := [gap.span() for gap in _SPACES.finditer(column)]:
-            begin, end = gaps[place]
+            begin, end = gaps[gap_index]
             parts = column[:begin], column[end:]
             keys = [fold(part).replace(" ", "") for part in parts]
             left, right = [
@@ -193,7 +193,7 @@ def in_two(names: Collection[str]) -> dict[str, tuple[str, str]]:
         pairs = {name: tuple(map(str.strip, name.split(gap))) for name in names}
         if not all(len(pair) == 2 and all(pair) for pair in pairs.values()):
             continue
-        raters, criteria = ({pair[place] for pair in pairs.values()} for place in (0, 1))
+        raters, criteria = ({pair[index] for pair in pairs.values()} for index in (0, 1))
         in_a_grid = (
             len(pairs) == len(raters) * len(criteria) and min(len(raters), len(criteria)) > 1
         )

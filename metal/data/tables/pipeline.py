@@ -59,7 +59,7 @@ from metal.errors import DataError
 
 
 def tidy_frame(
-    frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path
+    frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str], file: Path
 ) -> pd.DataFrame:
     """One rating per row, columns named by role; the index is the row in the file.
 
@@ -69,7 +69,7 @@ def tidy_frame(
     their path, `metadata.language`. Raises DataError or UsageError, with the names of the columns,
     when a needed column is missing.
     """
-    return _one_rating_a_row(_understood(GuessedTable(frame, options, notes, where)))
+    return _one_rating_a_row(_understood(GuessedTable(frame, options, notes, file)))
 
 
 def _understood(table: GuessedTable) -> GuessedTable:
@@ -131,7 +131,7 @@ def _find_named(table: GuessedTable) -> GuessedTable:
     places = places_named(frame, patterns, table.paths)
     absent = {*table.named.values()} - {*frame.columns}
     nested = nested_columns(frame, ()) if patterns or absent else []
-    if nested and (absent or not {place.column for place in places} - {*nested}):
+    if nested and (absent or not {answer.column for answer in places} - {*nested}):
         return table.opened(nested)
     if patterns and not places:
         raise DataError(table.where, f"no column matches `wide={patterns}`", columns_of(frame))
@@ -192,7 +192,7 @@ def _turn_surveys(table: GuessedTable) -> GuessedTable:
     if of_survey is not None:
         places = surveys.outputs_asked_about(frame, of_survey)
         roles = of_survey if places else roles
-    on_its_side = any(place.output for place in places)
+    on_its_side = any(answer.output for answer in places)
     if on_its_side:
         kept = {*table.named, "rater"}
         roles = {role: column for role, column in roles.items() if role in kept}
@@ -212,7 +212,7 @@ def _part_raters(table: GuessedTable) -> GuessedTable:
     if not parted:
         return table
     raters, criteria = (
-        names.map({name: pair[place] for name, pair in parted.items()}) for place in (0, 1)
+        names.map({name: pair[index] for name, pair in parted.items()}) for index in (0, 1)
     )
     frame = frame.assign(**{column: raters, f"{column}{PARTED}": criteria})
     table.notes.append(f"{column!r} holds raters and criteria, as in {next(iter(parted))!r}")
@@ -278,9 +278,9 @@ def _beside_answers(
     roles = dict(roles)
     if "score" in roles and "score" not in named and plain(roles["score"]) in GUESSES["text"]:
         roles.setdefault("text", roles.pop("score"))  # `answer`
-    answers = {place.column for place in places}
+    answers = {answer.column for answer in places}
     roles = {role: column for role, column in roles.items() if column not in answers}
-    in_parts = any(place.rater or place.criterion for place in places)
+    in_parts = any(answer.rater or answer.criterion for answer in places)
     if not in_parts or "rater" not in roles:
         roles.pop("score", None)  # a label beside the columns of raters
     return roles
@@ -302,8 +302,10 @@ def _take_for_criteria(table: GuessedTable) -> GuessedTable:
     if not table.patterns or "rater" not in table.roles or table.on_its_side:
         return table
     places = [
-        AnswerColumn(place.column, criterion=place.rater or place.criterion, comment=place.comment)
-        for place in table.places
+        AnswerColumn(
+            answer.column, criterion=answer.rater or answer.criterion, comment=answer.comment
+        )
+        for answer in table.places
     ]
     return replace(table, places=places)
 
@@ -320,7 +322,7 @@ def _number_rows(table: GuessedTable) -> GuessedTable:
     """Make each row an output if several raters scored it and nothing tells outputs apart. Note:
     that this was done.
     """
-    machines = {is_machine(place.rater) for place in table.places if place.rater}
+    machines = {is_machine(answer.rater) for answer in table.places if answer.rater}
     of_both_kinds = len(machines) > 1 and not table.patterns and "winner" not in table.roles
     if not table.people and not of_both_kinds:
         return table
@@ -342,7 +344,7 @@ def _say_shape(table: GuessedTable) -> GuessedTable:
 def _say_unread(table: GuessedTable) -> GuessedTable:
     """Notes: the columns not read, and those among them whose words may be answers."""
     taken = {*table.role_of, *table.people, *table.answers}
-    taken |= {place.comment for place in table.places}
+    taken |= {answer.comment for answer in table.places}
     unread = [column for column in table.frame.columns if column not in taken]
     if unread:
         table.notes.append(f"columns not read: {first_few(unread, 12)}")
@@ -392,7 +394,7 @@ def _one_rating_a_row(table: GuessedTable) -> pd.DataFrame:
         tidy = tidy.rename(columns={"score": "winner"})
     else:
         tidy = with_people(tidy, table.frame, roles, table.people, table.notes)
-    of_all = [place for place in table.places if not (place.rater or place.criterion)]
+    of_all = [answer for answer in table.places if not (answer.rater or answer.criterion)]
     if of_all:
         roles["score"] = of_all[-1].column
     wide = () if of_all else tuple(dict.fromkeys(map(as_wide, table.places)))

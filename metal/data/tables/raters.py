@@ -36,8 +36,8 @@ def metrics_apart(
     )
     names = [
         name
-        for name, given in kinds.itertuples(index=False)
-        if kind_of(name, str(given), options) == "metric"
+        for name, kind in kinds.itertuples(index=False)
+        if kind_of(name, str(kind), options) == "metric"
     ]
     if not names:
         return tidy, False
@@ -58,9 +58,11 @@ def metrics_apart(
     lost = rated.duplicated(["output", "rater"]).any() or METRIC_SCORE.name in set(
         tidy["criterion"]
     )
-    where = "left out" if lost else f"kept as METAL's criterion for metrics, {METRIC_SCORE.name!r}"
+    outcome = (
+        "left out" if lost else f"kept as METAL's criterion for metrics, {METRIC_SCORE.name!r}"
+    )
     notes.append(
-        f"metrics with scores outside the scale of the others, {where}:"
+        f"metrics with scores outside the scale of the others, {outcome}:"
         f" {first_few(sorted(set(rated['rater'])))}"
     )
     if lost:
@@ -71,10 +73,10 @@ def metrics_apart(
 
 def is_human(tidy: pd.DataFrame, options: Mapping[str, Any], rater: str) -> bool:
     """Whether a rater is a person: as given by the user, by the column of kinds, or by its name."""
-    given = ""
+    kind = ""
     if "kind" in tidy:
-        given = str(tidy["kind"][tidy["rater"] == rater].iloc[0])
-    return kind_of(rater, given, options) == "human"
+        kind = str(tidy["kind"][tidy["rater"] == rater].iloc[0])
+    return kind_of(rater, kind, options) == "human"
 
 
 def raters_of(
@@ -121,11 +123,11 @@ def _about_guesses(by_name: Sequence[tuple[str, str]]) -> list[str]:
     return [f"{'; '.join(taken)} (see `kinds`)"] if taken else []
 
 
-def kind_of(name: str, given: str, options: Mapping[str, Any], *, guess: bool = True) -> str:
+def kind_of(name: str, stated: str, options: Mapping[str, Any], *, guess: bool = True) -> str:
     """The kind as named in the options or the table, else from the rater's name; "" if no guess is
     wanted.
     """
-    kind = _matching(name, options.get("kinds") or {}) or fold(given)
+    kind = _matching(name, options.get("kinds") or {}) or fold(stated)
     if kind or not guess:
         return KIND_WORDS.get(kind, kind)
     if MODEL.search(name):

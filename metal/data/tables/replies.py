@@ -29,7 +29,7 @@ def read_replies(
     criteria: list[Criterion],
     options: Mapping[str, Any],
     notes: list[str],
-    where: Path,
+    file: Path,
 ) -> None:
     """Give `tidy` the scores, reasons and comments that it lacks from its column `reply`; each
     distinct reply is read once for a criterion. If a scale in `criteria` was derived from the
@@ -84,7 +84,7 @@ def read_replies(
     if len(differ):
         at = differ[0]
         other = verdicts["reason"].iloc[at] or f"{read[at]:g}"
-        first = f"row {row_number(where, int(tidy.index[rows[at]]))}: {beside[at]:g}, reply {other}"
+        first = f"row {row_number(file, int(tidy.index[rows[at]]))}: {beside[at]:g}, reply {other}"
         scores = f"{len(differ):,} of {np.count_nonzero(~lacking):,} scores"
         notes.append(f"{scores} differ from what the reply says (first: {first})")
     score[rows] = np.where(lacking, read, beside)

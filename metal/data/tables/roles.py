@@ -41,7 +41,7 @@ _TRANSLATED = frozenset({"source", "src", "sourcetext", "lp", "langpair", "langu
 
 
 def roles_of(
-    frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any], where: Path
+    frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any], file: Path
 ) -> dict[str, str]:
     """{role: column}, as named in the options, else from the names of the columns."""
     roles: dict[str, str] = dict(options.get("columns") or {})
@@ -49,7 +49,7 @@ def roles_of(
         if role not in GUESSES:
             raise UsageError(f"`columns={ {role: column} }`: roles are {', '.join(GUESSES)}")
         if column not in frame:
-            raise DataError(where, f"no column {column!r}", columns_of(frame))
+            raise DataError(file, f"no column {column!r}", columns_of(frame))
     refuted: set[tuple[str, str]] = set()
     moved: dict[str, str] = {}
     while True:
@@ -339,11 +339,11 @@ def few_words(column: pd.Series) -> bool:
     texts = as_texts(column)
     if np.isfinite(as_numbers(pd.Series(texts.cat.categories))).all():
         return False
-    words = texts.cat.categories
+    labels = texts.cat.categories
     return (
-        1 < len(words) <= 11
-        and 3 * len(words) <= int(texts.notna().sum())
-        and bool(words.str.len().max() <= 40)
+        1 < len(labels) <= 11
+        and 3 * len(labels) <= int(texts.notna().sum())
+        and bool(labels.str.len().max() <= 40)
     )
 
 

@@ -47,7 +47,7 @@ PER_CRITERION = ("directions", "levels", "measures", "missing", "ranges", "shift
 
 
 def read_scores(
-    tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path
+    tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], file: Path
 ) -> list[Criterion]:
     """The criteria in order of name; `tidy` gets its scores as numbers and the reasons of missing
     answers.
@@ -76,9 +76,7 @@ def read_scores(
         rows = np.flatnonzero(of_criterion == codes[name])
         missing = MISSING | {str(text).strip().lower() for text in chosen[name].get("missing", ())}
         chosen[name]["decimal"] = options.get("decimal", "")
-        scale, scores[rows] = _scale_of(
-            column.iloc[rows], name, chosen[name], missing, notes, where
-        )
+        scale, scores[rows] = _scale_of(column.iloc[rows], name, chosen[name], missing, notes, file)
         criteria.append(_criterion(name, scale, scores[rows], chosen[name], options))
         counts.append(f"{name}: {_counted(scores[rows], scale)}")
     notes += _about_zeros(criteria, chosen)
@@ -119,13 +117,13 @@ def _counted(scores: np.ndarray[Any, Any], scale: Scale) -> str:
     """How often each level was given, and which are rare; for continuous scores, how many there are
     and their range.
     """
-    given = scores[~np.isnan(scores)]
-    if not scale.levels or not len(given):
-        return f"{len(given):,} scores" + (
-            f" from {given.min():g} to {given.max():g}" if len(given) else ""
+    answered = scores[~np.isnan(scores)]
+    if not scale.levels or not len(answered):
+        return f"{len(answered):,} scores" + (
+            f" from {answered.min():g} to {answered.max():g}" if len(answered) else ""
         )
-    counts = {level.shown: int((given == level.value).sum()) for level in scale.levels}
-    rare = [shown for shown, count in counts.items() if 0 < count < RARE * len(given)]
+    counts = {level.shown: int((answered == level.value).sum()) for level in scale.levels}
+    rare = [shown for shown, count in counts.items() if 0 < count < RARE * len(answered)]
     listed = ", ".join(f"{shown} ({count:,})" for shown, count in counts.items())
     return listed + (f"; rare: {first_few(rare)}" if rare else "")
 
@@ -179,7 +177,7 @@ def _scale_of(
     chosen: Mapping[str, Any],
     missing: Iterable[str],
     notes: list[str],
-    where: Path,
+    file: Path,
 ) -> tuple[Scale, np.ndarray[Any, Any]]:
     """The scale of one criterion and its scores, NaN for no answer."""
 
@@ -205,7 +203,7 @@ def _scale_of(
     def place_of(word: str) -> str:
         spelled = answers.words if word in answers.words else [*texts]
         first = int((by_text == used[spelled.index(word)]).argmax())
-        return row_of(where, int(column.index[first]))
+        return row_of(file, int(column.index[first]))
 
     if answers.doubtful:
         problem, remedy = about_doubtful(answers.doubtful, chosen.get("decimal", ""), name)
@@ -266,14 +264,14 @@ def _by_labels(
     numbered = numbers_in(level.label for level in levels)
     by_label = {numbered[level.label]: level for level in levels if numbered}
     values = {level.value for level in levels}
-    given = set(np.unique(scores[~np.isnan(scores)]).tolist())
-    if not given or not given <= by_label.keys() or values == by_label.keys():
+    used = set(np.unique(scores[~np.isnan(scores)]).tolist())
+    if not used or not used <= by_label.keys() or values == by_label.keys():
         return scores
-    if given <= values:
+    if used <= values:
         numbered_levels = ",".join(
             f"{number:g}={level.label}" for number, level in by_label.items()
         )
-        problem = f"{min(given):g} may be {by_label[min(given)].label} or the level of that value"
+        problem = f"{min(used):g} may be {by_label[min(used)].label} or the level of that value"
         raise UsageError(f"{name}: {problem}; choose, e.g. `levels={ {name: numbered_levels} }`")
     return np.array(
         [by_label[score].value if score in by_label else np.nan for score in scores.tolist()]

@@ -34,7 +34,7 @@ PARTS = ("rater", "criterion", "language")
 _TEMPLATE = re.compile(r"\{(rater|criterion|output)\}")
 
 
-def not_guessed(frame: pd.DataFrame, harness: Harness, where: Path) -> DataError:
+def not_guessed(frame: pd.DataFrame, harness: Harness, file: Path) -> DataError:
     """The refusal to guess in another harness's results, with the options that read them, if there
     are any.
     """
@@ -46,7 +46,7 @@ def not_guessed(frame: pd.DataFrame, harness: Harness, where: Path) -> DataError
         if fnmatchcase(name, harness.answers) and not name.endswith(aside)
     ]
     if not answers:
-        return DataError(where, problem, harness.remedy)
+        return DataError(file, problem, harness.remedy)
     listed = ", ".join(f'"{name}"' for name in answers)
     output = harness.output if harness.output in frame else "COLUMN"
     remedy = "Say which columns hold answers and which column tells outputs apart: "
@@ -54,7 +54,7 @@ def not_guessed(frame: pd.DataFrame, harness: Harness, where: Path) -> DataError
     judges = [name for name in answers if not is_person(name.split(".")[-1])]
     if judges:
         remedy += f"; say who is a judge: `kinds={dict.fromkeys(judges, 'llm')}`"
-    return DataError(where, problem, f"{remedy}. {columns_of(frame)}")
+    return DataError(file, problem, f"{remedy}. {columns_of(frame)}")
 
 
 def without_answers(
@@ -86,17 +86,17 @@ def shape(roles: Mapping[str, str], places: Sequence[AnswerColumn]) -> str:
     columns = f"columns read: {', '.join(renamed)}"
     if len(renamed) < len(roles):
         columns = ", ".join(["columns read by their names", *renamed])
-    if any(place.output for place in places):
+    if any(answer.output for answer in places):
         templates = [*dict.fromkeys(map(surveys.template_of, places))]
         listed = f"`wide={templates}`" if len(templates) == 1 else "`wide`"
         by_output = f"one row per respondent, one column per output ({listed})"
         return f"{by_output}; {columns}" if renamed else by_output
-    parts = [part for part in PARTS if any(getattr(place, part) for place in places)]
+    parts = [part for part in PARTS if any(getattr(answer, part) for answer in places)]
     if not places:
         return f"one rating per row; {columns}"
     if not parts:
         return f"one rating per row; {columns}, score from {places[0].column!r}"
-    listed = first_few([place.column for place in places], 8)
+    listed = first_few([answer.column for answer in places], 8)
     return f"one column per {listed_in_words(parts)} (`wide`): {listed}; {columns}"
 
 
@@ -108,7 +108,7 @@ def places_named(frame: pd.DataFrame, patterns: Iterable[str], paths: Paths) -> 
     places: dict[str, AnswerColumn] = {}
     for pattern in patterns:
         if pattern == surveys.EACH_ROW:
-            places |= {place.column: place for place in surveys.every_column(frame)}
+            places |= {answer.column: answer for answer in surveys.every_column(frame)}
             continue
         template = _template(pattern) if _TEMPLATE.search(pattern) else None
         for column in frame.columns:
@@ -162,14 +162,14 @@ def choices(
     for system in {"first", "second"} & roles.keys():
         names |= set(map(fold, as_texts(frame[roles[system]]).cat.categories))
     if named:
-        winners = [are_winners(frame[place.column], names) for place in places]
+        winners = [are_winners(frame[answer.column], names) for answer in places]
         return places if len(places) > 1 and all(winners) else []
     raters = _called_like_choices(frame, roles, names)
     if len(raters) < 2:
         return []
     kept = asides.raters_by_name(list(raters.values()), notes)
     guessed = [AnswerColumn(column, rater) for column, rater in raters.items() if rater in kept]
-    if len(guessed) < 2 or not any(are_winners(frame[place.column], names) for place in guessed):
+    if len(guessed) < 2 or not any(are_winners(frame[answer.column], names) for answer in guessed):
         return []
     return guessed
 
@@ -223,7 +223,7 @@ def stacked(
     mean that the rater was not asked.
     """
     parts = {
-        field.name: [getattr(place, field.name) for place in places]
+        field.name: [getattr(answer, field.name) for answer in places]
         for field in fields(AnswerColumn)
     }
     rows = np.tile(np.arange(len(frame)), len(places))

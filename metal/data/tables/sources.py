@@ -18,7 +18,7 @@ from metal.errors import NoColumn
 LONGEST = 40  # characters of a text that may name its source
 
 
-def by_text(tidy: pd.DataFrame, unread: Sequence[str], notes: list[str], where: Path) -> None:
+def by_text(tidy: pd.DataFrame, unread: Sequence[str], notes: list[str], file: Path) -> None:
     """Name sources and outputs by their texts if the table has no ids. Raises NoColumn if it has no
     texts.
 
@@ -29,7 +29,7 @@ def by_text(tidy: pd.DataFrame, unread: Sequence[str], notes: list[str], where: 
         remedy = 'Name one with `columns={"output": COLUMN}`'
         if not tidy.reset_index()[["index", "rater"]].drop_duplicates()["rater"].duplicated().any():
             remedy += f"; {ON_ITS_SIDE}"
-        raise NoColumn(where, "output", unread, "no column for the output or its source", remedy)
+        raise NoColumn(file, "output", unread, "no column for the output or its source", remedy)
     for role in texts:
         _write_alike(tidy, role, notes)
     for role, of in (

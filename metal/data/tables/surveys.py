@@ -193,12 +193,12 @@ def _alike(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
     return [name for name, own in answers.items() if 2 * len(own & common) >= len(own)]
 
 
-def template_of(place: AnswerColumn) -> str:
+def template_of(answer: AnswerColumn) -> str:
     """The template of `wide` that reads a column in this way: `Q{output}`, `{criterion}
     [{output}]`.
     """
-    template = place.column
-    if place.criterion:
-        template = template.replace(place.criterion, "{criterion}", 1)
-    head, _, tail = template.rpartition(place.output)
+    template = answer.column
+    if answer.criterion:
+        template = template.replace(answer.criterion, "{criterion}", 1)
+    head, _, tail = template.rpartition(answer.output)
     return f"{head}{{output}}{tail}"

@@ -23,22 +23,22 @@ IDS, TEXTS = ("id", "source", "source_id"), ("text", "source_text", "passage")
 XLSUM_SPLITS = ("test", "validation", "train")
 
 
-def join_texts(dataset: Dataset, place: str) -> Dataset:
+def join_texts(dataset: Dataset, origin: str) -> Dataset:
     """The dataset with the texts that its sources lack; its report says how many were found.
 
-    place: `xlsum` (all its splits), a folder as `find_passages` reads it, or a table with columns
+    origin: `xlsum` (all its splits), a folder as `find_passages` reads it, or a table with columns
     IDS and TEXTS. A source's id may include its language (`sw/12`) even if the passage's id does
-    not. Titles and references are filled in as well. Raises UsageError if `place` is none of these,
-    DataError for an id with two texts, and if no id matches.
+    not. Titles and references are filled in as well. Raises UsageError if `origin` is none of
+    these, DataError for an id with two texts, and if no id matches.
     """
-    if place != "xlsum" and not Path(place).exists():
-        raise no_such(place, remedy="; `texts` is one, or xlsum")
+    if origin != "xlsum" and not Path(origin).exists():
+        raise no_such(origin, remedy="; `texts` is one, or xlsum")
     lacking = {name: source.language for name, source in dataset.sources.items() if not source.text}
     if not lacking:
         return replace(dataset, report=(*dataset.report, "every source has its text already"))
-    passages = _passages_of(dataset, lacking, place)
+    passages = _passages_of(dataset, lacking, origin)
     without = [name for name in lacking if name not in passages]
-    line = f"{len(passages):,} of {len(lacking):,} missing texts are from {place}"
+    line = f"{len(passages):,} of {len(lacking):,} missing texts are from {origin}"
     if without:
         line += f"; without text: {first_few(without)}"
     sources = dict(dataset.sources)
@@ -51,27 +51,27 @@ def join_texts(dataset: Dataset, place: str) -> Dataset:
     return replace(joined, folder=dataset.folder, report=(*dataset.report, line))
 
 
-def _passages_of(dataset: Dataset, lacking: Mapping[str, str], place: str) -> dict[str, Passage]:
+def _passages_of(dataset: Dataset, lacking: Mapping[str, str], origin: str) -> dict[str, Passage]:
     """The passage of each source that has one. lacking: {source: its language}."""
     names = _named_there(dataset)
     passages: dict[str, Passage] = {}
     met, example = False, ""
     languages = sorted({sides(language)[0] for language in lacking.values()})
-    for language, passage in _passages(place, languages):
+    for language, passage in _passages(origin, languages):
         name = names.get(f"{language}/{passage.id}") or names.get(passage.id, "")
         met, example = met or bool(name), example or passage.id
         if name not in lacking or not passage.text.strip():
             continue
         if passages.setdefault(name, passage).text != passage.text:
             raise DataError(passage.where, f"id {passage.id!r} has two texts", "Keep one of them")
-        if place == "xlsum" and len(passages) == len(lacking):
+        if origin == "xlsum" and len(passages) == len(lacking):
             break
     if not met:
         problem = (
             f"no id belongs to a source: ids there are like {example!r}, those of sources like"
             f" {next(iter(lacking))!r}"
         )
-        raise DataError(place, problem, "Rename the ids in one of the two")
+        raise DataError(origin, problem, "Rename the ids in one of the two")
     return passages
 
 
@@ -87,17 +87,17 @@ def _named_there(dataset: Dataset) -> dict[str, str]:
     return short | {name: name for name in bare}
 
 
-def _passages(place: str, languages: Sequence[str]) -> Iterator[tuple[str, Passage]]:
+def _passages(origin: str, languages: Sequence[str]) -> Iterator[tuple[str, Passage]]:
     """The passages of these languages, each with its language; those of a table may be in any
     (empty).
     """
-    if Path(place).is_file():
-        for passage in _table(Path(place)):
+    if Path(origin).is_file():
+        for passage in _table(Path(origin)):
             yield "", passage
         return
-    for split in XLSUM_SPLITS if place == "xlsum" else XLSUM_SPLITS[:1]:
+    for split in XLSUM_SPLITS if origin == "xlsum" else XLSUM_SPLITS[:1]:
         for language in languages:
-            opened = find_passages(place, split=split, language=language)
+            opened = find_passages(origin, split=split, language=language)
             try:
                 code = opened.resolve(language)
             except UnknownName:  # others may have it; what is left without text is said

@@ -37,11 +37,11 @@ def are_scores(frame: pd.DataFrame, column: str, roles: Mapping[str, str]) -> bo
     if np.isfinite(numbers).all():
         decimals = bool(len(values)) and bool(numbers.mod(1).ne(0).any())
         return decimals or (plain(column) == "judge" and may_be_scores(frame, column, roles))
-    words = set(map(fold, values))
-    if len(words) < 2 or min(map(len, words)) < 2:  # A, B and C are raters as often
+    folded = set(map(fold, values))
+    if len(folded) < 2 or min(map(len, folded)) < 2:  # A, B and C are raters as often
         return False
-    return order_of(words) is not None or (
-        roles.get("score") in frame and words <= _scored(frame, roles, column)
+    return order_of(folded) is not None or (
+        roles.get("score") in frame and folded <= _scored(frame, roles, column)
     )
 
 
@@ -104,7 +104,7 @@ def _key_of_outputs(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:
 
 
 def check_raters(
-    frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[str, str], where: Path
+    frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[str, str], file: Path
 ) -> None:
     """Raise DataError if it is unclear whether a column that was guessed to hold raters holds their
     names or their scores.
@@ -120,7 +120,7 @@ def check_raters(
     as_scores = json.dumps([*scores, column], ensure_ascii=False)
     remedy = f"If these are names: `columns={ {'rater': column} }`; if scores: `wide={as_scores}`"
     remedy += f", and of a judge `kinds={ {column: 'llm'} }`"
-    raise DataError(where, problem, remedy)
+    raise DataError(file, problem, remedy)
 
 
 def with_judging_model(
@@ -153,7 +153,7 @@ def with_judging_model(
 
 
 def people_beside(
-    frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str], where: Path
+    frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str], file: Path
 ) -> tuple[dict[str, str], list[str]]:
     """If a row is a judge's (`judge_model`, `judge_score`): the roles with its score, and the
     columns of people (`human_score`), each of whom rated the row's output once.
@@ -188,7 +188,7 @@ def people_beside(
         remedy = "Add a column with the id of each output"
     elif answers:
         remedy += f"; to leave them out: `columns={ {'score': answers[0]} }`"
-    raise DataError(where, problem, remedy)
+    raise DataError(file, problem, remedy)
 
 
 def with_people(
@@ -249,7 +249,7 @@ def _people_in(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
 
 
 def check_no_judge_beside(
-    frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[str, str], where: Path
+    frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[str, str], file: Path
 ) -> None:
     """Raise DataError if rows are people's, as a column says, and another column holds a judge's
     scores.
@@ -283,7 +283,7 @@ def check_no_judge_beside(
     leave_out = f"`wide={json.dumps(people, ensure_ascii=False)}`"
     if len(people) == 1:
         leave_out = f"`columns={ {'rater': roles['rater'], 'score': people[0]} }`"
-    raise DataError(where, problem, f"{remedy}; to leave the judge out: {leave_out}")
+    raise DataError(file, problem, f"{remedy}; to leave the judge out: {leave_out}")
 
 
 def judges_columns(frame: pd.DataFrame, taken: Collection[str]) -> list[str]:

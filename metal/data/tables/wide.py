@@ -181,25 +181,27 @@ def _criteria(
     )
 
 
-def _check_one_output(frame: pd.DataFrame, columns: Sequence[str], where: Path) -> None:
+def _check_one_output(frame: pd.DataFrame, columns: Sequence[str], file: Path) -> None:
     """Raise DataError if answers are about several outputs of a row: gpt_output, gpt_score,
     llama_output, ...
     """
-    words = (*GUESSES["text"], "output")
-    wanted = {f"{fold(without_end(name))} {word}" for name in columns for word in words}
+    text_names = (*GUESSES["text"], "output")
+    wanted = {f"{fold(without_end(name))} {word}" for name in columns for word in text_names}
     ends = {match[1] for match in filter(None, map(_NUMBERED.search, columns))}
     texts = []
     for name in frame.columns:
         match = _NUMBERED.search(name)
-        numbered = match is not None and match[1] in ends and plain(name[: match.start()]) in words
+        numbered = (
+            match is not None and match[1] in ends and plain(name[: match.start()]) in text_names
+        )
         if name not in columns and (fold(name) in wanted or numbered):
             texts.append(name)
     if len(texts) > 1:
         remedy = "Write a row for each, with columns generator, text and score"
-        raise DataError(where, f"several outputs per row: {first_few(texts)}", remedy)
+        raise DataError(file, f"several outputs per row: {first_few(texts)}", remedy)
 
 
-def _check_no_ranks(frame: pd.DataFrame, columns: Sequence[str], where: Path) -> None:
+def _check_no_ranks(frame: pd.DataFrame, columns: Sequence[str], file: Path) -> None:
     """Raise DataError if every complete row ranks several columns: 1, 2, ... once each."""
     ranks = [name for name in columns if {"rank", "ranking"} & {*words_of(name)}]
     if len(ranks) < 2:
@@ -207,7 +209,7 @@ def _check_no_ranks(frame: pd.DataFrame, columns: Sequence[str], where: Path) ->
     rows = np.sort(frame[ranks].apply(as_numbers).dropna().to_numpy(), axis=1)
     if len(rows) and (rows == np.arange(1, len(ranks) + 1)).all():
         remedy = "Write a row for each, with columns generator and score, the best with the highest"
-        raise DataError(where, f"ranks of several outputs per row: {first_few(ranks)}", remedy)
+        raise DataError(file, f"ranks of several outputs per row: {first_few(ranks)}", remedy)
 
 
 # ---------------------------------------------------------------- a column a rater
@@ -224,11 +226,11 @@ def _raters(
     free = [name for name in table.free if {*COMMENTS}.isdisjoint(words_of(name)[-1:])]
     columns = asides.raters_by_name(_called_like_raters(table, free), notes)
     places = places_of(columns, table.paths) if len(columns) > 1 else []
-    if not any(place.rater for place in places):
+    if not any(answer.rater for answer in places):
         return [], []
     raters_named, rest = _of_raters_named(table, places, kinds)
     _check_whose(table, places, raters_named, rest)
-    doubtful = [place.column for place in rest]
+    doubtful = [answer.column for answer in rest]
     read = {*columns}
     doubtful += [name for name in free if name not in read and _may_be_a_raters(table, name)]
     if doubtful:
@@ -237,9 +239,9 @@ def _raters(
             f"not read, because their names do not say whose answers they hold: {names} (`wide`"
             " reads them)"
         )
-    named = [(place.rater, place.column) for place in raters_named]
+    named = [(answer.rater, answer.column) for answer in raters_named]
     kept = asides.without_summaries(named, table.frame, notes)
-    read_as = [place for place in raters_named if place.rater in kept]
+    read_as = [answer for answer in raters_named if answer.rater in kept]
     return with_comments(read_as, table.frame.columns), doubtful
 
 
@@ -249,13 +251,15 @@ def _of_raters_named(
     """The columns whose names say whose they are (and on which criterion, if any name does); and
     the others.
     """
-    by_criterion = any(place.criterion for place in places)
-    alike = [place for place in places if bool(place.criterion) == by_criterion]
-    numbered = [place.rater for place in alike if place.rater[-1:].isdigit()]
+    by_criterion = any(answer.criterion for answer in places)
+    alike = [answer for answer in places if bool(answer.criterion) == by_criterion]
+    numbered = [answer.rater for answer in alike if answer.rater[-1:].isdigit()]
     stems = {re.sub(r"[ _-]?\d+$", "", rater).lower() for rater in numbered} - {""}
-    raters_named = [place for place in alike if _is_rater(place.rater, table.people, kinds, stems)]
+    raters_named = [
+        answer for answer in alike if _is_rater(answer.rater, table.people, kinds, stems)
+    ]
     read = {*raters_named}
-    return raters_named, [place for place in places if place not in read]
+    return raters_named, [answer for answer in places if answer not in read]
 
 
 # What one column says of an item for all people together, where the people have numbers.
@@ -284,7 +288,7 @@ def _check_whose(
     """Raise NoColumn if models may be either the judges or what was judged, and if some columns are
     nobody's while people or judges are missing without them.
     """
-    machines = sum(is_machine(place.rater) for place in raters_named)
+    machines = sum(is_machine(answer.rater) for answer in raters_named)
     people = len(raters_named) - machines
     inputs = not table.roles.keys().isdisjoint({"source", "source_text"})
     inputs_alone = inputs and table.roles.keys().isdisjoint({"text", "output"})
@@ -312,10 +316,10 @@ def _words_of_a_rater(table: WideTable, column: str) -> bool:
     if not (is_person(name) or is_machine(name)) or not said_of_it.isdisjoint(words_of(name)[-1:]):
         return False
     texts = as_texts(table.frame[column])
-    words, answers = texts.cat.categories, int(texts.notna().sum())
-    if not len(words) or words.str.len().max() > LONGEST:
+    distinct, answers = texts.cat.categories, int(texts.notna().sum())
+    if not len(distinct) or distinct.str.len().max() > LONGEST:
         return False
-    return len(words) == 1 or (len(words) <= MOST_WORDS and 3 * len(words) <= answers)
+    return len(distinct) == 1 or (len(distinct) <= MOST_WORDS and 3 * len(distinct) <= answers)
 
 
 def _is_rater(
@@ -335,7 +339,7 @@ def _is_rater(
 def _whose(
     table: WideTable, raters_named: Sequence[AnswerColumn], rest: Sequence[AnswerColumn]
 ) -> NoColumn:
-    names = first_few([shortened(place.column) for place in rest], 8)
+    names = first_few([shortened(answer.column) for answer in rest], 8)
     problem = (
         "no column for the rater, and the names of columns do not say whose answers they hold:"
         f" {names}"
@@ -354,7 +358,7 @@ def _whose(
 
 
 def _judges_or_judged(table: WideTable, places: Sequence[AnswerColumn]) -> NoColumn:
-    names = first_few([shortened(place.column) for place in places])
+    names = first_few([shortened(answer.column) for answer in places])
     problem = (
         f"columns named like models ({names}): are they judges, or the generators that one judge"
         " scored?"
@@ -373,7 +377,7 @@ def _asked(
     remedy: str,
     templates: Sequence[str] = (),
 ) -> NoColumn:
-    columns = [place.column for place in places]
+    columns = [answer.column for answer in places]
     return NoColumn(table.where, "rater", table.free, problem, remedy, columns, templates)
 
 
@@ -382,33 +386,33 @@ def _in_parts(places: Sequence[AnswerColumn]) -> list[str]:
     is none.
     """
     templates = set(map(as_wide, places))
-    in_two_parts = all(place.rater and place.criterion for place in places)
+    in_two_parts = all(answer.rater and answer.criterion for answer in places)
     return [*templates] if in_two_parts and len(templates) == 1 else []
 
 
-def as_wide(place: AnswerColumn) -> str:
+def as_wide(answer: AnswerColumn) -> str:
     """The pattern of `wide` that reads the column in this way."""
-    if place.output:
-        return template_of(place)
-    if place.language or place.column in (place.rater, place.criterion):
-        return escape(place.column)
-    pattern = place.column
-    for name, part in ((place.rater, "{rater}"), (place.criterion, "{criterion}")):
+    if answer.output:
+        return template_of(answer)
+    if answer.language or answer.column in (answer.rater, answer.criterion):
+        return escape(answer.column)
+    pattern = answer.column
+    for name, part in ((answer.rater, "{rater}"), (answer.criterion, "{criterion}")):
         pattern = pattern.replace(name, part, 1) if name else pattern
     return pattern
 
 
 def _as_raters(table: WideTable, places: Sequence[AnswerColumn]) -> str:
     """The option that reads each of the columns as one rater's."""
-    if all(place.column in table.paths for place in places):
+    if all(answer.column in table.paths for answer in places):
         templates = list(
-            dict.fromkeys(_template_of(place, table.paths[place.column]) for place in places)
+            dict.fromkeys(_template_of(answer, table.paths[answer.column]) for answer in places)
         )
         if len(templates) < len(places):
             return f"`wide={templates}`"
     if in_parts := _in_parts(places):
         return f"`wide={json.dumps(in_parts)}`"
-    return _as_option([place.column for place in places], list(table.frame.columns))
+    return _as_option([answer.column for answer in places], list(table.frame.columns))
 
 
 def _as_option(columns: Sequence[str], every: Sequence[str]) -> str:
@@ -426,15 +430,15 @@ def _as_option(columns: Sequence[str], every: Sequence[str]) -> str:
     return f"`wide={json.dumps([*listed], ensure_ascii=False)}`"
 
 
-def _template_of(place: AnswerColumn, path: tuple[str, ...]) -> str:
+def _template_of(answer: AnswerColumn, path: tuple[str, ...]) -> str:
     """The template of `wide` that reads such a path: `scores.{rater}.{criterion}.value`."""
     steps, kept = list(without_last_end(path)), path[len(without_last_end(path)) :]
-    if not place.rater:
+    if not answer.rater:
         steps[-2:] = ["{rater}", "{criterion}"]
     for at, name in enumerate(steps):
-        if name == place.criterion and place.criterion:
+        if name == answer.criterion and answer.criterion:
             steps[at] = "{criterion}"
-        elif without_end(name) == place.rater:
+        elif without_end(name) == answer.rater:
             steps[at] = "{rater}"
     return ".".join([*steps, *kept])
 

@@ -114,24 +114,24 @@ def _are_words(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(word, str) and word.strip() for word in value)
 
 
-def _order(table: Any, path: Path, where: str) -> Order:
+def _order(table: Any, path: Path, location: str) -> Order:
     """One [[order]] table, checked."""
     if not isinstance(table, dict) or table.keys() != {"kind", "words"}:
-        raise DataError(where, "an order has only kind and words", FORMAT)
+        raise DataError(location, "an order has only kind and words", FORMAT)
     if table["kind"] not in ORDER_KINDS:
-        raise DataError(where, f"kind {table['kind']!r} is none of {', '.join(ORDER_KINDS)}")
+        raise DataError(location, f"kind {table['kind']!r} is none of {', '.join(ORDER_KINDS)}")
     if not isinstance(table["words"], list) or len(table["words"]) < 2:
-        raise DataError(where, "words is not a list of two or more answers", FORMAT)
+        raise DataError(location, "words is not a list of two or more answers", FORMAT)
     places: dict[str, int] = {}
     for rank, spellings in enumerate(table["words"]):
         spellings = [spellings] if isinstance(spellings, str) else spellings
         if not _are_words(spellings) or not spellings:
             raise DataError(
-                where, f"place {rank + 1} is neither a word nor a list of spellings", FORMAT
+                location, f"place {rank + 1} is neither a word nor a list of spellings", FORMAT
             )
         for word in map(spelled, spellings):
             if places.setdefault(word, rank) != rank:
-                raise DataError(where, f"{word!r} occurs in two places", "Keep one of them")
+                raise DataError(location, f"{word!r} occurs in two places", "Keep one of them")
     return Order(table["kind"], places, path.stem if path.parent == FOLDER else str(path))
 
 
@@ -170,8 +170,8 @@ def own_orders(path: str | Path | None) -> Iterator[None]:
 
 def star_words() -> list[str]:
     """The words that follow the number in "4 stars", in all languages, the longest first."""
-    words = {word.casefold() for file in (_OWN.get(), *_metal_orders()) for word in file.stars}
-    return sorted(words, key=lambda word: (-len(word), word))
+    spellings = {word.casefold() for file in (_OWN.get(), *_metal_orders()) for word in file.stars}
+    return sorted(spellings, key=lambda word: (-len(word), word))
 
 
 def fitting_orders(words: Collection[str]) -> list[tuple[Order, dict[str, int]]]:

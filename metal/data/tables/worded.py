@@ -46,22 +46,22 @@ def scale_of_words(
     dates, free text, words among numbers and answers that are not levels, UnknownOrder for words
     whose order is not known.
     """
-    words = answers.in_words
+    in_words = answers.in_words
     numbers = [number for number in answers.numbers if not np.isnan(number)]
     measure = chosen.get("measures", "ordinal")
     if chosen.get("levels"):
         _check_free_text(name, answers, place_of)
         levels = levels_from(chosen["levels"])
         return Scale(measure, levels), _scores_on(levels, name, answers, place_of)
-    _check_dates(name, words, place_of)
+    _check_dates(name, in_words, place_of)
     _check_free_text(name, answers, place_of)
-    coded = _coded(name, words, numbers)
+    coded = _coded(name, in_words, numbers)
     if coded is None:
         if numbers:
-            raise _word_among_numbers(name, next(iter(words)), place_of)
+            raise _word_among_numbers(name, next(iter(in_words)), place_of)
         if measure != "nominal":
-            raise _unknown_order(name, words, place_of)
-        coded = {label: (float(code), label) for code, label in enumerate(sorted(words))}
+            raise _unknown_order(name, in_words, place_of)
+        coded = {label: (float(code), label) for code, label in enumerate(sorted(in_words))}
     levels = _two_or_more(coded)
     if set(levels) <= set(metal_levels(name)) and "measures" not in chosen:
         levels, measure = metal_levels(name), metal_criterion(metal_name(name)).scale.measure
@@ -97,9 +97,9 @@ def _scores_on(
     return np.array(scores)
 
 
-def _check_dates(name: str, words: Mapping[str, int], place_of: Callable[[str], str]) -> None:
+def _check_dates(name: str, in_words: Mapping[str, int], place_of: Callable[[str], str]) -> None:
     """Raise DataError for a date, because spreadsheets turn ranges into dates."""
-    date = next(filter(_DATE.fullmatch, words), None)
+    date = next(filter(_DATE.fullmatch, in_words), None)
     if date is None:
         return
     problem = (
@@ -115,15 +115,16 @@ def _check_dates(name: str, words: Mapping[str, int], place_of: Callable[[str], 
 
 def _check_free_text(name: str, answers: AnswerTexts, place_of: Callable[[str], str]) -> None:
     """Raise DataError if nearly every answer is a different text."""
-    words = answers.in_words
-    answered = sum(words.values())
+    in_words = answers.in_words
+    answered = sum(in_words.values())
     for count, number in zip(answers.counts, answers.numbers, strict=True):
         answered += 0 if np.isnan(number) else count
-    if is_free_text(len(words), answered):
-        word = next(iter(words))
+    if is_free_text(len(in_words), answered):
+        word = next(iter(in_words))
         remedy = 'Name the column that holds scores, or replies: `columns={"reply": COLUMN}`'
         problem = (
-            f"{len(words):,} different texts as scores of {name}, such as {_shown(word)}: free text"
+            f"{len(in_words):,} different texts as scores of {name},"
+            f" such as {_shown(word)}: free text"
         )
         raise DataError(place_of(word), problem, remedy)
 
@@ -142,28 +143,32 @@ def _word_among_numbers(name: str, word: str, place_of: Callable[[str], str]) ->
 
 
 def _unknown_order(
-    name: str, words: Mapping[str, int], place_of: Callable[[str], str]
+    name: str, in_words: Mapping[str, int], place_of: Callable[[str], str]
 ) -> UnknownOrder:
     """The error for words that no order contains, or that several orders rank differently."""
-    listed = first_few(list(map(_shown, words)), 5)
+    listed = first_few(list(map(_shown, in_words)), 5)
     problem = f"answers in words whose order METAL does not know ({listed})"
     rankings: dict[str, str] = {}
-    for order, ranks in fitting_orders(list(words)):
+    for order, ranks in fitting_orders(list(in_words)):
         rankings.setdefault(" < ".join(ranks), order.of)
     if len(rankings) > 1:
         both = " or ".join(f"{ranking} ({of})" for ranking, of in list(rankings.items())[:2])
         problem = f"answers in words that two orders known to METAL rank differently: {both}"
-    without = [word for word in words if fold(word) not in NO_NUMBER]
-    if len(rankings) < 2 and len(without) < len(words) and order_of(without):
-        gone = [word for word in words if word not in without]
+    without = [word for word in in_words if fold(word) not in NO_NUMBER]
+    if len(rankings) < 2 and len(without) < len(in_words) and order_of(without):
+        gone = [word for word in in_words if word not in without]
         no_answer = f"`missing={ {name: ','.join(map(in_list, gone))} }`"
         remedy = f"If they mean no answer: {no_answer}; else `levels={ {name: 'WORST<...<BEST'} }`"
-        return UnknownOrder(f"{place_of(next(iter(words)))}, {name}", name, words, problem, remedy)
+        return UnknownOrder(
+            f"{place_of(next(iter(in_words)))}, {name}", name, in_words, problem, remedy
+        )
     remedy = (
         f"Name their order: `levels={ {name: 'WORST<...<BEST'} }` or, for many,"
         f" `word_orders=FILE`; `measures={ {name: 'nominal'} }` where they have none"
     )
-    return UnknownOrder(f"{place_of(next(iter(words)))}, {name}", name, words, problem, remedy)
+    return UnknownOrder(
+        f"{place_of(next(iter(in_words)))}, {name}", name, in_words, problem, remedy
+    )
 
 
 def _shown(word: str) -> str:
@@ -171,19 +176,21 @@ def _shown(word: str) -> str:
 
 
 def _coded(
-    name: str, words: Mapping[str, int], numbers: Sequence[float]
+    name: str, in_words: Mapping[str, int], numbers: Sequence[float]
 ) -> dict[str, tuple[float, str]] | None:
     """Word -> (score, label) by METAL's levels, the numbers in the words, or a known order; None
     if none fits.
     """
     ours = metal_levels(name)
     by_label = {fold(level.label): (level.value, level.label) for level in ours}
-    if by_label.keys() >= {*map(fold, words)} and {level.value for level in ours} >= set(numbers):
-        return {word: by_label[fold(word)] for word in words}
-    numbered = _numbered(words, numbers)
+    if by_label.keys() >= {*map(fold, in_words)} and {level.value for level in ours} >= set(
+        numbers
+    ):
+        return {word: by_label[fold(word)] for word in in_words}
+    numbered = _numbered(in_words, numbers)
     if numbered or numbers:
         return numbered
-    order = order_of(words)
+    order = order_of(in_words)
     if order is None:
         return None
     kind, places = order
@@ -192,19 +199,19 @@ def _coded(
     labels = list(places)
     if kind == "truth" and len(ours) == len(places):
         labels = [level.label for level in ours]
-    return {word: (float(place), labels[place]) for word, place in places.items()}
+    return {word: (float(rank), labels[rank]) for word, rank in places.items()}
 
 
 def _numbered(
-    words: Mapping[str, int], numbers: Sequence[float]
+    in_words: Mapping[str, int], numbers: Sequence[float]
 ) -> dict[str, tuple[float, str]] | None:
     """Word -> (score, label) by the numbers in all words; None if there are none, or if plain
     numbers among the answers lie outside them.
     """
-    numbered, pattern = numbered_words(words), "{:g}"
+    numbered, pattern = numbered_words(in_words), "{:g}"
     if numbered is None:
-        numbered = {word: (number, word) for word, number in numbers_in(words).items()}
-        pattern = re.sub(r"\d+$", "{:g}", next(iter(words)))  # a bare 1 among S1, S2, ... is S1
+        numbered = {word: (number, word) for word, number in numbers_in(in_words).items()}
+        pattern = re.sub(r"\d+$", "{:g}", next(iter(in_words)))  # a bare 1 among S1, S2, ... is S1
     values = [value for value, _ in numbered.values()]
     if not values or (numbers and not min(values) <= min(numbers) <= max(numbers) <= max(values)):
         return None
