@@ -155,13 +155,13 @@ def treasures(folder: Path, successor: Path | None = None) -> str:
 
     successor: the folder that would replace it; it may have the same history of a board.
     """
-    return ", ".join(f"{words} ({file})" for file, words in _treasures(folder, successor))
+    return ", ".join(f"{contents} ({file})" for file, contents in _treasures(folder, successor))
 
 
 def _treasures(folder: Path, successor: Path | None) -> Iterator[tuple[str, str]]:
-    for file, words in _PAID.items():
+    for file, contents in _PAID.items():
         if _holds_something(folder / file):
-            yield file, words
+            yield file, contents
             break
     if _holds_something(folder / "answers.jsonl"):
         yield "answers.jsonl", "answers of people"
@@ -177,9 +177,9 @@ def _treasures(folder: Path, successor: Path | None) -> Iterator[tuple[str, str]
 
 
 def _in_dataset(folder: Path) -> Iterator[tuple[str, str]]:
-    for file, words in _OF_PEOPLE.items():
+    for file, contents in _OF_PEOPLE.items():
         if _holds_something(folder / file):
-            yield file, words
+            yield file, contents
     try:
         described = read_toml(folder / "dataset.toml")
         if described.get(JOINED):

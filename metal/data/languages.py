@@ -87,14 +87,14 @@ def sides(code: str) -> tuple[str, str]:
     return _pair(code) or (code, code)
 
 
-def check_language(code: str, where: object) -> None:
+def check_language(code: str, location: object) -> None:
     """Raise DataError if `code` is not a language code, with the code that was probably meant."""
     if is_language(code):
         return
     meant = find_language(code)
     if meant:
-        raise DataError(where, f"language {code!r} is not a language code", f"Write {meant!r}")
-    raise DataError(where, f"language {code!r} is not known", how_to_write(code))
+        raise DataError(location, f"language {code!r} is not a language code", f"Write {meant!r}")
+    raise DataError(location, f"language {code!r} is not known", how_to_write(code))
 
 
 def how_to_write(unknown: str) -> str:

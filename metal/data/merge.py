@@ -107,8 +107,8 @@ def merge(
             f"no output has the same source and generator in both: {_example(incoming)} here,"
             f" {_example(base)} there"
         )
-        where = f"{incoming.card.name} into {base.card.name}"
-        raise DataError(where, problem, "Rename ids with `map_sources` and `map_generators`")
+        datasets = f"{incoming.card.name} into {base.card.name}"
+        raise DataError(datasets, problem, "Rename ids with `map_sources` and `map_generators`")
     _check_pairs(incoming, ours, met, map_generators)
     counted += _about_languages(ours, incoming, met)
     raters = _raters(base, incoming)
@@ -398,9 +398,9 @@ def _extra(base: Dataset, incoming: Dataset, renamed: Mapping[str, str]) -> dict
         return dict(base.extra)
     names = {output.generator for output in base.outputs.values()}
     generators = dict(ours)
-    for their_name, about in theirs.items():
+    for their_name, their_facts in theirs.items():
         name = renamed.get(their_name, their_name)
-        our_about = generators.get(name, {})
-        if name in names and isinstance(about, Mapping) and isinstance(our_about, Mapping):
-            generators[name] = {**about, **our_about}
+        our_facts = generators.get(name, {})
+        if name in names and isinstance(their_facts, Mapping) and isinstance(our_facts, Mapping):
+            generators[name] = {**their_facts, **our_facts}
     return dict(base.extra) | ({"generators": generators} if generators else {})

@@ -81,12 +81,12 @@ def _by_label(ours: Scale, theirs: Scale, used: set[float], name: str) -> dict[f
     Raises DataError for words that are not ours, unless the values are the same.
     """
     by_word = {level.label.casefold(): level.value for level in ours.levels}
-    words = [
+    worded = [
         level
         for level in theirs.levels
         if level.value in used and level.label != f"{level.value:g}"
     ]
-    unknown = [level.label for level in words if level.label.casefold() not in by_word]
+    unknown = [level.label for level in worded if level.label.casefold() not in by_word]
     if unknown and theirs.values != ours.values:
         problem = f"answer {unknown[0]!r} is not on the dataset's scale ({ours.describe()})"
         remedy = (
@@ -95,7 +95,7 @@ def _by_label(ours: Scale, theirs: Scale, used: set[float], name: str) -> dict[f
             else "Write numbers in the file"
         )
         raise DataError(f"criterion {name}", problem, remedy)
-    return {} if unknown else {level.value: by_word[level.label.casefold()] for level in words}
+    return {} if unknown else {level.value: by_word[level.label.casefold()] for level in worded}
 
 
 def _check_same_scale(

@@ -51,9 +51,9 @@ def nearest_path(path: Path) -> Path | None:
     one of PLACES.
     """
     if len(path.parts) == 1:
-        for place in PLACES:
-            if (place / path).exists():
-                return place / path
+        for folder in PLACES:
+            if (folder / path).exists():
+                return folder / path
     if path.exists():
         return None
     built = Path(path.anchor)

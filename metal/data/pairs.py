@@ -103,11 +103,11 @@ def with_comparisons(dataset: Dataset, run: Path, pairs: Path) -> Dataset:
         for name, pair in load_dataset(pairs).outputs.items()
         if single.keys() >= {*(both := ((pair.source, pair.first), (pair.source, pair.second)))}
     }
-    raters, facts, where = read_run(run)
+    raters, facts, file = read_run(run)
     names = facts["output"].astype(str).str.removesuffix(f"/{SWAPPED}")
     if not names.isin(list(places)).all():
         raise DataError(
-            where,
+            file,
             f"pairs ({pairs}) of outputs that are not in the dataset",
             "Give the run its own dataset",
         )
@@ -115,9 +115,7 @@ def with_comparisons(dataset: Dataset, run: Path, pairs: Path) -> Dataset:
     called = {rater.rater: rater.rater.removesuffix(IN_PAIRS) + IN_PAIRS for rater in raters}
     table["rater"] = table["rater"].astype(str).map(called)
     if twice := sorted(dataset.raters.keys() & set(called.values())):
-        raise DataError(
-            where, f"rater {twice[0]!r} is in the dataset already", "Give each run once"
-        )
+        raise DataError(file, f"rater {twice[0]!r} is in the dataset already", "Give each run once")
     all_raters = dict(dataset.raters) | {
         called[r.rater]: replace(r, rater=called[r.rater]) for r in raters
     }
@@ -131,7 +129,7 @@ def with_comparisons(dataset: Dataset, run: Path, pairs: Path) -> Dataset:
         criteria=dict(dataset.criteria) | lines,
         outputs=dataset.outputs,
         raters=all_raters,
-        where=where,
+        where=file,
     )
     return replace(dataset, raters=all_raters, ratings=joined)
 
@@ -172,18 +170,18 @@ def originals(dataset: Dataset) -> tuple[Dataset, tuple[str, ...]]:
     No generator wrote these, so they count only for questions about their conditions. Swapped pairs
     stay.
     """
-    made = {
+    derived = {
         name: output.condition
         for name, output in dataset.outputs.items()
         if output.condition not in ("", SWAPPED)
     }
-    if not made:
+    if not derived:
         return dataset, ()
-    kept = [output for name, output in dataset.outputs.items() if name not in made]
-    facts = tidy_facts(dataset.ratings[~dataset.ratings["output"].isin(list(made))])
-    conditions = first_few(list(dict.fromkeys(made.values())))
+    kept = [output for name, output in dataset.outputs.items() if name not in derived]
+    facts = tidy_facts(dataset.ratings[~dataset.ratings["output"].isin(list(derived))])
+    conditions = first_few(list(dict.fromkeys(derived.values())))
     line = (
-        f"{plural(len(made), 'output')} made by changing others ({conditions}) are left out: no"
+        f"{plural(len(derived), 'output')} made by changing others ({conditions}) are left out: no"
         " generator wrote them"
     )
     return with_parts(dataset, outputs=kept, facts=facts), (line,)

@@ -263,15 +263,15 @@ def kept_parts(folder: Path, names: Collection[str]) -> Iterator[None]:
 def tell_of_kept(*places: Path) -> None:
     """Say where replaced folders or files are kept, and how to bring them back."""
     names, commands = [], []
-    for place in places:
-        kept = kept_name(place)
-        place = kept.with_name(kept.name.removesuffix(REPLACED))
-        spare, number = place.with_name(f"{place.name}.new"), 1
+    for path in places:
+        kept = kept_name(path)
+        path = kept.with_name(kept.name.removesuffix(REPLACED))
+        spare, number = path.with_name(f"{path.name}.new"), 1
         while os.path.lexists(spare):
             number += 1
-            spare = place.with_name(f"{place.name}.new-{number}")
-        names.append(typed(place))
-        commands.append(f"mv {typed(place)} {typed(spare)} && mv {typed(kept)} {typed(place)}")
+            spare = path.with_name(f"{path.name}.new-{number}")
+        names.append(typed(path))
+        commands.append(f"mv {typed(path)} {typed(spare)} && mv {typed(kept)} {typed(path)}")
     replaced = f"{names[0]} was replaced; to bring it back:"
     if len(names) > 1:
         replaced = f"{' and '.join(names)} were replaced; to bring them back:"

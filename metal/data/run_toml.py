@@ -59,9 +59,9 @@ _REMEDY = "Restore the file, or make the run again"
 class _Table(dict[str, Any]):
     """A table of a run.toml. Looking up a missing key reports a fault of the file."""
 
-    def __init__(self, content: dict[str, Any], path: Path, place: str) -> None:
+    def __init__(self, content: dict[str, Any], path: Path, part: str) -> None:
         super().__init__(content)
-        self._path, self._place = path, place
+        self._path, self._place = path, part
 
     def __missing__(self, key: str) -> Any:
         raise DataError(self._path, f"no {key!r} in {self._place}", _REMEDY)
@@ -80,23 +80,23 @@ def read_run_toml(folder: Path) -> dict[str, Any]:
         part: type(shape)() if isinstance(shape, dict | list) else ""
         for part, shape in _PARTS.items()
     }
-    about: dict[str, Any] = empty | content
-    about["settings"] = _Table(about["settings"], path, "settings")
-    about["datasets"] = [_Table(dataset, path, "datasets") for dataset in about["datasets"]]
-    return about
+    parts: dict[str, Any] = empty | content
+    parts["settings"] = _Table(parts["settings"], path, "settings")
+    parts["datasets"] = [_Table(dataset, path, "datasets") for dataset in parts["datasets"]]
+    return parts
 
 
-def _check(value: Any, shape: Any, place: str, path: Path) -> None:
+def _check(value: Any, shape: Any, name: str, path: Path) -> None:
     """Raise DataError if a value does not have its shape: a type, [the shape of each item], {key:
     the shape of a possible key}. A float is any number that is not negative.
     """
     kind, wanted = type(value), shape if isinstance(shape, type) else type(shape)
     if not (kind in (int, float) and value >= 0 if wanted is float else kind is wanted):
-        raise DataError(path, f"{place} is {value!r}", _REMEDY)
+        raise DataError(path, f"{name} is {value!r}", _REMEDY)
     inside: list[tuple[str, Any, Any]] = []
     if wanted is list:
         inside = [(f"[{row}]", part, shape[0]) for row, part in enumerate(value)]
     elif wanted is dict:
         inside = [(f".{key}", value[key], part) for key, part in shape.items() if key in value]
     for key, part, its_shape in inside:
-        _check(part, its_shape, f"{place}{key}".lstrip("."), path)
+        _check(part, its_shape, f"{name}{key}".lstrip("."), path)

@@ -23,7 +23,7 @@ def numbered_labels(value: Any) -> list[tuple[float, str]]:
         labels = [label.strip() for label in value.split("<")]
         if all(map(is_number, labels)):
             return [(float(label), label) for label in labels]
-        return [(float(place), label) for place, label in enumerate(labels)]
+        return [(float(rank), label) for rank, label in enumerate(labels)]
     levels = []
     for part in filter(None, value.split(",")):
         number, _, label = part.partition("=")

@@ -39,8 +39,8 @@ def printable_sentence(text: str) -> str:
         return text
     parts = _ISOLATED.split(text)  # every second one stood in an isolate
     return "".join(
-        f"{ISOLATE}{printable(part)}{END_ISOLATE}" if place % 2 else printable(part)
-        for place, part in enumerate(parts)
+        f"{ISOLATE}{printable(part)}{END_ISOLATE}" if index % 2 else printable(part)
+        for index, part in enumerate(parts)
     )
 
 
@@ -58,9 +58,9 @@ def recorded(text: object) -> str:
     return name(text) or UNDEFINED
 
 
-def capital(words: object) -> str:
+def capital(sentence: object) -> str:
     """Words with the first letter as at the start of a sentence; the rest unchanged."""
-    text = printable_sentence(str(words))
+    text = printable_sentence(str(sentence))
     return text[:1].upper() + text[1:]
 
 
@@ -198,11 +198,11 @@ def p_words(value: float) -> str:
     return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
-def with_minus(words: str) -> str:
+def with_minus(sentence: str) -> str:
     """A sentence with minus signs before numbers, as in figures; tables and messages use
     hyphens.
     """
-    return re.sub(r"(?<!\w)-(?=\d)", MINUS, words)
+    return re.sub(r"(?<!\w)-(?=\d)", MINUS, sentence)
 
 
 def count(value: Any) -> str:
@@ -285,5 +285,5 @@ def signature_line(parts: Mapping[str, object]) -> str:
     >>> signature_line({"data": "demo@3f9c", "judge": "a|b", "lang": ""})
     'data:demo@3f9c|judge:a%7Cb'
     """
-    given = {key: value for key, value in parts.items() if value not in (None, "")}
-    return "|".join(f"{key}:{str(value).replace('|', '%7C')}" for key, value in given.items())
+    filled = {key: value for key, value in parts.items() if value not in (None, "")}
+    return "|".join(f"{key}:{str(value).replace('|', '%7C')}" for key, value in filled.items())

@@ -78,9 +78,9 @@ def _file(name: str) -> Path:
     # as tiktoken names it
     file_name = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
     path = cache_folder() / file_name
-    for place in (path, *_copies(file_name)):
-        if place.is_file() and hashlib.sha256(place.read_bytes()).hexdigest() == ENCODINGS[name]:
-            return place
+    for copy in (path, *_copies(file_name)):
+        if copy.is_file() and hashlib.sha256(copy.read_bytes()).hexdigest() == ENCODINGS[name]:
+            return copy
     content = _downloaded(url, name, path)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_new(path, content)
@@ -98,8 +98,8 @@ def _copies(file_name: str) -> Iterator[Path]:
             spec = importlib.util.find_spec(package)
         except ImportError:  # the package above it is missing
             continue
-        for place in (spec.submodule_search_locations or []) if spec else []:
-            yield Path(place) / folder / file_name
+        for location in (spec.submodule_search_locations or []) if spec else []:
+            yield Path(location) / folder / file_name
 
 
 def _downloaded(url: str, name: str, path: Path) -> bytes:
