@@ -169,11 +169,11 @@ def _never_meet(table: pd.DataFrame) -> Iterator[Finding]:
     rated = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
     met = np.bincount(cell, by_people[asked[~human]], minlength=int(np.prod(shape))).reshape(shape)
     alone = (rated > 0) & (met == 0) & (people > 0)[:, :, None]
-    for where, what, who in np.argwhere(alone):
+    for code, what, who in np.argwhere(alone):
         yield Finding(
             "never-meet",
-            f"{language_name(languages[where])} {criteria[what]}: {raters[who]} and people never"
-            f" rate the same output ({rated[where, what, who]} and {people[where, what]} outputs);"
+            f"{language_name(languages[code])} {criteria[what]}: {raters[who]} and people never"
+            f" rate the same output ({rated[code, what, who]} and {people[code, what]} outputs);"
             " are the files of two languages swapped?",
         )
 
@@ -356,9 +356,9 @@ def _alike_names(dataset: Dataset) -> Iterator[Finding]:
     }
     for what, names in {**kinds, "criterion": dataset.criteria}.items():
         by_plain: dict[str, list[str]] = {}
-        for given in names:
-            plain = " ".join(unicodedata.normalize("NFKC", given).casefold().split())
-            by_plain.setdefault(plain, []).append(given)
+        for spelling in names:
+            plain = " ".join(unicodedata.normalize("NFKC", spelling).casefold().split())
+            by_plain.setdefault(plain, []).append(spelling)
         alike = [" and ".join(map(repr, same[:3])) for same in by_plain.values() if len(same) > 1]
         if alike:
             more = f" and {len(alike) - SHOWN} more" if len(alike) > SHOWN else ""
@@ -381,11 +381,11 @@ def _opposite_criteria(dataset: Dataset, table: pd.DataFrame) -> Iterator[Findin
     np.fill_diagonal(related, np.nan)
     for criterion, row in zip(shares, related, strict=True):
         if (row < OPPOSITE).sum() > 1 and not (row > 0).any():
-            about = dataset.criteria[str(criterion)]
+            suspect = dataset.criteria[str(criterion)]
             yield Finding(
                 "opposite-criterion",
-                f"{about.title}: good where all other criteria are bad (correlation"
-                f" {np.nanmean(row):.2f}); is {about.direction} better? If so, set"
+                f"{suspect.title}: good where all other criteria are bad (correlation"
+                f" {np.nanmean(row):.2f}); is {suspect.direction} better? If so, set"
                 " `metal.read(..., directions=...)`",
             )
 

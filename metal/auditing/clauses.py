@@ -66,11 +66,11 @@ def needed(figure: Measured, bound: float, n: int) -> float:
     return items if items < MOST_NEEDED * n else math.inf
 
 
-def limit(figure: Measured, bound: float, n: float, words: str, items: float = 0.0) -> Clause:
+def limit(figure: Measured, bound: float, n: float, statement: str, items: float = 0.0) -> Clause:
     """A clause that a figure is shown to be above a bound. items: those of the cell, if the figure
     uses only n of them.
     """
-    return Clause(figure.low() > bound, words, figure.high() < bound, figure, bound, n, items)
+    return Clause(figure.low() > bound, statement, figure.high() < bound, figure, bound, n, items)
 
 
 def clauses_on_classes(beside: Standing) -> Iterator[Clause]:
@@ -126,13 +126,13 @@ def _plain(beside: Standing) -> Clause:
     side, margin = beside.with_refusals, beside.cell.settings.margin
     figure, refused = side.plain, beside.asked - beside.items
     how = "is" if figure.high() < -margin else "could be"
-    words = (
+    statement = (
         f"{how} more than {margin:g} less often right than a person ({in_bounds(figure, signed)},"
         " all items alike)"
     )
     if refused:
-        words = f"counting {plural(refused, 'refusal')} as not right it {words}"
-    return limit(figure, -margin, side.items, words)
+        statement = f"counting {plural(refused, 'refusal')} as not right it {statement}"
+    return limit(figure, -margin, side.items, statement)
 
 
 def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
@@ -148,22 +148,22 @@ def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
     _, judge, person = (float(each[bad]) for each in side.sums.recalls)
     half = side.sums.of(np.array([bad])).measured(1, HALF)
     how = "less than half as much" if half.high() < 0 else "not shown to find half as much"
-    words = (
+    statement = (
         f"it finds {judge:.0%} of what people call {label}, people {person:.0%} of each other's:"
         f" {how}"
     )
     more = needed(half, 0.0, beside.items)
     odds = beside.items < more < math.inf
     remark = f" (about {more:,.0f} items give even odds)" if odds else ""
-    clause = limit(half, 0.0, min(items, beside.items), words, beside.items)
+    clause = limit(half, 0.0, min(items, beside.items), statement, beside.items)
     yield replace(clause, plain=True, bad_end=True, remark=remark)
     agreed, judge, person = side.unanimous(bad)
     if agreed >= AGREED - 1e-9:
-        words = (
+        statement = (
             f"where others agree on {label} ({in_items(agreed)}), it finds {judge:.0%}, people"
             f" {person:.0%}"
         )
-        yield Clause(judge >= FOUND * person, words, plain=True)
+        yield Clause(judge >= FOUND * person, statement, plain=True)
 
 
 def _other_labels(beside: Standing) -> Iterator[Clause]:
@@ -177,23 +177,23 @@ def _other_labels(beside: Standing) -> Iterator[Clause]:
         ):
             continue
         items = in_items(float(beside.paired.items_of_label[level]))
-        words = (
+        statement = (
             f"it finds {judge[level]:.0%} of {beside.label(level)} ({items}), people"
             f" {person[level]:.0%}"
         )
-        yield Clause(bool(judge[level] > HALF * person[level]), words, plain=True)
+        yield Clause(bool(judge[level] > HALF * person[level]), statement, plain=True)
 
 
 def on_people(beside: Standing) -> Iterator[Clause]:
     """The conditions on people's agreement and on the judge's answers, on any scale."""
     alpha, floor = beside.people.alpha, beside.cell.settings.people_floor
-    words = f"people's {beside.measure} is below {floor:g} ({in_bounds(alpha)})"
-    yield Clause(alpha.value >= floor, words, shown=alpha.high < floor)
+    statement = f"people's {beside.measure} is below {floor:g} ({in_bounds(alpha)})"
+    yield Clause(alpha.value >= floor, statement, shown=alpha.high < floor)
     yield answered(beside)
 
 
 def answered(beside: Standing) -> Clause:
     """The clause on coverage."""
     share = beside.items / beside.asked
-    words = f"it answered only {coverage(share)} of the questions ({MIN_COVERAGE:.0%} needed)"
-    return Clause(share >= MIN_COVERAGE - 1e-9, words, shown=True, plain=True)
+    statement = f"it answered only {coverage(share)} of the questions ({MIN_COVERAGE:.0%} needed)"
+    return Clause(share >= MIN_COVERAGE - 1e-9, statement, shown=True, plain=True)

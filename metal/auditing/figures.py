@@ -38,8 +38,8 @@ class Sums:
     resamples, over all sources but one, and over one source.
     """
 
-    def __init__(self, *made: Callable[[], Numbers]) -> None:
-        self._made = made
+    def __init__(self, *makers: Callable[[], Numbers]) -> None:
+        self._made = makers
 
     @cached_property
     def observed(self) -> Numbers:

@@ -69,21 +69,21 @@ def class_rows(mistakes: Mistakes) -> Iterator[dict[str, Any]]:
     """A row for each class that occurs: recall and precision of the judge and of a person."""
     judge, person = mistakes.judge, mistakes.person
     recall, precision = (ratio(np.diag(person), person.sum(axis=axis)) for axis in (1, 0))
-    for place, level in enumerate(mistakes.beside.cell.criterion.scale.levels):
-        if judge[place].any() or judge[:, place].any():
+    for code, level in enumerate(mistakes.beside.cell.criterion.scale.levels):
+        if judge[code].any() or judge[:, code].any():
             figures = {
-                "recall": mistakes.share(place, mistakes.true, "nobody's label"),
-                "precision": mistakes.share(place, mistakes.said, "never answered"),
+                "recall": mistakes.share(code, mistakes.true, "nobody's label"),
+                "precision": mistakes.share(code, mistakes.said, "never answered"),
             }
             yield {
                 **_where(mistakes.beside),
                 "level": level.shown,
-                "items": mistakes.items(mistakes.true, place),
+                "items": mistakes.items(mistakes.true, code),
                 **columns(figures),
-                "person_recall": float(recall[place]),
-                "person_precision": float(precision[place]),
-                "judge_share": float(judge[:, place].sum() / judge.sum()),
-                "people_share": float(judge[place].sum() / judge.sum()),
+                "person_recall": float(recall[code]),
+                "person_precision": float(precision[code]),
+                "judge_share": float(judge[:, code].sum() / judge.sum()),
+                "people_share": float(judge[code].sum() / judge.sum()),
                 "undefined": undefined_note(figures),
             }
 

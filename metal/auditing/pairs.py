@@ -51,7 +51,7 @@ def pair_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, A
     )
     for column, names in limits:
         table = table[table[column].isin(names)] if names else table
-    made: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
     p_values: list[float] = []
     grouped: Any = table.groupby(["criterion", "language", "rater"], observed=True)
     for (criterion, language, rater), rows in grouped:
@@ -80,7 +80,7 @@ def pair_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, A
             "first_place_log_odds": _log_odds(first),
         }
         p_values.append(p)
-        made.append(
+        records.append(
             {
                 "language": language,
                 "criterion": criterion,
@@ -91,7 +91,9 @@ def pair_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, A
                 "undefined": undefined_note(figures),
             }
         )
-    for row, p in zip(made, by_family(p_values, [row["judge"] for row in made], holm), strict=True):
+    for row, p in zip(
+        records, by_family(p_values, [row["judge"] for row in records], holm), strict=True
+    ):
         yield row | {"p_adjusted": p}
 
 

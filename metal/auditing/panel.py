@@ -53,12 +53,12 @@ def left_out_words(cell: AuditCell, careless_ones: Careless) -> str:
     """`p3, who agrees far less with the others`; if the person ranks outputs like the others, that
     is added.
     """
-    words = []
+    described = []
     for person in sorted(careless_ones.people):
         how = _ranks_alike(cell, person) if cell.ordered and cell.levels > 2 else ""
-        words.append(within(cell.people[person]) + (f" ({how})" if how else ""))
-    agree = "agree" if len(words) > 1 else "agrees"
-    return f"{listed(words)}, who {agree} far less with the others"
+        described.append(within(cell.people[person]) + (f" ({how})" if how else ""))
+    agree = "agree" if len(described) > 1 else "agrees"
+    return f"{listed(described)}, who {agree} far less with the others"
 
 
 def _ranks_alike(cell: AuditCell, person: int) -> str:
@@ -83,10 +83,10 @@ def _order(cell: AuditCell, people: list[int]) -> tuple[float, float] | None:
     people answer.
     """
     values: Any = np.where(cell.by_people >= 0, cell.values[np.maximum(cell.by_people, 0)], np.nan)
-    given = ~np.isnan(values)
-    number = given.sum(axis=1, keepdims=True)
+    rated = ~np.isnan(values)
+    number = rated.sum(axis=1, keepdims=True)
     rest = (np.nansum(values, axis=1, keepdims=True) - values) / np.maximum(number - 1, 1)
-    seats: Codes = given[:, people] & (number >= 2)
+    seats: Codes = rated[:, people] & (number >= 2)
     ratings, theirs = values[:, people][seats], np.round(rest[:, people][seats], 9)
     if len(ratings) < 2:
         return None

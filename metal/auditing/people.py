@@ -130,8 +130,8 @@ def _figures(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, Callable[
 
 def _twice(cell: AuditCell, bootstrap: SourceBootstrap, ratings: int = 0) -> Resampled:
     """People's ratings of the items with two or more ratings, or with this number."""
-    given = cell.ratings_per_item
-    items = np.flatnonzero(given == ratings if ratings else given >= 2)
+    counts = cell.ratings_per_item
+    items = np.flatnonzero(counts == ratings if ratings else counts >= 2)
     return Resampled(cell.by_people[items], cell.matrix.sources[items], bootstrap)
 
 

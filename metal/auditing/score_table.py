@@ -93,9 +93,9 @@ class BySource:
     """
 
     def __init__(self, sources: Codes, bootstrap: SourceBootstrap) -> None:
-        first, place = distinct(sources)
+        first, codes = distinct(sources)
         block = bootstrap.blocks(len(first))
-        self.group = place if block is None else block[place]
+        self.group = codes if block is None else block[codes]
         self.bootstrap, self.groups = bootstrap, int(self.group.max()) + 1
         self.order = np.argsort(self.group, kind="stable")
         self.starts = np.searchsorted(self.group[self.order], np.arange(self.groups))
@@ -153,12 +153,12 @@ def _figures(sums: Numbers, *, alone: bool) -> dict[str, Numbers]:
     whether there is no person to compare with.
     """
     over_folds, figures = sums.sum(axis=-2), {}
-    for place, whose in enumerate(("", "person_")):
+    for side, whose in enumerate(("", "person_")):
         for kind, name in enumerate(SKILLS):
-            figures[whose + name] = skill(sums[:, place])[:, kind]
-        figures[f"{whose}rmse"] = root_mean_squared_error(over_folds[:, place])
-        figures[f"{whose}concordance"] = concordance(over_folds[:, place])
-        figures[f"{whose}correlation"] = correlation(over_folds[:, place])
+            figures[whose + name] = skill(sums[:, side])[:, kind]
+        figures[f"{whose}rmse"] = root_mean_squared_error(over_folds[:, side])
+        figures[f"{whose}concordance"] = concordance(over_folds[:, side])
+        figures[f"{whose}correlation"] = correlation(over_folds[:, side])
         if alone and whose:
             figures |= {
                 name: np.full(len(sums), np.nan) for name in figures if name.startswith(whose)

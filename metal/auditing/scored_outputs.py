@@ -82,7 +82,7 @@ def scored_outputs(
         return None
     matrix = code_matrix(rows, criterion)
     outputs = [dataset.outputs[name] for name in matrix.outputs]
-    places = {name: place for place, name in enumerate(matrix.outputs)}
+    places = {name: index for index, name in enumerate(matrix.outputs)}
     contents = [dataset.sources[output.source].content or output.source for output in outputs]
     units = list(zip(contents, (output.generator for output in outputs), strict=True))
     content, unit = (
@@ -108,12 +108,12 @@ def scored_outputs(
     )
 
 
-def says(shifts: Shifts | None, place: int, p: float, span: float, otherwise: str) -> str:
+def says(shifts: Shifts | None, index: int, p: float, span: float, otherwise: str) -> str:
     """Even: the 90% interval is within MARGIN of the scale (two one-sided tests). Else `otherwise`
     if p, which is corrected, shows that the shift is not 0.
     """
-    if shifts is None or not math.isfinite(shifts.value[place]):
+    if shifts is None or not math.isfinite(shifts.value[index]):
         return UNKNOWN
-    if shifts.interval(place, 0.95).inside(MARGIN * span):
+    if shifts.interval(index, 0.95).inside(MARGIN * span):
         return EVEN
     return otherwise if p < 0.05 else UNKNOWN

@@ -97,12 +97,12 @@ class ScoreStanding(Standing):
         judge: str,
         without: Sequence[int] = (),
         alone: bool = False,
-        given: Numbers | None = None,
+        scores: Numbers | None = None,
     ) -> None:
         self.cell, self.judge, self.alone = cell, judge, alone
         self.panel = _people(cell, without)
         own = cell.scores([judge])[:, 0]
-        self.scores = own if given is None else given
+        self.scores = own if scores is None else scores
         asked, answered = cell.by_judge(judge) != NOT_ASKED, ~np.isnan(own)
         several, single = self.panel.several, self.panel.alone
         both = several & answered
@@ -297,11 +297,11 @@ class ScoreStanding(Standing):
         low = "low" if seats.higher else "high"
         points = "places" if self.panel.heavy else "points"
         how = "less than half as much" if beyond.high() < 0 else "not shown to be half as much"
-        words = (
+        statement = (
             f"scores the {low} fifth of outputs {figure(judge)} {points} further down than the"
             f" rest, a person {figure(person)}: {how}"
         )
-        return limit(beyond, 0.0, seats.low_items, words, self.items)
+        return limit(beyond, 0.0, seats.low_items, statement, self.items)
 
 
 def _people(cell: AuditCell, without: Sequence[int]) -> ScorePeople:
@@ -322,7 +322,7 @@ def recalibrated(beside: ScoreStanding) -> str:
         return ""
     without = sorted(set(range(len(beside.cell.people))) - set(beside.panel.who))
     for how, scores, shift in _corrections(beside):
-        after = ScoreStanding(beside.cell, beside.judge, without, given=scores)
+        after = ScoreStanding(beside.cell, beside.judge, without, scores=scores)
         if all(clause.holds for clause in after.clauses()):
             what = f"{shift:+.3g}" if how == "shift" else "a line corrects its scores"
             return f"{ONCE} ({what}; then {in_bounds(after.below, signed)} against a person)"

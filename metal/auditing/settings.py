@@ -139,14 +139,16 @@ class AuditSettings:
         return values
 
 
-def signature(data: str, settings: AuditSettings, **about: object) -> str:
+def signature(data: str, settings: AuditSettings, **subject: object) -> str:
     """The program, the data, what a figure is about, and the settings that affect it: the same
     signature means the same figure.
 
-    data: Dataset.identity. about: judge, language (lang), criterion (crit), n, dropped, ... in this
-    order; the separators | and : never occur unescaped in a value.
+    data: Dataset.identity. subject: judge, language (lang), criterion (crit), n, dropped, ... in
+    this order; the separators | and : never occur unescaped in a value.
     """
-    without = f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else about.get("without")
+    without = (
+        f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else subject.get("without")
+    )
     epsilon = "group" if settings.epsilon is None else f"{settings.epsilon:g}"
     small = "wilcoxon" if settings.wilcoxon else ""
     compat = "paper" if settings.paper_compat else ""
@@ -161,7 +163,7 @@ def signature(data: str, settings: AuditSettings, **about: object) -> str:
     parts = {
         "metal": __version__,
         "data": data,
-        **about,
+        **subject,
         "agg": settings.aggregate,
         "minr": settings.min_raters or "panel",
         "ref": settings.reference.removeprefix("group="),
@@ -169,7 +171,7 @@ def signature(data: str, settings: AuditSettings, **about: object) -> str:
         "eps": epsilon,
         "small": small,
         # a verdict has no resamples
-        **(drawn if about.get("stat") != "verdicts" else {}),
+        **(drawn if subject.get("stat") != "verdicts" else {}),
         "compat": compat,
         **changed,
         "bad": settings.bad,

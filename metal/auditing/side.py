@@ -191,7 +191,7 @@ class SeatedJudge:
         seats, right = np.maximum(sums[:, 0], 1e-12), sums[:, 1:3]
         target, judge, people = np.split(sums[:, 3:], 3, axis=1)
         kappas = []
-        for hits, given in ((right[:, 0], judge), (right[:, 1], people)):
-            chance = (target * given).sum(axis=1) / seats**2
+        for hits, labels in ((right[:, 0], judge), (right[:, 1], people)):
+            chance = (target * labels).sum(axis=1) / seats**2
             kappas.append(1 - (1 - hits / seats) / np.where(chance < 1 - 1e-12, 1 - chance, np.nan))
         return kappas[0], kappas[1]

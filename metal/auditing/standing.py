@@ -102,8 +102,8 @@ def _alpha(cell: AuditCell, votes: Votes, several: Codes) -> Bounds:
     if not several.any():
         return NO_BOUNDS
     rated = votes.some(several)
-    about = cell.matrix.sources[several], cell.values, cell.criterion.scale.measure
-    return alpha_limits(rated.counts, rated.kind, *about)
+    arguments = cell.matrix.sources[several], cell.values, cell.criterion.scale.measure
+    return alpha_limits(rated.counts, rated.kind, *arguments)
 
 
 def people_of(cell: AuditCell, without: Sequence[int] = ()) -> People:
@@ -143,13 +143,13 @@ class Standing:
     ) -> None:
         self.cell, self.judge, self.alone = cell, judge, alone
         self.people = people_of(cell, without)
-        given = cell.by_judge(judge)
-        self._given, self._asked = np.maximum(given, UNANSWERED), given != NOT_ASKED
+        answers = cell.by_judge(judge)
+        self._given, self._asked = np.maximum(answers, UNANSWERED), answers != NOT_ASKED
         self.gold = alone or self._too_few_with_two()
         rated = self.people.several | self.people.alone if self.gold else self.people.several
         self.rated, self.asked = int(rated.sum()), int((rated & self._asked).sum())
-        self.mixed = not self.gold and bool((self.people.alone & (given >= 0)).any())
-        answered = rated & (given >= 0)
+        self.mixed = not self.gold and bool((self.people.alone & (answers >= 0)).any())
+        answered = rated & (answers >= 0)
         self.items, self.n_sources = int(answered.sum()), sources_in(self.people.sources[answered])
         self.at = answered
 
@@ -283,12 +283,12 @@ class Standing:
     def class_words(self) -> str:
         """`over 'Good' and 'Medium'; 'Bad' has 1 item` if not all labels count."""
         labels = [repr(level.label) for level in self.cell.criterion.scale.levels]
-        rare = [place for place in range(len(labels)) if place not in self.classes]
+        rare = [code for code in range(len(labels)) if code not in self.classes]
         if not rare:
             return ""
-        items = [in_items(float(self.paired.items_of_label[place])) for place in rare]
-        few = [f"{labels[place]} has {number}" for place, number in zip(rare, items, strict=True)]
-        return f"over {listed([labels[place] for place in self.classes])}; {first_few(few, 3)}"
+        items = [in_items(float(self.paired.items_of_label[code])) for code in rare]
+        few = [f"{labels[code]} has {number}" for code, number in zip(rare, items, strict=True)]
+        return f"over {listed([labels[code] for code in self.classes])}; {first_few(few, 3)}"
 
     def person_knows(self, lead: Measured) -> str:
         """What a person knows, in words."""
@@ -389,11 +389,11 @@ class Standing:
         """The mean rank correlation of two people with MIN_SHARED items in common; NaN if no two
         people have that many.
         """
-        given = self.cell.values_of(self.cell.by_people)
+        values = self.cell.values_of(self.cell.by_people)
         # who rated most; of equally many, whoever gave which ratings, not who comes first by name
-        ratings, number = scattered(given).sum(axis=0), (~np.isnan(given)).sum(axis=0)
+        ratings, number = scattered(values).sum(axis=0), (~np.isnan(values)).sum(axis=0)
         most = np.lexsort((ratings, number))[-MOST_LEFT_OUT:]
-        people = [self.cell.people[place] for place in most]
+        people = [self.cell.people[index] for index in most]
         every, rho = self.cell.scores(people), []
         for first, second in combinations(every.T, 2):
             both = ~np.isnan(first) & ~np.isnan(second)

@@ -79,8 +79,10 @@ def comparisons(dataset: Dataset, settings: AuditSettings) -> pd.DataFrame:
 def _ranked(rows: pd.DataFrame) -> Iterator[Mapping[str, Any]]:
     """The figures of each generator in these answers, the strongest first."""
     names = sorted({*rows["first"], *rows["second"]})
-    place = {name: code for code, name in enumerate(names)}
-    first, second = (rows[side].map(place).to_numpy(dtype=np.int64) for side in ("first", "second"))
+    code_of = {name: code for code, name in enumerate(names)}
+    first, second = (
+        rows[side].map(code_of).to_numpy(dtype=np.int64) for side in ("first", "second")
+    )
     outcome = rows["score"].to_numpy(dtype=np.int64)
     sources = pd.factorize(rows["source"].astype(object))[0]
     counted = _counted(first, second, outcome, len(names))
