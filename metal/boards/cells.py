@@ -103,11 +103,11 @@ class BoardCell:
         source.
         """
         sources, column = self._source_places
-        given = ~np.isnan(scores)
-        place = (self.generator * sources + column)[given]
+        scored = ~np.isnan(scores)
+        slot = (self.generator * sources + column)[scored]
         size = len(self.generators) * sources
-        counts = np.bincount(place, minlength=size).astype(np.float64)
-        means: Numbers = ratio(np.bincount(place, scores[given], minlength=size), counts)
+        counts = np.bincount(slot, minlength=size).astype(np.float64)
+        means: Numbers = ratio(np.bincount(slot, scores[scored], minlength=size), counts)
         return means.reshape(len(self.generators), sources)
 
     def sources(self, items: Codes) -> int:
@@ -117,8 +117,8 @@ class BoardCell:
     @cached_property
     def _source_places(self) -> tuple[int, Codes]:
         """How many sources there are, and (items,) the place of each item's source among them."""
-        names, place = np.unique(self.source, return_inverse=True)
-        return len(names), place
+        names, codes = np.unique(self.source, return_inverse=True)
+        return len(names), codes
 
     def only_rated(self) -> BoardCell:
         """The cell with only the items that people rated, and the generators that have such an
@@ -133,7 +133,7 @@ class BoardCell:
             self,
             **by_item,
             generator=codes,
-            generators=tuple(self.generators[place] for place in used),
+            generators=tuple(self.generators[index] for index in used),
         )
 
     def with_rater(self, rater: BoardRater, scores: Numbers) -> BoardCell:
@@ -183,8 +183,10 @@ def criterion_scores(
     missing.
     """
     table = dataset.ratings
-    place = {name: index for index, name in enumerate(dataset.outputs)}
-    output_of = np.array([place[name] for name in table["output"].cat.categories], dtype=np.int64)
+    index_of = {name: index for index, name in enumerate(dataset.outputs)}
+    output_of = np.array(
+        [index_of[name] for name in table["output"].cat.categories], dtype=np.int64
+    )
     row = np.array([row_of.get(name, -1) for name in table["rater"].cat.categories], dtype=np.int64)
     score = table["score"].to_numpy()
     if expected and EXPECTED in table:
@@ -196,13 +198,13 @@ def criterion_scores(
         output_of[table["output"].array.codes] if len(output_of) else np.zeros(0, dtype=np.int64)
     )
     criterion = table["criterion"].array.codes
-    given = ~np.isnan(score) & (rows_of >= 0)
-    shape, size = (rows, len(place)), rows * len(place)
+    counted = ~np.isnan(score) & (rows_of >= 0)
+    shape, size = (rows, len(index_of)), rows * len(index_of)
     scores = {}
     for code, name in enumerate(table["criterion"].cat.categories):
-        answers = np.flatnonzero(given & (criterion == code))
+        answers = np.flatnonzero(counted & (criterion == code))
         sign = -1.0 if dataset.criteria[name].direction == "lower" else 1.0
-        cell = rows_of[answers] * len(place) + outputs[answers]
+        cell = rows_of[answers] * len(index_of) + outputs[answers]
         people = answers[rows_of[answers] == 0]
         scores[name] = CriterionScores(
             dataset.criteria[name],
@@ -377,12 +379,12 @@ def _cells(
     outputs = list(dataset.outputs.values())
     language_of = np.array([output.language for output in outputs])
     generators, generator = np.unique([output.generator for output in outputs], return_inverse=True)
-    source_place = {source: place for place, source in enumerate(dataset.sources)}
+    source_place = {source: index for index, source in enumerate(dataset.sources)}
     source = np.array([source_place[output.source] for output in outputs], dtype=np.int64)
     # Permutation tests go through the items in this order, so that the order of lines in a file
     # does not matter.
     by_name = np.array(
-        sorted(range(len(outputs)), key=lambda place: outputs[place].output), dtype=np.int64
+        sorted(range(len(outputs)), key=lambda index: outputs[index].output), dtype=np.int64
     )
     languages = tuple(dict.fromkeys(settings.languages)) or dataset.languages
     for name, parts in followed(parts_of.items(), "criteria"):
@@ -405,7 +407,7 @@ def _cells(
             used, codes = np.unique(generator[items], return_inverse=True)
             scores, shown_raters = (
                 others_scores[present],
-                tuple(raters[int(place)] for place in present),
+                tuple(raters[int(index)] for index in present),
             )
             if settings.common:
                 human = _common(dataset.called(name), human, scores, shown_raters)
@@ -434,10 +436,10 @@ def _common(
     criterion: str, human: Numbers, scores: Numbers, raters: Sequence[BoardRater]
 ) -> Numbers:
     """(items,) people's scores of the items that every rater scored, NaN elsewhere."""
-    given = ~np.isnan(scores)
-    kept = given.all(axis=0) & ~np.isnan(human)
+    scored = ~np.isnan(scores)
+    kept = scored.all(axis=0) & ~np.isnan(human)
     if not kept.any():
-        fewest = int(np.argmin(given[:, ~np.isnan(human)].sum(axis=1)))
+        fewest = int(np.argmin(scored[:, ~np.isnan(human)].sum(axis=1)))
         raise UsageError(
             f"`common`: no output of {criterion} was scored by all raters; the fewest by "
             f"{raters[fewest].name!r}; choose raters with `raters`"

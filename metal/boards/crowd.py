@@ -260,12 +260,12 @@ def _cells(
 def _chosen(cell: BoardCell, settings: BoardSettings) -> BoardCell:
     """The cell with the raters that were named, or else with people and LLM judges."""
     kept = [
-        place
-        for place, rater in enumerate(cell.raters)
+        index
+        for index, rater in enumerate(cell.raters)
         if (rater.name in settings.raters if settings.raters else rater.kind in ("human", "llm"))
     ]
     return replace(
-        cell, scores=cell.scores[kept], raters=tuple(cell.raters[place] for place in kept)
+        cell, scores=cell.scores[kept], raters=tuple(cell.raters[index] for index in kept)
     )
 
 
@@ -294,13 +294,13 @@ def rater_rows(
     """
     rows = []
     biases = iter(bias(cell, cell.scores[on_scale], bootstrap))
-    for place, rater in enumerate(cell.raters):
-        scores = cell.scores[place]
+    for index, rater in enumerate(cell.raters):
+        scores = cell.scores[index]
         both = int((~np.isnan(scores)).sum())
         own_figures = {
             name: figures[rater.name][name] for name in ("pearson", "kendall", "system_pearson")
         }
-        if on_scale[place]:
+        if on_scale[index]:
             own_figures |= {"bias": next(biases)} | _areas(cell, scores, area, both)
         else:
             own = Estimate.undefined("its scores are not on the people's scale", both)
@@ -341,12 +341,12 @@ def bias(cell: BoardCell, scores: Numbers, bootstrap: SourceBootstrap) -> list[E
     """
     if not len(scores):
         return []
-    given = ~np.isnan(scores) & ~np.isnan(cell.human)
-    apart = np.where(given, scores - cell.human, 0.0)
+    both = ~np.isnan(scores) & ~np.isnan(cell.human)
+    apart = np.where(both, scores - cell.human, 0.0)
     names, which = np.unique(cell.source, return_inverse=True)
     parts = [
         np.bincount(which, part, len(names))
-        for pair in zip(given, apart, strict=True)
+        for pair in zip(both, apart, strict=True)
         for part in pair
     ]
     sums = np.stack(parts, axis=1).reshape(len(names), len(scores), 2)
@@ -393,11 +393,11 @@ def equal_panels(
         if rater.kind == "human" and rater.about.get("repeats") not in dataset.raters
     }
     table = dataset.ratings.reset_index(drop=True)
-    given = table.loc[table["score"].notna(), ["output", "criterion", "rater"]]
-    given["group"] = given["rater"].astype(object).map(group_of)
+    answered = table.loc[table["score"].notna(), ["output", "criterion", "rater"]]
+    answered["group"] = answered["rater"].astype(object).map(group_of)
     asked = ["output", "criterion"]
-    wanted = given[given["group"] == 0].groupby(asked, observed=True).size().rename("wanted")
-    others = given[given["group"] > 0].join(wanted, on=asked).fillna({"wanted": 0})
+    wanted = answered[answered["group"] == 0].groupby(asked, observed=True).size().rename("wanted")
+    others = answered[answered["group"] > 0].join(wanted, on=asked).fillna({"wanted": 0})
     person = others.groupby(["output", "rater"], observed=True).ngroup().to_numpy()
     lots = np.random.default_rng(seed).random(person.max(initial=-1) + 1)
     panels = (

@@ -142,8 +142,8 @@ def _answer(
     if people["rater"] == pair["better"]:
         loser, winner = sides
     if p is not None and p < LEVEL and _agrees(winner):
-        words = f"{_shown(winner)} agrees better with {who} than {_shown(loser)}, {tested}."
-        return _side(winner), f"{_side(winner).capitalize()}: {words}{weak}"
+        outcome = f"{_shown(winner)} agrees better with {who} than {_shown(loser)}, {tested}."
+        return _side(winner), f"{_side(winner).capitalize()}: {outcome}{weak}"
     doubt = "no test was possible" if p is None else f"the difference may be chance ({tested})"
     return "undecided", f"Undecided between {_shown(judges)} and {_shown(people)}: {doubt}.{weak}"
 
@@ -217,8 +217,8 @@ def sampled(
         places = np.flatnonzero(inside)
         rng = np.random.default_rng([seed, len(cell.human), len(places)])
         sample += [
-            Example(cell, rater, scores, area, int(place))
-            for place in np.sort(rng.permutation(places)[:most])
+            Example(cell, rater, scores, area, int(item))
+            for item in np.sort(rng.permutation(places)[:most])
         ]
     return sample
 
@@ -235,11 +235,11 @@ def examples(
     )
     rows = []
     for example in chosen:
-        cell, rater, place = example.cell, example.rater, example.item
-        output = outputs[cell.outputs[place]]
-        given = [
-            (who, f"{criterion}: {words}" if cell.criteria > 1 else words)
-            for who, criterion, words in comments_of.get(output.output, ())
+        cell, rater, item = example.cell, example.rater, example.item
+        output = outputs[cell.outputs[item]]
+        remarks = [
+            (who, f"{criterion}: {comment}" if cell.criteria > 1 else comment)
+            for who, criterion, comment in comments_of.get(output.output, ())
             if cell.criteria > 1 or criterion == cell.criterion
         ]
         rows.append(
@@ -248,34 +248,36 @@ def examples(
                 "rater": rater.name,
                 "area": example.area,
                 "output": output.output,
-                "people": float(cell.human[place]),
-                "score": float(example.scores[place]),
+                "people": float(cell.human[item]),
+                "score": float(example.scores[item]),
                 "generator": output.generator,
                 "source": output.source,
                 "source_text": dataset.sources[output.source].text,
                 "output_text": output.text,
-                "people_comments": _lines(given, people),
-                "rater_comments": _lines(given, rater.members),
+                "people_comments": _lines(remarks, people),
+                "rater_comments": _lines(remarks, rater.members),
             }
         )
     return rows
 
 
-def _lines(given: Sequence[tuple[str, str]], who: Sequence[str]) -> str:
-    return "\n".join(f"{name}: {words}" for name, words in given if name in who)
+def _lines(remarks: Sequence[tuple[str, str]], who: Sequence[str]) -> str:
+    return "\n".join(f"{name}: {comment}" for name, comment in remarks if name in who)
 
 
 def comments(dataset: Dataset, outputs: Collection[str]) -> dict[str, list[tuple[str, str, str]]]:
     """(rater, criterion, comment) by output, for these outputs."""
     table = dataset.ratings
     named = table["output"].cat.categories.isin(list(outputs))
-    given = table.loc[
+    commented = table.loc[
         named[table["output"].array.codes], ["output", "rater", "criterion", "comment"]
     ]
-    given = given[(given["comment"].notna() & (given["comment"].astype(object) != "")).to_numpy()]
+    commented = commented[
+        (commented["comment"].notna() & (commented["comment"].astype(object) != "")).to_numpy()
+    ]
     by_output: dict[str, list[tuple[str, str, str]]] = {}
     columns = (
-        given[name].astype(str).tolist() for name in ("output", "rater", "criterion", "comment")
+        commented[name].astype(str).tolist() for name in ("output", "rater", "criterion", "comment")
     )
     for output, rater, criterion, comment in zip(*columns, strict=True):
         by_output.setdefault(output, []).append((rater, criterion, comment))
@@ -284,11 +286,11 @@ def comments(dataset: Dataset, outputs: Collection[str]) -> dict[str, list[tuple
 
 def dots(cell: BoardCell, rater: BoardRater, scores: Numbers) -> list[dict[str, Any]]:
     """How many outputs have which two scores, on a grid if there are many."""
-    given = ~np.isnan(scores)
-    if not given.any():
+    scored = ~np.isnan(scores)
+    if not scored.any():
         return []
     ends = (cell.scale.low, cell.scale.high)
-    (across, x), (up, y) = (distinct(gridded(side[given], ends)) for side in (scores, cell.human))
+    (across, x), (up, y) = (distinct(gridded(side[scored], ends)) for side in (scores, cell.human))
     counts = np.bincount(x * len(up) + y, minlength=len(across) * len(up))
     here = {**cell.place, "rater": rater.name}
     return [

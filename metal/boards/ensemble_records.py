@@ -35,7 +35,7 @@ def ensemble_record(
     plain values.
     """
     # a group of people is not among them
-    about = {name: rater.about for name, rater in dataset.raters.items()}
+    facts_of = {name: rater.about for name, rater in dataset.raters.items()}
     return {
         "long": signature(
             dataset.identity, settings, crit=ensemble.criterion, lang=ensemble.language or "all"
@@ -53,8 +53,8 @@ def ensemble_record(
             {
                 "rater": metric,
                 **weights,
-                "signature": str(about.get(metric, {}).get("signature", "")),
-                "negated": bool(about.get(metric, {}).get("negated", False)),
+                "signature": str(facts_of.get(metric, {}).get("signature", "")),
+                "negated": bool(facts_of.get(metric, {}).get("negated", False)),
             }
             for metric, weights in ensemble.members.items()
         ],
@@ -115,9 +115,9 @@ def _scoring(record: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def read_ensemble(record: Any, where: object) -> Mapping[str, Any]:
-    """A stored ensemble that can be applied. Raises DataError for anything else. where: the place
-    to name in the message.
+def read_ensemble(record: Any, location: object) -> Mapping[str, Any]:
+    """A stored ensemble that can be applied. Raises DataError for anything else. location: named
+    in the message.
     """
     try:
         numbers = [float(record["intercept"])]
@@ -132,7 +132,7 @@ def read_ensemble(record: Any, where: object) -> Mapping[str, Any]:
             raise ValueError
     except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
         raise DataError(
-            where, "not an ensemble of a board", "Take the file from a backup, or remove it"
+            location, "not an ensemble of a board", "Take the file from a backup, or remove it"
         ) from None
     return cast(Mapping[str, Any], record)
 
@@ -211,8 +211,8 @@ def member_columns(frame: pd.DataFrame, names: Sequence[str], path: Path) -> pd.
             continue
         numbers: pd.Series = pd.to_numeric(frame[name], errors="coerce").astype(float)
         text = frame[name].astype(object)
-        given = text.notna() & ~text.astype(str).str.strip().str.lower().isin(NO_NUMBER)
-        wrong = given & ~(numbers.abs() < float("inf"))
+        filled = text.notna() & ~text.astype(str).str.strip().str.lower().isin(NO_NUMBER)
+        wrong = filled & ~(numbers.abs() < float("inf"))
         if wrong.any():
             at = int(wrong.to_numpy().argmax())
             raise DataError(

@@ -32,7 +32,7 @@ def generator_rows(
     """
     table = cell.by_generator(scores)
     scored = ~np.isnan(table).all(axis=1)
-    names = [cell.generators[place] for place in np.flatnonzero(scored)]
+    names = [cell.generators[index] for index in np.flatnonzero(scored)]
     table = table[scored]
     if not len(table):
         return []
@@ -66,7 +66,7 @@ def resampled_means(table: Numbers, bootstrap: SourceBootstrap) -> Numbers:
     """(resamples, generators) means over the drawn sources. table: (generators, sources), NaN if
     there is none.
     """
-    given = ~np.isnan(table)
+    scored = ~np.isnan(table)
     # blocks of sources differ in size
-    counts = bootstrap.totals(given[:1].T if given.all() else given.T)
-    return np.asarray(ratio(bootstrap.totals(np.where(given, table, 0.0).T), counts))
+    counts = bootstrap.totals(scored[:1].T if scored.all() else scored.T)
+    return np.asarray(ratio(bootstrap.totals(np.where(scored, table, 0.0).T), counts))

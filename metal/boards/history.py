@@ -66,7 +66,7 @@ class Entry:
         return {key: value for key, value in asdict(self).items() if value not in ("", None, {})}
 
     @classmethod
-    def of(cls, record: Mapping[str, Any], where: str) -> Entry:
+    def of(cls, record: Mapping[str, Any], location: str) -> Entry:
         """The entry of a line. Raises DataError for anything else."""
         try:
             entry = cls(**record)
@@ -74,7 +74,7 @@ class Entry:
             json.dumps(entry.about, allow_nan=False)
         except (TypeError, ValueError):
             raise DataError(
-                where, "not a line of a board's history", "Take the file from a backup"
+                location, "not a line of a board's history", "Take the file from a backup"
             ) from None
         fine = {
             "version": type(entry.version) is int,
@@ -90,7 +90,7 @@ class Entry:
         for name, is_fine in fine.items():
             if not is_fine:
                 raise DataError(
-                    where, f"{name} {getattr(entry, name)!r}", "Take the file from a backup"
+                    location, f"{name} {getattr(entry, name)!r}", "Take the file from a backup"
                 )
         return entry
 
@@ -162,14 +162,14 @@ def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
     parts = [base.ratings.loc[:, facts_in(base.ratings)]]
     for submission in submissions:
         version, facts = submission.entry.version, submission.facts
-        about = {name for name in outputs if outputs_since.get(name, version) <= version}
+        rated = {name for name in outputs if outputs_since.get(name, version) <= version}
         by = {
             rater.rater
             for rater in submission.raters
             if raters_since.get(rater.rater, version) <= version and _is_still(rater, raters)
         }
         parts.append(
-            facts.loc[facts["output"].isin(about) & facts["rater"].isin(by), facts_in(facts)]
+            facts.loc[facts["output"].isin(rated) & facts["rater"].isin(by), facts_in(facts)]
         )
     facts = parts[0]
     if any(map(len, parts)):
@@ -198,18 +198,18 @@ def _joined(
     raters_since: dict[str, int] = {}
     for submission in submissions:
         entry = submission.entry
-        where = f"version {entry.version}, {entry.what} {entry.name}"
+        location = f"version {entry.version}, {entry.what} {entry.name}"
         for output in submission.outputs:
             if output.output in outputs:
-                raise DataError(where, f"output {output.output!r} is in the dataset", remedy)
+                raise DataError(location, f"output {output.output!r} is in the dataset", remedy)
             if output.source not in base.sources:
                 gone = f"source {output.source!r} has gone from the dataset"
-                raise DataError(where, gone, remedy)
+                raise DataError(location, gone, remedy)
             outputs[output.output] = output
             outputs_since[output.output] = entry.version
         for rater in submission.raters if entry.what == "metric" else ():
             if rater.rater in base.raters:
-                raise DataError(where, f"rater {rater.rater!r} is in the dataset", remedy)
+                raise DataError(location, f"rater {rater.rater!r} is in the dataset", remedy)
             raters[rater.rater] = rater
             raters_since[rater.rater] = entry.version
     return outputs, raters, outputs_since, raters_since
@@ -219,8 +219,8 @@ def _is_still(rater: Rater, raters: Mapping[str, Rater]) -> bool:
     """Whether the board has exactly this metric, not another of the same name."""
     if rater.rater not in raters:
         return False
-    about = raters[rater.rater].about
-    return all(rater.about.get(key) == about.get(key) for key in OF_A_METRIC)
+    current = raters[rater.rater].about
+    return all(rater.about.get(key) == current.get(key) for key in OF_A_METRIC)
 
 
 def _with_generators(extra: Mapping[str, Any], submissions: Sequence[Submission]) -> dict[str, Any]:
@@ -229,9 +229,9 @@ def _with_generators(extra: Mapping[str, Any], submissions: Sequence[Submission]
     generators = dict(declared) if isinstance(declared, Mapping) else {}
     for submission in submissions:
         entry = submission.entry
-        about = (entry.about or {}).get("generator")
-        if entry.what == "generator" and isinstance(about, Mapping) and about:
-            generators[entry.name] = dict(about)
+        facts = (entry.about or {}).get("generator")
+        if entry.what == "generator" and isinstance(facts, Mapping) and facts:
+            generators[entry.name] = dict(facts)
     return dict(extra) | ({"generators": generators} if generators else {})
 
 
@@ -258,14 +258,14 @@ def check_name(name: str, taken: Iterable[str], what: str) -> str:
     return plain
 
 
-def read_rows(columns: Mapping[Any, Sequence[object]], where: Path) -> list[tuple[str, str]]:
+def read_rows(columns: Mapping[Any, Sequence[object]], file: Path) -> list[tuple[str, str]]:
     """(source, text) of each row of a table; empty cells are empty texts. columns: name -> cells.
 
     Raises DataError if a column is missing, a source is empty, or a cell is not text.
     """
     rows = []
-    cells = zip(*_source_and_text(columns, where), strict=True)
-    for row, (source, text) in enumerate(cells, first_row(where)):
+    cells = zip(*_source_and_text(columns, file), strict=True)
+    for row, (source, text) in enumerate(cells, first_row(file)):
         plain = "" if text is None or (isinstance(text, float) and isnan(text)) else text
         if isinstance(source, float) and source.is_integer():
             source = int(source)  # an id that an empty cell elsewhere had made a float
@@ -275,14 +275,14 @@ def read_rows(columns: Mapping[Any, Sequence[object]], where: Path) -> list[tupl
             or not isinstance(plain, str)
         ):
             raise DataError(
-                f"{where} row {row}", f"source {source!r}, text {text!r}", "Both are texts"
+                f"{file} row {row}", f"source {source!r}, text {text!r}", "Both are texts"
             )
         rows.append((str(source), whole_text(plain)))
     return rows
 
 
 def _source_and_text(
-    columns: Mapping[Any, Sequence[object]], where: Path
+    columns: Mapping[Any, Sequence[object]], file: Path
 ) -> tuple[Sequence[object], Sequence[object]]:
     """The cells of the sources and those of the texts."""
     names = {str(name).strip().lower(): name for name in columns}
@@ -293,7 +293,7 @@ def _source_and_text(
     if None in (sources, texts):
         listed = ", ".join(map(str, columns)) or "none"
         raise DataError(
-            where,
+            file,
             f"no columns source and text (columns found: {listed})",
             "Each row has source and text",
         )
@@ -304,7 +304,7 @@ def generator_outputs(
     rows: Sequence[tuple[str, str]],
     name: str,
     dataset: Dataset,
-    where: Path,
+    file: Path,
     *,
     allow_missing: bool = False,
 ) -> tuple[Output, ...]:
@@ -319,7 +319,7 @@ def generator_outputs(
         name: source.language for name, source in dataset.sources.items() if name not in board
     }
     if problems := _problems(rows, board, allow_missing):
-        raise DataError(where, "; ".join(problems), "Nothing was imported; correct the file")
+        raise DataError(file, "; ".join(problems), "Nothing was imported; correct the file")
     return tuple(
         Output(f"{source}/{name}", source, name, board[source], text) for source, text in rows
     )

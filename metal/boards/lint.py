@@ -48,7 +48,7 @@ def _copied_raters(cell: BoardCell) -> Iterator[str]:
     names.
     """
     rated = cell.scores[:, cell.rated]
-    metrics = [place for place, rater in enumerate(cell.raters) if rater.kind == "metric"]
+    metrics = [index for index, rater in enumerate(cell.raters) if rater.kind == "metric"]
     for first, second in combinations(metrics, 2):
         if _copied(rated[first], rated[second]):
             names = cell.raters[first].name, cell.raters[second].name
@@ -85,7 +85,7 @@ def _copied(first: Numbers, second: Numbers) -> bool:
     )
 
 
-def _shifted(cell: BoardCell, where: str) -> Iterator[str]:
+def _shifted(cell: BoardCell, cell_name: str) -> Iterator[str]:
     """People's scores that belong to the next or the last source: ids counted from 0 here and from
     1 there.
 
@@ -104,7 +104,7 @@ def _shifted(cell: BoardCell, where: str) -> Iterator[str]:
     straight = _moved(people, tables, 0)
     far: list[Numbers] = []
     further = list(product(range(2, FAR + 1), (1, -1)))
-    for by, words in ((1, "back"), (-1, "forward")):
+    for by, direction in ((1, "back"), (-1, "forward")):
         moved = _moved(people, tables, by)
         # then their mean cannot rise by as much, whatever chance gives
         if not (moved - straight > GAIN).any():
@@ -119,10 +119,10 @@ def _shifted(cell: BoardCell, where: str) -> Iterator[str]:
         if gain.min() > 0 and gain.mean() > GAIN and clear:
             best = int(np.argmax(np.where(defined, moved, -np.inf)))
             yield (
-                f"{where}: people's scores seem to be off by one source: if they are moved {words}"
-                f" by one, every rater agrees better (within generators, {names[best]} has"
-                f" {straight[best]:.2f} and would have {moved[best]:.2f}). Do ids count from 0"
-                " here and from 1 there?"
+                f"{cell_name}: people's scores seem to be off by one source: if they are moved"
+                f" {direction} by one, every rater agrees better (within generators,"
+                f" {names[best]} has {straight[best]:.2f} and would have {moved[best]:.2f})."
+                " Do ids count from 0 here and from 1 there?"
             )
 
 
@@ -150,10 +150,10 @@ def _within_generators(people: Numbers, tables: Numbers) -> Numbers:
     return mean_of_defined(list(correlations.T))
 
 
-def _centred(values: Numbers, given: Codes) -> Numbers:
+def _centred(values: Numbers, present: Codes) -> Numbers:
     """The values minus their mean along the last axis; 0 where a value is missing."""
-    mean = ratio(values.sum(axis=-1, keepdims=True), given.sum(axis=-1, keepdims=True))
-    return np.where(given, values - mean, 0.0)
+    mean = ratio(values.sum(axis=-1, keepdims=True), present.sum(axis=-1, keepdims=True))
+    return np.where(present, values - mean, 0.0)
 
 
 def _out_of_range(dataset: Dataset) -> Iterator[str]:

@@ -26,8 +26,8 @@ def human_generators(dataset: Dataset, settings: BoardSettings) -> tuple[str, ..
     check_known("generator", settings.human_generators, sorted(names))
     marked = [
         name
-        for name, about in _declared_generators(dataset).items()
-        if about.get("kind") == "human"
+        for name, facts in _declared_generators(dataset).items()
+        if facts.get("kind") == "human"
     ]
     return tuple(sorted({*settings.human_generators, *marked} & names))
 
@@ -42,7 +42,7 @@ def families(dataset: Dataset, settings: BoardSettings) -> dict[str, str]:
         sorted({output.generator for output in dataset.outputs.values()}),
     )
     declared = _declared_generators(dataset).items()
-    return {name: str(about["family"]) for name, about in declared if about.get("family")} | dict(
+    return {name: str(facts["family"]) for name, facts in declared if facts.get("family")} | dict(
         settings.families
     )
 
@@ -51,7 +51,7 @@ def _declared_generators(dataset: Dataset) -> dict[str, Mapping[str, Any]]:
     """What dataset.toml declares about generators."""
     table = dataset.extra.get("generators")
     named = table.items() if isinstance(table, Mapping) else ()
-    return {name: about for name, about in named if isinstance(about, Mapping)}
+    return {name: facts for name, facts in named if isinstance(facts, Mapping)}
 
 
 def overrating_rows(cell: BoardCell, people: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -87,13 +87,13 @@ def self_preference_rows(cell: BoardCell, families: Mapping[str, str]) -> list[d
 
 
 def _row(
-    cell: BoardCell, rater: BoardRater, scores: Numbers, indicator: Codes, words: tuple[str, str]
+    cell: BoardCell, rater: BoardRater, scores: Numbers, indicator: Codes, names: tuple[str, str]
 ) -> dict[str, Any]:
-    """A rater's row. words: the names of outputs with and without the indicator."""
+    """A rater's row. names: the names of outputs with and without the indicator."""
     compared = cell.rated & ~np.isnan(scores)
     row = {**cell.row_of(rater), "outputs": int(compared.sum()), "sources": cell.sources(compared)}
     row |= {"value": None, "low": None, "high": None, "undefined": ""}
-    for group, what in zip((indicator, ~indicator), words, strict=True):
+    for group, what in zip((indicator, ~indicator), names, strict=True):
         if not (group & compared).any():
             return row | {"undefined": f"value: it scored no {what} output that people rated"}
     try:

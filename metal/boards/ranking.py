@@ -63,10 +63,10 @@ def agreements(
     """
     if not len(scores) or not len(human):
         return []
-    names, place = np.unique(source, return_inverse=True)
+    names, source_codes = np.unique(source, return_inverse=True)
     width = int(generator.max()) + 1
     wrote = (
-        np.bincount(place * width + generator, minlength=len(names) * width).reshape(
+        np.bincount(source_codes * width + generator, minlength=len(names) * width).reshape(
             len(names), width
         )
         > 0
@@ -76,7 +76,7 @@ def agreements(
         rater
         for start in range(0, len(scores), step)
         for rater in _agreements(
-            scores[start : start + step], human, place, generator, wrote, bootstrap
+            scores[start : start + step], human, source_codes, generator, wrote, bootstrap
         )
     ]
 
@@ -84,16 +84,16 @@ def agreements(
 def _agreements(
     scores: Numbers,
     human: Numbers,
-    place: Codes,
+    source_codes: Codes,
     generator: Codes,
     wrote: Codes,
     bootstrap: SourceBootstrap,
 ) -> Iterator[RaterAgreement]:
-    """`agreements` for some raters. place: (items,) the source's place; wrote: (sources,
+    """`agreements` for some raters. source_codes: (items,) the source's place; wrote: (sources,
     generators).
     """
     # (sources, generators, raters, 6)
-    table, means = deviation_sums(scores, human, place, generator)
+    table, means = deviation_sums(scores, human, source_codes, generator)
     totals, drawn = table.sum(axis=0), bootstrap.totals(table)
     within, within_drawn = pearson_from_sums(totals), pearson_from_sums(drawn)
     for code in np.flatnonzero(~wrote.all(axis=0)).tolist():
@@ -105,7 +105,7 @@ def _agreements(
     )
     answered = table[..., 0] > 0
     sources, by_generator = answered.any(axis=1).sum(axis=0), answered.sum(axis=0)
-    for at, given in enumerate(scores):
+    for at, own in enumerate(scores):
         pairs = totals[:, at, 0].astype(np.int64)
         both, figures = int(pairs.sum()), []
         for code in range(len(within)):
@@ -116,17 +116,33 @@ def _agreements(
                 int(by_generator[code, at]),
             )
             figures.append(
-                _figure(value, ends, least, int(pairs[code]), pearson, given[inside], human[inside])
+                _figure(
+                    value,
+                    ends,
+                    least,
+                    int(pairs[code]),
+                    pearson,
+                    own[inside],
+                    human[inside],
+                )
             )
         yield RaterAgreement(
-            _figure(instance[at], instance_ends[at], int(sources[at]), both, pearson, given, human),
+            _figure(
+                instance[at],
+                instance_ends[at],
+                int(sources[at]),
+                both,
+                pearson,
+                own,
+                human,
+            ),
             _figure(
                 system[at],
                 system_ends[at],
                 int(sources[at]),
                 both,
                 system_pearson,
-                given,
+                own,
                 human,
                 generator,
             ),
@@ -279,8 +295,12 @@ def ranking(cell: BoardCell, bootstrap: SourceBootstrap, permutations: int) -> R
         if in_sample[at]:
             rows[at]["undefined"] = "; ".join(filter(None, [rows[at]["undefined"], IN_SAMPLE]))
     low, high = pairs.ranks()
-    for place, at in enumerate(ranked):
-        rows[at] |= {"rank": place + 1, "rank_low": int(low[place]), "rank_high": int(high[place])}
+    for position, at in enumerate(ranked):
+        rows[at] |= {
+            "rank": position + 1,
+            "rank_low": int(low[position]),
+            "rank_high": int(high[position]),
+        }
     within = [
         {
             **people.place,

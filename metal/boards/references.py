@@ -121,7 +121,7 @@ def reference_curve(
         table[[*COLUMNS, *(column for column in table if column not in COLUMNS)]],
         (
             *_notes(cells, texts, choices, most),
-            *about_references(metrics, dataset, [texts.outputs[place] for place in texts.places]),
+            *about_references(metrics, dataset, [texts.outputs[index] for index in texts.places]),
             *left_out(dataset, settings),
         ),
         signature,
@@ -146,8 +146,8 @@ class _Texts:
     @classmethod
     def of(cls, dataset: Dataset, cells: Sequence[BoardCell]) -> _Texts:
         outputs = tuple(dataset.outputs.values())
-        places = sorted({int(place) for cell in cells for place in cell.outputs[cell.rated]})
-        used = dict.fromkeys(outputs[place].source for place in places)
+        places = sorted({int(index) for cell in cells for index in cell.outputs[cell.rated]})
+        used = dict.fromkeys(outputs[index].source for index in places)
         references = {
             name: tuple(text for text in dataset.sources[name].references if text.strip())
             for name in used
@@ -156,14 +156,14 @@ class _Texts:
             outputs, tuple(places), references, {name: dataset.sources[name].text for name in used}
         )
 
-    def key(self, place: int, subset: Sequence[int]) -> Key:
+    def key(self, index: int, subset: Sequence[int]) -> Key:
         """What an output's score depends on: equal keys are scored once."""
-        output = self.outputs[place]
+        output = self.outputs[index]
         return output.source, output.text, frozenset(subset), output.language
 
     def item(self, key: Key) -> Item:
         source, text, subset, language = key
-        references = (self.references[source][place] for place in sorted(subset))
+        references = (self.references[source][index] for index in sorted(subset))
         others = tuple(reference for reference in references if not same_text(text, reference))
         return Item(text, others, self.sources[source], language)
 
@@ -224,24 +224,24 @@ def _needed(metric: Metric, texts: _Texts, draws: Draws) -> list[Key]:
     """Everything that has to be scored, each once."""
     keys: dict[Key, None] = {}
     for subsets in (subset for of_k in draws.values() for subset in of_k):
-        for place in texts.places:
-            keys |= dict.fromkeys(_keys(metric, texts, place, subsets))
+        for index in texts.places:
+            keys |= dict.fromkeys(_keys(metric, texts, index, subsets))
     return list(keys)
 
 
 def _keys(
-    metric: Metric, texts: _Texts, place: int, subsets: Mapping[str, tuple[int, ...]]
+    metric: Metric, texts: _Texts, index: int, subsets: Mapping[str, tuple[int, ...]]
 ) -> list[Key]:
     """What an output is scored with: the source's references together, or each alone if the metric
     takes the best of single scores. Empty if the source has too few.
     """
-    subset = subsets.get(texts.outputs[place].source)
+    subset = subsets.get(texts.outputs[index].source)
     if subset is None:
         return []
     parts = (
         [subset] if metric.multi_reference or not subset else [(reference,) for reference in subset]
     )
-    return [texts.key(place, part) for part in parts]
+    return [texts.key(index, part) for part in parts]
 
 
 def _score(
@@ -282,10 +282,10 @@ def _point(
             answers = [
                 scores[key].score for key in _keys(metric, texts, int(cell.outputs[row]), subsets)
             ]
-            if given := [score for score in answers if score is not None]:
-                numbers[row] = sign * metric.better(given)
+            if answered := [score for score in answers if score is not None]:
+                numbers[row] = sign * metric.better(answered)
         drawn.append(numbers)
-    sources = {texts.outputs[int(place)].source for place in cell.outputs[cell.rated]}
+    sources = {texts.outputs[int(index)].source for index in cell.outputs[cell.rated]}
     left_out = sum(len(texts.references[name]) < (k or 0) for name in sources)
     return _row(cell, metric.name, "metric", drawn) | {"references": k, "left_out": left_out}
 

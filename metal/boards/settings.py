@@ -153,7 +153,7 @@ class ReferenceSettings:
         check_options(self)
 
 
-def signature(data: str, settings: BoardSettings, **about: object) -> str:
+def signature(data: str, settings: BoardSettings, **subject: object) -> str:
     """The program, the data, what the figure is about, and every setting that changes it. data:
     Dataset.identity.
     """
@@ -161,13 +161,13 @@ def signature(data: str, settings: BoardSettings, **about: object) -> str:
         "metal": __version__,
         "data": data,
         "version": settings.version,
-    } | about
+    } | subject
     parts |= {
         "ref": settings.reference or "all-people",
         "without": f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else "",
         "raters": "+".join(settings.raters),
     }
-    if about.get("lang") == "all":
+    if subject.get("lang") == "all":
         parts |= {"langs": "+".join(settings.languages)}
     parts |= {name: "yes" for name in ("common", "expected") if getattr(settings, name)}
     parts |= {

@@ -137,11 +137,11 @@ def read_history(folder: Path) -> tuple[Entry, ...]:
     if not path.is_file():
         return ()
     entries: list[Entry] = []
-    for where, record in _records(path):
-        entry = Entry.of(record, where)
+    for location, record in _records(path):
+        entry = Entry.of(record, location)
         if entry.version != len(entries) + 1:
             raise DataError(
-                where,
+                location,
                 f"version {entry.version} after {len(entries)}",
                 "Take the file from a backup",
             )
@@ -151,12 +151,13 @@ def read_history(folder: Path) -> tuple[Entry, ...]:
 
 def read_submission(folder: Path, entry: Entry) -> Submission:
     """What joined with an entry."""
-    place = submission_folder(folder, entry.version)
+    subfolder = submission_folder(folder, entry.version)
     outputs = [
-        read_output(record, where) for where, record in numbered_records(place / "outputs.jsonl")
+        read_output(record, location)
+        for location, record in numbered_records(subfolder / "outputs.jsonl")
     ]
     return Submission(
-        entry, tuple(outputs), tuple(read_raters(place)), read_facts(find_ratings(place))
+        entry, tuple(outputs), tuple(read_raters(subfolder)), read_facts(find_ratings(subfolder))
     )
 
 
@@ -201,9 +202,9 @@ def add_entry(
         )
         if before != after or not (now.recorded or _note_data(now)):
             return None
-        place = _entry(now.entries, now.entries[-1].digest)
+        stamp = _entry(now.entries, now.entries[-1].digest)
         entry = new.entry if isinstance(new, Submission) else new
-        entry = replace(entry, version=place.version, at=place.at, digest=place.digest)
+        entry = replace(entry, version=stamp.version, at=stamp.at, digest=stamp.digest)
         _clear(folder, entry.version)
         if isinstance(new, Submission):
             _write_submission(submission_folder(folder, entry.version), new, files)
@@ -213,14 +214,14 @@ def add_entry(
 
 def _clear(folder: Path, version: int) -> None:
     """Delete the remains of a process that died before it wrote the line of this version."""
-    place = submission_folder(folder, version)
-    recover(place)
-    if place.exists():
-        shutil.rmtree(place)
+    subfolder = submission_folder(folder, version)
+    recover(subfolder)
+    if subfolder.exists():
+        shutil.rmtree(subfolder)
 
 
-def _write_submission(place: Path, submission: Submission, files: Mapping[str, bytes]) -> None:
-    with new_folder(place) as partial:
+def _write_submission(folder: Path, submission: Submission, files: Mapping[str, bytes]) -> None:
+    with new_folder(folder) as partial:
         write_jsonl(partial / "outputs.jsonl", map(text_record, submission.outputs))
         write_jsonl(partial / "raters.jsonl", map(rater_record, submission.raters))
         write_facts(submission.facts, partial / "ratings.parquet")
@@ -365,7 +366,9 @@ def stored_ensembles(folder: Path) -> list[Mapping[str, Any]]:
     """Every ensemble ever fitted on this board, in the order of fitting."""
     path = folder / BOARD / "ensembles.jsonl"
     return (
-        [read_ensemble(record, where) for where, record in _records(path)] if path.is_file() else []
+        [read_ensemble(record, location) for location, record in _records(path)]
+        if path.is_file()
+        else []
     )
 
 
@@ -391,15 +394,15 @@ def keep_settings(folder: Path, settings: BoardSettings) -> None:
 
     Nothing happens if the folder cannot be written.
     """
-    given = {key: value for key, value in settings.to_dict().items() if key in WHOM and value}
-    if not given:
+    chosen = {key: value for key, value in settings.to_dict().items() if key in WHOM and value}
+    if not chosen:
         return
     try:
         with one_writer(folder):
             kept = kept_settings(folder, 1)
             whom = {
                 key: value for key, value in kept.to_dict().items() if key in WHOM and value
-            } | given
+            } | chosen
             write_new(folder / BOARD / "settings.json", json.dumps(whom, indent=1) + "\n")
     except OSError:
         return
