@@ -64,10 +64,10 @@ def outputs_to_rate(
     chosen = [output for output in selected if output.chosen]
     usable = [output for output in chosen if output.text.strip()]
     if not usable:
-        where = [f"in {only}"] if only else []
-        where += [f"by {', '.join(generators)}"] if generators else []
-        where += ["in the sample"] if sources is not None else []
-        raise UsageError(" ".join([f"{folder}: no chosen output with a text to rate", *where]))
+        limits = [f"in {only}"] if only else []
+        limits += [f"by {', '.join(generators)}"] if generators else []
+        limits += ["in the sample"] if sources is not None else []
+        raise UsageError(" ".join([f"{folder}: no chosen output with a text to rate", *limits]))
     for count, what in (
         (len(selected) - len(chosen) if only else 0, "not handed out: not chosen"),
         (len(chosen) - len(usable), "not handed out: without a text"),
@@ -106,9 +106,9 @@ def _listed_in(file: Path, dataset: Dataset) -> set[str]:
         raise DataError(
             file, f"no column 'output' (columns found: {listed(head)})", "Name one output per row"
         )
-    place, outputs = head.index("output"), set()
+    column, outputs = head.index("output"), set()
     for number, row in rows:
-        cell = row[place] if place < len(row) else ""
+        cell = row[column] if column < len(row) else ""
         output = cell if cell in dataset.outputs else unguarded(cell)
         if output and output not in dataset.outputs:
             raise DataError(

@@ -253,11 +253,11 @@ def table_2(classes: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
         figures.setdefault((row["criterion"], row["quality"]), {})[row["level"]] = row
     rows = []
     for what in ("count", "share"):
-        for place in range(most + tied):
-            row = {"figure": what, "class": _place(place, criteria)}
+        for rank in range(most + tied):
+            row = {"figure": what, "class": _place(rank, criteria)}
             for criterion in criteria:
                 shown = [level.shown for level in criterion.scale.levels]
-                level = [*shown, *[""] * (most - len(shown)), NO_CLASS][place]
+                level = [*shown, *[""] * (most - len(shown)), NO_CLASS][rank]
                 cells = [UNDEFINED]
                 if level:
                     of_each = [(criterion.name, quality) for quality in listed]
@@ -267,15 +267,15 @@ def table_2(classes: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["figure", "class", *(c.short for c in criteria)])
 
 
-def _place(place: int, criteria: Sequence[Criterion]) -> str:
+def _place(rank: int, criteria: Sequence[Criterion]) -> str:
     """The name of the class at this place: its value if the criteria agree on the value, else its
     place.
     """
     scales = [criterion.scale for criterion in criteria]
-    values = {scale.levels[place].value for scale in scales if place < len(scale.levels)}
+    values = {scale.levels[rank].value for scale in scales if rank < len(scale.levels)}
     if not values:
         return NO_CLASS
-    return f"{values.pop():g}" if len(values) == 1 else str(place)
+    return f"{values.pop():g}" if len(values) == 1 else str(rank)
 
 
 def _figure(
@@ -346,7 +346,7 @@ def generated(
     those of the flags, with counts.
     """
     noted: Mapping[str, Any] = dataset.extra.get("generators", {})
-    qualities = {name: about.get("quality", "") for name, about in noted.items()} | quality_of(
+    qualities = {name: facts.get("quality", "") for name, facts in noted.items()} | quality_of(
         dataset
     )
     generators = dict.fromkeys([*noted, *(output.generator for output in outputs)])

@@ -389,7 +389,7 @@ def choose(
         else:
             order = sorted(output.output for output in outputs)
             rng = np.random.default_rng([seed, *blake2b(source.encode(), digest_size=8).digest()])
-            drawn = (order[place] for place in rng.permutation(len(order)))
+            drawn = (order[index] for index in rng.permutation(len(order)))
             chosen.update([name for name in drawn if name in usable][:1])
     in_order = chain.from_iterable(by_source.values())
     return [replace(output, chosen=output.output in chosen) for output in in_order]

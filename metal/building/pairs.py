@@ -171,7 +171,7 @@ def _chosen(
         )
     if kind == RANDOM and number.isdigit() and int(number):
         drawn = ((pairs, rng.permutation(len(pairs))[: int(number)]) for pairs in every.values())
-        return (pairs[place] for pairs, places in drawn for place in sorted(places))
+        return (pairs[index] for pairs, places in drawn for index in sorted(places))
     remedy = (
         f"`pairs` is {ALL}, {SWISS}, {RANDOM}:N, {LANGUAGES}, or the generator that all others are"
         " compared with"

@@ -72,7 +72,7 @@ def plan_probes(
     asked = {name: dataset.criteria[name] for name in criteria or dataset.asked}
     aspect_of = {name: {**ASPECT_OF, **(aspects or {})}.get(name, "") for name in asked}
     originals = _originals(dataset, languages or dataset.languages, per_language, seed)
-    changed, made = _changed(dataset, originals, probes, seed, progress)
+    changed, changes = _changed(dataset, originals, probes, seed, progress)
     if not changed:
         raise UsageError(
             "no text could be changed by these probes; leave out `probes` for all usual ones"
@@ -96,7 +96,7 @@ def plan_probes(
     facts = tidy_facts(facts.loc[:, list(FACTS)])
     extra = {**dataset.extra, EXTRA: declared}
     planned = assemble(card, asked.values(), sources.values(), outputs, people, facts, extra=extra)
-    return Planned(planned, made, tuple(_warnings(originals, made, aspect_of, per_language)))
+    return Planned(planned, changes, tuple(_warnings(originals, changes, aspect_of, per_language)))
 
 
 def _originals(
@@ -120,8 +120,8 @@ def _originals(
         order = np.random.default_rng([seed, zlib.crc32(language.encode())]).permutation(len(own))
         turn: Counter[str] = Counter()
         ranked = []
-        for place in sorted(order, key=lambda place: own[place].output not in good):
-            output = own[place]
+        for index in sorted(order, key=lambda index: own[index].output not in good):
+            output = own[index]
             ranked.append((turn[output.source], output.output not in good, output))
             turn[output.source] += 1
         chosen += [
@@ -226,20 +226,20 @@ def _beside(dataset: Dataset, originals: Sequence[Output]) -> Iterator[tuple[Oth
     names = [output.output.encode() for output in originals]
     sums = np.array(list(map(zlib.crc32, names)))
     sizes, size = np.unique(list(map(len, names)), return_inverse=True)
-    for place, (output, content) in enumerate(zip(originals, contents, strict=True)):
+    for index, (output, content) in enumerate(zip(originals, contents, strict=True)):
         # Of other contents another one for each output: the least checksum of both names, joined by
         # a blank. Checksums
         # are linear: what the first name adds to that of the second depends on the second's length
         # only.
-        start = zlib.crc32(names[place] + b" ")
+        start = zlib.crc32(names[index] + b" ")
         order = (
             sums
             ^ np.array(
                 [zlib.crc32(bytes(n), start) ^ zlib.crc32(bytes(n)) for n in sizes.tolist()]
             )[size]
         )
-        order += (of_content != of_content[place]).astype(np.int64) << 32
-        foreign = np.flatnonzero(of_language != of_language[place])
+        order += (of_content != of_content[index]).astype(np.int64) << 32
+        foreign = np.flatnonzero(of_language != of_language[index])
         nearest = foreign[
             (
                 np.argpartition(order[foreign], FOREIGN)[:FOREIGN]
@@ -277,7 +277,7 @@ def _declared(
         }
         for condition, dose in probe.conditions.items():
             if condition in occurring:
-                about = {
+                facts = {
                     "condition": condition,
                     "probe": probe.name,
                     "kind": probe.kind,
@@ -285,13 +285,16 @@ def _declared(
                 }
                 doses = {"dose": dose, "share": dose / max(probe.doses)} if probe.doses else {}
                 declared.append(
-                    {**about, **doses, **{key: names for key, names in expected.items() if names}}
+                    {**facts, **doses, **{key: names for key, names in expected.items() if names}}
                 )
     return declared
 
 
 def _warnings(
-    originals: Sequence[Output], made: pd.DataFrame, aspect_of: Mapping[str, str], per_language: int
+    originals: Sequence[Output],
+    changes: pd.DataFrame,
+    aspect_of: Mapping[str, str],
+    per_language: int,
 ) -> Iterator[str]:
     unknown = [name for name, aspect in aspect_of.items() if not aspect]
     if unknown:
@@ -306,7 +309,7 @@ def _warnings(
         f"{language_name(code)} {counts[code]}" for code in in_order if counts[code] < per_language
     ]:
         yield f"fewer than {per_language} outputs with a text: {listed(few)}"
-    none = made[made["made"] == 0]
+    none = changes[changes["made"] == 0]
     if len(none):
         places = [
             f"{row['what']} in {language_name(row['language'])}: {row['why']}"

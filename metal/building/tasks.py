@@ -369,13 +369,13 @@ def assign(
                 len(pool) - start, raters, loads, 0, _rng(seed, f"{language} hidden {number}")
             )
             piles = [
-                [*pile, *(start + place for place in new)]
+                [*pile, *(start + index for index in new)]
                 for pile, new in zip(piles, more, strict=True)
             ]
         for number, pile in enumerate(filter(None, piles), first):
             rater = f"{language}-{number}"
             order = _rng(seed, rater).permutation(len(pile))
-            shuffled = tuple(pool[pile[place]] for place in order)
+            shuffled = tuple(pool[pile[index]] for index in order)
             assignments.append(Assignment(dataset, rater, language, shuffled, rubrics, template))
     return assignments
 

@@ -81,10 +81,10 @@ class LabelStudio:
             "maximum_annotations": raters,
             "sampling": "Sequential sampling",
         }
-        made = self._call("POST", "/api/projects/", described)
-        if not isinstance(made, dict) or not isinstance(made.get("id"), int):
+        project = self._call("POST", "/api/projects/", described)
+        if not isinstance(project, dict) or not isinstance(project.get("id"), int):
             raise self._strange("a new project")
-        return int(made["id"])
+        return int(project["id"])
 
     def count_tasks(self, project: int) -> int:
         """How many tasks a project has."""

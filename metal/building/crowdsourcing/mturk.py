@@ -153,7 +153,7 @@ class MTurk:
         workers do not see.
         """
         try:
-            made = self.call(
+            reply = self.call(
                 "create_hit", UniqueRequestToken=token, RequesterAnnotation=token, **described
             )
         except MTurkError as error:
@@ -165,7 +165,7 @@ class MTurk:
             if hit := self.find_hits({token}).get(token):
                 return hit
             raise
-        return str(made["HIT"]["HITId"])
+        return str(reply["HIT"]["HITId"])
 
     def _annotation(self, hit: str) -> str:
         try:
@@ -255,7 +255,7 @@ class MTurk:
         if existing := self._own_qualification(name):
             return existing
         try:
-            made = self.call(
+            reply = self.call(
                 "create_qualification_type",
                 Name=name,
                 QualificationTypeStatus="Active",
@@ -266,7 +266,7 @@ class MTurk:
             if existing := self._own_qualification(name):
                 return existing
             raise
-        return str(made["QualificationType"]["QualificationTypeId"])
+        return str(reply["QualificationType"]["QualificationTypeId"])
 
     def _own_qualification(self, name: str) -> str:
         # All of ours are listed: a query would search for words, by rules of its own.

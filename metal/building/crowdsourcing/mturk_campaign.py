@@ -251,14 +251,14 @@ def read_export(export: Path, languages: Sequence[str] = ()) -> dict[str, dict[s
 
 
 def rows_of(
-    files: Mapping[str, bytes], language: str, where: str
+    files: Mapping[str, bytes], language: str, folder: str
 ) -> Iterator[tuple[str, str, dict[str, str]]]:
     """(language, layout, row of the CSV) of each task of a language.
 
     Raises DataError for a row without a task, or with too few or too many cells.
     """
     layout = files[f"layout-{language}.html"].decode("utf-8", "replace")
-    table = f"{where}/tasks-{language}.csv"
+    table = f"{folder}/tasks-{language}.csv"
     head, *rows = csv_rows(table, files[f"tasks-{language}.csv"]) or [[]]
     for number, cells in enumerate(rows, 2):
         row = dict(zip(head, cells, strict=False))

@@ -45,17 +45,17 @@ _POSTING = """<form name="mturk_form" id="mturk_form" method="post" action="http
 </script>"""  # noqa: E501
 
 
-def html_question(layout: str, row: Mapping[str, str], where: str) -> str:
+def html_question(layout: str, row: Mapping[str, str], location: str) -> str:
     """The HTMLQuestion document of one HIT: the layout, filled in from this row of the CSV.
 
-    Raises DataError, naming `where`, for a variable without a column, and for a document longer
+    Raises DataError, naming `location`, for a variable without a column, and for a document longer
     than the 65,535 bytes that MTurk takes.
     """
 
     def cell(variable: re.Match[str]) -> str:
         if variable[1] not in row:
             problem = f"the layout has ${{{variable[1]}}}, and there is no such column"
-            raise DataError(where, problem, f"Columns: {', '.join(row)}")
+            raise DataError(location, problem, f"Columns: {', '.join(row)}")
         return row[variable[1]]
 
     page = printable(_VARIABLE.sub(cell, layout))
@@ -72,7 +72,7 @@ def html_question(layout: str, row: Mapping[str, str], where: str) -> str:
     size = len(question.encode())
     if size > HIT_LIMIT:
         raise DataError(
-            where,
+            location,
             f"the page and its texts are {size:,} bytes; a HIT takes {HIT_LIMIT:,}",
             "Take the row out and have that output rated in another form"
             " (`metal.annotate_export(..., only=FILE)`)",
@@ -85,7 +85,7 @@ def fields_of(layout: str) -> list[str]:
     return list(dict.fromkeys(double or single for double, single in _FIELD.findall(layout)))
 
 
-def read_answers(document: str, where: str) -> dict[str, str]:
+def read_answers(document: str, location: str) -> dict[str, str]:
     """A worker's answers, by field, from a QuestionFormAnswers document.
 
     A field that occurs twice gets both values, with a comma. The content is up to the worker, so a
@@ -94,14 +94,14 @@ def read_answers(document: str, where: str) -> dict[str, str]:
     """
     if "<!DOCTYPE" in document or "<!ENTITY" in document:
         raise DataError(
-            where,
+            location,
             "the answer declares XML entities",
             "MTurk writes none: look at it before you approve it",
         )
     try:
         root = fromstring(document)  # noqa: S314 - without a DOCTYPE there are no entities to expand
     except (ParseError, ValueError) as error:
-        raise DataError(where, f"the answer is not XML ({error})", "Pull again") from None
+        raise DataError(location, f"the answer is not XML ({error})", "Pull again") from None
     answers: dict[str, str] = {}
     for answer in root.iter():
         if _local(answer.tag) != "Answer":
@@ -177,13 +177,13 @@ def make_test(path: Path) -> QualificationTest:
         selections = SubElement(specification, "Selections")
         answer = SubElement(key, "Question")
         _text(answer, "QuestionIdentifier", f"q{number}")
-        for place, choice in enumerate(choices, 1):
+        for choice_number, choice in enumerate(choices, 1):
             selection = SubElement(selections, "Selection")
-            _text(selection, "SelectionIdentifier", f"c{place}")
+            _text(selection, "SelectionIdentifier", f"c{choice_number}")
             _text(selection, "Text", str(choice))
             if choice in right:
                 option = SubElement(answer, "AnswerOption")
-                _text(option, "SelectionIdentifier", f"c{place}")
+                _text(option, "SelectionIdentifier", f"c{choice_number}")
                 _text(option, "AnswerScore", "1")
     if not number:
         raise DataError(path, "no items", "One JSON object a line")
@@ -195,7 +195,7 @@ def make_test(path: Path) -> QualificationTest:
     )
 
 
-def _checked_item(entry: Mapping[str, Any], where: str) -> tuple[list[Any], list[Any]]:
+def _checked_item(entry: Mapping[str, Any], location: str) -> tuple[list[Any], list[Any]]:
     """An item's choices, and the right ones among them."""
     choices, right = entry.get("choices"), entry.get("right")
     right = right if isinstance(right, list) else [right]
@@ -205,14 +205,14 @@ def _checked_item(entry: Mapping[str, Any], where: str) -> tuple[list[Any], list
         or len(choices) < 2
     ):
         raise DataError(
-            where,
+            location,
             "no question with choices",
             'A line is {"question": "", "choices": [], "right": ""}',
         )
     absent = [choice for choice in right if choice not in choices]
     if absent or not right:
         raise DataError(
-            where,
+            location,
             f"`right` is {absent[:1] or right}, which is not among the choices",
             "Copy a choice",
         )
@@ -223,10 +223,10 @@ def _text(parent: Element, tag: str, text: str) -> None:
     SubElement(parent, tag).text = printable(text)
 
 
-def _checked(test: QualificationTest, where: object) -> QualificationTest:
+def _checked(test: QualificationTest, location: object) -> QualificationTest:
     for document in (test.form, test.key):
         if (size := len(document.encode())) > TEST_LIMIT:
             raise DataError(
-                where, f"{size:,} bytes; a test takes {TEST_LIMIT:,}", "Ask fewer questions"
+                location, f"{size:,} bytes; a test takes {TEST_LIMIT:,}", "Ask fewer questions"
             )
     return test

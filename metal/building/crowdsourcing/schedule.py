@@ -159,5 +159,5 @@ def in_words(left: timedelta) -> str:
         (seconds // 60 % 60, "min"),
         (seconds % 60, "s"),
     ]
-    first = next((place for place, (count, _) in enumerate(parts) if count), 3)
+    first = next((index for index, (count, _) in enumerate(parts) if count), 3)
     return " ".join(f"{count} {unit}" for count, unit in parts[first : first + 2])

@@ -113,10 +113,10 @@ def read(
     name is close to that of a missing criterion.
     """
     head, rows = sheet.csv_table(name, content)
-    place = _columns(name, head, criteria)
-    person = head[place["rater"]]
+    position_of = _columns(name, head, criteria)
+    person = head[position_of["rater"]]
     platform = platform or (PROLIFIC if _folded(person) in _PROLIFIC_COLUMNS else ANY)
-    return sheet.answers_at(place, name, rows, criteria, rater=person, prefix=f"{platform}:")
+    return sheet.answers_at(position_of, name, rows, criteria, rater=person, prefix=f"{platform}:")
 
 
 def notes(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[str]:
@@ -144,7 +144,7 @@ def _columns(name: str, head: Sequence[str], criteria: Mapping[str, Criterion]) 
             " criteria"
         )
         raise DataError(name, problem, remedy)
-    place = {"task": tasks[0], "rater": people[0]}
+    position_of = {"task": tasks[0], "rater": people[0]}
     for column in (*map(sheet.column_of, criteria), sheet.COMMENT, "seconds"):
         if head.count(column) > 1:
             raise DataError(
@@ -152,19 +152,19 @@ def _columns(name: str, head: Sequence[str], criteria: Mapping[str, Criterion]) 
                 f"there are two columns {column!r}",
                 "Delete or rename one of them",
             )
-        if column in head and head.index(column) not in place.values():
-            place[column] = head.index(column)
+        if column in head and head.index(column) not in position_of.values():
+            position_of[column] = head.index(column)
     sheet.check_criteria(
         name, [column for column in head if not column.startswith(QUESTION)], criteria
     )
-    if not any(sheet.column_of(criterion) in place for criterion in criteria):
+    if not any(sheet.column_of(criterion) in position_of for criterion in criteria):
         needed = sheet.listed([*map(sheet.column_of, criteria)])
         raise DataError(
             name,
             "no column of a criterion",
             f"Columns found: {sheet.listed(head)}; criteria: {needed}",
         )
-    return place
+    return position_of
 
 
 def _rater_columns(head: Sequence[str]) -> list[int]:

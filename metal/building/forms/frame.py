@@ -43,10 +43,10 @@ def english() -> frozenset[str]:
 
 def translation(frame: Frame, text: str, **values: object) -> str:
     """The text in the frame's language, with values inserted for their names."""
-    words = frame.texts.get(text, text)
+    wording = frame.texts.get(text, text)
     for name, value in values.items():
-        words = words.replace(f"{{{name}}}", str(value))
-    return words
+        wording = wording.replace(f"{{{name}}}", str(value))
+    return wording
 
 
 def in_their_language(assignment: Assignment, folders: Sequence[Path]) -> Assignment:
@@ -122,8 +122,8 @@ def _read(path: Path) -> Mapping[str, Any]:
     ):
         raise DataError(path, "texts is not a table of texts", '"Start" = "..." under [texts]')
     check_known(f"{path}: text", texts, english())
-    for text, words in texts.items():
-        if sorted(_PLACE.findall(text)) != sorted(_PLACE.findall(words)):
+    for text, wording in texts.items():
+        if sorted(_PLACE.findall(text)) != sorted(_PLACE.findall(wording)):
             raise DataError(
                 path,
                 f"{text!r}: its placeholders {{...}} are not those of the English text",

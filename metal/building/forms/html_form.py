@@ -245,27 +245,27 @@ def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[A
     ]
 
 
-def _answer(where: str, entry: Any, rater: str) -> Answer:
+def _answer(location: str, entry: Any, rater: str) -> Answer:
     """One entry of `answers`, its types checked."""
     if not isinstance(entry, dict):
-        raise DataError(where, "not an object", _REMEDY)
+        raise DataError(location, "not an object", _REMEDY)
     task, scores, comment = entry.get("task"), entry.get("scores"), entry.get("comment", "")
     if not isinstance(task, str) or not task.strip():
-        raise DataError(where, '"task" is not the id of a task', _REMEDY)
+        raise DataError(location, '"task" is not the id of a task', _REMEDY)
     if not isinstance(scores, dict) or not all(isinstance(score, str) for score in scores.values()):
         raise DataError(
-            where, '"scores" is not an object of texts', 'It should be {"CRITERION": "2", ...}'
+            location, '"scores" is not an object of texts', 'It should be {"CRITERION": "2", ...}'
         )
     if not isinstance(comment, str):
-        raise DataError(where, '"comment" is not a text', 'Write "comment": "..."')
-    return Answer(task, rater, scores, comment, where, _seconds(where, entry.get("seconds")))
+        raise DataError(location, '"comment" is not a text', 'Write "comment": "..."')
+    return Answer(task, rater, scores, comment, location, _seconds(location, entry.get("seconds")))
 
 
-def _seconds(where: str, value: Any) -> float | None:
+def _seconds(location: str, value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
         raise DataError(
-            where, f'"seconds" is {value!r}', "It should be a number from 0 up, or null"
+            location, f'"seconds" is {value!r}', "It should be a number from 0 up, or null"
         )
     return float(value)

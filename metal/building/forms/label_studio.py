@@ -117,13 +117,15 @@ def read(
     predictions and fields that are not criteria; a criterion without an answer is blank. Raises
     DataError, with file and task, for anything that Label Studio does not write.
     """
-    given = [annotation for annotation in read_annotations(name, content) if not annotation.skipped]
+    submitted = [
+        annotation for annotation in read_annotations(name, content) if not annotation.skipped
+    ]
     logins: dict[str, set[str]] = defaultdict(set)
-    for annotation in given:
+    for annotation in submitted:
         logins[annotation.rater].add(annotation.login)
     return [
         _answer(annotation, criteria, shared or len(logins[annotation.rater]) > 1)
-        for annotation in given
+        for annotation in submitted
     ]
 
 

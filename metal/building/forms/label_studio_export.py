@@ -43,59 +43,59 @@ def read_annotations(name: str, content: bytes) -> Iterator[Annotation]:
     for row, entry in enumerate(entries, 1):
         if not isinstance(entry, dict):
             raise DataError(f"{name} task {row} of the file", "not an object", shape)
-        where = f"{name} task {_text(entry.get('id', f'{row} of the file'))}"
+        location = f"{name} task {_text(entry.get('id', f'{row} of the file'))}"
         if "annotations" in entry:
-            yield from _full(where, entry)
+            yield from _full(location, entry)
         else:
-            yield _brief(where, entry)
+            yield _brief(location, entry)
 
 
-def _full(where: str, entry: Mapping[str, Any]) -> Iterator[Annotation]:
+def _full(location: str, entry: Mapping[str, Any]) -> Iterator[Annotation]:
     """JSON: a task with its data and its annotations."""
     data = entry.get("data")
     if not isinstance(data, dict):
-        raise DataError(where, "no data", "Export as JSON")
+        raise DataError(location, "no data", "Export as JSON")
     if not isinstance(entry["annotations"], list):
-        raise DataError(where, "its annotations are not a list", "Export as JSON")
+        raise DataError(location, "its annotations are not a list", "Export as JSON")
     for annotation in entry["annotations"]:
         if not isinstance(annotation, dict):
-            raise DataError(where, "an annotation is not an object", "Export as JSON")
+            raise DataError(location, "an annotation is not an object", "Export as JSON")
         results = annotation.get("result") or []
         if not isinstance(results, list):
-            raise DataError(where, "the result of an annotation is not a list", "Export as JSON")
+            raise DataError(location, "the result of an annotation is not a list", "Export as JSON")
         values: dict[str, str] = {}
         for result in results:
-            field, value = _result(where, result)
+            field, value = _result(location, result)
             if field in values:
                 raise DataError(
-                    where,
+                    location,
                     f"{field!r} was answered twice in one annotation",
                     "Keep one of the answers",
                 )
             values[field] = value
-        yield _annotation(where, data, annotation.get("completed_by"), values, annotation)
+        yield _annotation(location, data, annotation.get("completed_by"), values, annotation)
 
 
-def _result(where: str, result: object) -> tuple[str, str]:
+def _result(location: str, result: object) -> tuple[str, str]:
     """The field and its value; blank for kinds of fields that our forms do not have."""
     if not isinstance(result, dict) or not isinstance(result.get("value", {}), dict):
-        raise DataError(where, "a result is not an object with a value", "Export as JSON")
+        raise DataError(location, "a result is not an object with a value", "Export as JSON")
     field = _text(result.get("from_name", ""))
     return field, _value(
-        where, field, result.get("value", {}).get(KINDS.get(str(result.get("type")), ""))
+        location, field, result.get("value", {}).get(KINDS.get(str(result.get("type")), ""))
     )
 
 
-def _brief(where: str, entry: Mapping[str, Any]) -> Annotation:
+def _brief(location: str, entry: Mapping[str, Any]) -> Annotation:
     """JSON-MIN: a row for each annotation, data and fields side by side; a number as `[{"number":
     1.5}]`.
     """
     values = {
-        field: _value(where, field, _unpacked(value))
+        field: _value(location, field, _unpacked(value))
         for field, value in entry.items()
         if field.startswith(FIELD) or field == "comment"
     }
-    return _annotation(where, entry, entry.get("annotator"), values, entry)
+    return _annotation(location, entry, entry.get("annotator"), values, entry)
 
 
 def _unpacked(value: object) -> object:
@@ -105,16 +105,16 @@ def _unpacked(value: object) -> object:
 
 
 def _annotation(
-    where: str,
+    location: str,
     data: Mapping[str, Any],
     login: object,
     values: Mapping[str, str],
-    about: Mapping[str, Any],
+    annotation: Mapping[str, Any],
 ) -> Annotation:
     for field in ("task", "rater"):
         if not isinstance(data.get(field), str) or not data[field].strip():
             raise DataError(
-                where,
+                location,
                 f"no {field} in its data",
                 "Export a project into which PERSON.json was imported",
             )
@@ -122,9 +122,9 @@ def _annotation(
         login = login.get("email") or login.get("id")
     if not isinstance(login, str | int | None):
         raise DataError(
-            where, f"annotated by {login!r}", "It should be the number or the email of a login"
+            location, f"annotated by {login!r}", "It should be the number or the email of a login"
         )
-    seconds = about.get("lead_time")
+    seconds = annotation.get("lead_time")
     timed = (
         isinstance(seconds, int | float)
         and not isinstance(seconds, bool)
@@ -136,29 +136,29 @@ def _annotation(
     rater = _text(data["rater"])
     language = _text(data.get("language") or rater)
     return Annotation(
-        where,
+        location,
         _text(data["task"]),
         rater,
         language,
         annotator,
         values,
         seconds if seconds is None else float(seconds),
-        bool(about.get("was_cancelled", False)),
+        bool(annotation.get("was_cancelled", False)),
     )
 
 
-def _value(where: str, field: str, value: object) -> str:
+def _value(location: str, field: str, value: object) -> str:
     """A choice, a number or the lines of a text, as text."""
     if value is None:
         return ""
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         if field.startswith(FIELD) and len(value) > 1:
-            raise DataError(where, f"{field!r} has {len(value)} answers", "Keep one of them")
+            raise DataError(location, f"{field!r} has {len(value)} answers", "Keep one of them")
         return "\n".join(map(_text, value))
     if isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool)):
         return _text(value)
     raise DataError(
-        where, f"{field!r} is neither a choice nor a number nor a text", "Export as JSON"
+        location, f"{field!r} is neither a choice nor a number nor a text", "Export as JSON"
     )
 
 

@@ -137,10 +137,12 @@ def answers_in(
         dict.fromkeys(_named(column, criteria) for column in head if column.startswith(ANSWER))
     )
     sheet.check_criteria(name, fields, criteria)
-    kept = [(where, row) for where, row in rows if not _is_rejected(row)]
+    kept = [(location, row) for location, row in rows if not _is_rejected(row)]
     answers = [
-        _at_once(where, row[AT_ONCE], criteria) if row.get(AT_ONCE) else _in_columns(row, criteria)
-        for where, row in kept
+        _at_once(location, row[AT_ONCE], criteria)
+        if row.get(AT_ONCE)
+        else _in_columns(row, criteria)
+        for location, row in kept
     ]
     asked = [
         criterion
@@ -155,17 +157,17 @@ def answers_in(
             f"Columns found: {sheet.listed(head)}; needed: {needed}",
         )
     return [
-        _answer(where, row, answer, asked)
-        for (where, row), answer in zip(kept, answers, strict=True)
+        _answer(location, row, answer, asked)
+        for (location, row), answer in zip(kept, answers, strict=True)
     ]
 
 
 def _answer(
-    where: str, row: Mapping[str, str], answers: Mapping[str, str], asked: Sequence[str]
+    location: str, row: Mapping[str, str], answers: Mapping[str, str], asked: Sequence[str]
 ) -> Answer:
     for column in ("Input.task", "WorkerId"):
         if not row[column]:
-            raise DataError(where, f"{column} is missing", "Download the results again")
+            raise DataError(location, f"{column} is missing", "Download the results again")
     scores = {criterion: answers.get(sheet.column_of(criterion), "") for criterion in asked}
     seconds = sheet.seconds_in(row.get("WorkTimeInSeconds", ""))
     return Answer(
@@ -173,7 +175,7 @@ def _answer(
         f"mturk:{row['WorkerId']}",
         scores,
         answers.get(sheet.COMMENT, ""),
-        where,
+        location,
         seconds,
     )
 
@@ -230,7 +232,7 @@ def _in_columns(row: Mapping[str, str], criteria: Mapping[str, Criterion]) -> di
     return answers
 
 
-def _at_once(where: str, cell: str, criteria: Mapping[str, Criterion]) -> dict[str, str]:
+def _at_once(location: str, cell: str, criteria: Mapping[str, Criterion]) -> dict[str, str]:
     """A worker's answers, by field, from `[{"task_quality": {"0": false, "2": true}, "comment":
     "..."}]`.
     """
@@ -240,9 +242,9 @@ def _at_once(where: str, cell: str, criteria: Mapping[str, Criterion]) -> dict[s
         fields = {key: value for part in parts for key, value in part.items()}
     except (ValueError, AttributeError, RecursionError):
         raise DataError(
-            where, f"{AT_ONCE} is not a list of objects in JSON", "Download the results again"
+            location, f"{AT_ONCE} is not a list of objects in JSON", "Download the results again"
         ) from None
-    sheet.check_criteria(where, list(fields), criteria)
+    sheet.check_criteria(location, list(fields), criteria)
     return {field: _chosen(value) for field, value in fields.items()}
 
 

@@ -122,12 +122,12 @@ def answers_from(
             "the file is empty",
             f"Its first row names the columns: {listed(header(criteria))}",
         )
-    place = columns(name, list(map(unguarded, filled[0][1])), criteria)
-    return answers_at(place, name, filled[1:], criteria)
+    position_of = columns(name, list(map(unguarded, filled[0][1])), criteria)
+    return answers_at(position_of, name, filled[1:], criteria)
 
 
 def answers_at(
-    place: Mapping[str, int],
+    position_of: Mapping[str, int],
     name: str,
     rows: Iterable[tuple[int, Sequence[str]]],
     criteria: Iterable[str],
@@ -135,28 +135,31 @@ def answers_at(
     rater: str = "rater",
     prefix: str = "",
 ) -> list[Answer]:
-    """The answers in numbered rows. place: the position of each column that matters; rater: the
-    name of the rater's column.
+    """The answers in numbered rows. position_of: the position of each column that matters; rater:
+    the name of the rater's column.
 
     prefix: what every rater's name begins with; added where it is missing.
     """
-    asked = [criterion for criterion in criteria if column_of(criterion) in place]
+    asked = [criterion for criterion in criteria if column_of(criterion) in position_of]
     answers = []
     for number, row in rows:
-        where = f"{name} row {number}"
+        location = f"{name} row {number}"
         cells = {
-            column: unguarded(row[at]) if at < len(row) else "" for column, at in place.items()
+            column: unguarded(row[at]) if at < len(row) else ""
+            for column, at in position_of.items()
         }
         for column, shown in (("task", "task"), ("rater", rater)):
             if not cells[column]:
                 raise DataError(
-                    where, f"the {shown} is missing", f"Fill in its {shown}, or empty the whole row"
+                    location,
+                    f"the {shown} is missing",
+                    f"Fill in its {shown}, or empty the whole row",
                 )
         person = prefix + cells["rater"].removeprefix(prefix)
         scores = {criterion: cells[column_of(criterion)] for criterion in asked}
         seconds = seconds_in(cells.get("seconds", ""))
         answers.append(
-            Answer(cells["task"], person, scores, cells.get(COMMENT, ""), where, seconds)
+            Answer(cells["task"], person, scores, cells.get(COMMENT, ""), location, seconds)
         )
     return answers
 
@@ -179,18 +182,18 @@ def columns(name: str, head: Sequence[str], criteria: Mapping[str, Criterion]) -
             f"there are two columns {min(doubled)!r}",
             "Delete or rename one of them",
         )
-    place = {column: head.index(column) for column in relevant if column in head}
-    texts = max((place[text] for text in TEXTS if text in place), default=len(head))
-    check_criteria(name, head, criteria, texts, place.get(COMMENT, 0))
-    missing = [column for column in ("task", "rater") if column not in place]
-    if missing or not any(column_of(criterion) in place for criterion in criteria):
+    position_of = {column: head.index(column) for column in relevant if column in head}
+    texts = max((position_of[text] for text in TEXTS if text in position_of), default=len(head))
+    check_criteria(name, head, criteria, texts, position_of.get(COMMENT, 0))
+    missing = [column for column in ("task", "rater") if column not in position_of]
+    if missing or not any(column_of(criterion) in position_of for criterion in criteria):
         lacking = f"no column {missing[0]!r}" if missing else "no column of a criterion"
         remedy = (
             f"Columns found: {listed(head)}; needed: task, rater,"
             f" {listed([*map(column_of, criteria)])}"
         )
         raise DataError(name, lacking, remedy)
-    return place
+    return position_of
 
 
 def check_criteria(

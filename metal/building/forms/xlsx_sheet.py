@@ -116,24 +116,26 @@ def _write_tasks(page: Any, assignment: Assignment, rows: Sequence[Sequence[str]
     to_fill_in, grey = PatternFill("solid", fgColor=FILL_IN), PatternFill("solid", fgColor=HEAD)
     for column, name in enumerate(names, 1):
         page.column_dimensions[get_column_letter(column)].width = WIDTHS.get(name, CRITERION_WIDTH)
-        given = column <= len(names) - len(assignment.rubrics) - 1
+        prefilled = column <= len(names) - len(assignment.rubrics) - 1
         head = _put(page, 1, column, sheet.cut(name))
-        head.font, head.fill = Font(bold=True), grey if given else to_fill_in
+        head.font, head.fill = Font(bold=True), grey if prefilled else to_fill_in
         head.alignment = Alignment(wrap_text=True, vertical="top")
-        order = READING_ORDER[orders.get(name, "auto") if given else "auto"]
+        order = READING_ORDER[orders.get(name, "auto") if prefilled else "auto"]
         alignment = Alignment(wrap_text=True, vertical="top", readingOrder=order)
         for row, cells in enumerate(rows, 2):
-            cell = _put(page, row, column, cells[column - 1]) if given else page.cell(row, column)
+            cell = (
+                _put(page, row, column, cells[column - 1]) if prefilled else page.cell(row, column)
+            )
             cell.alignment = alignment
             cell.border = Border(bottom=thin, left=thin, right=thin)
-            if not given:
+            if not prefilled:
                 cell.fill = to_fill_in
 
 
 def _offer_levels(
-    tasks: Any, levels: Any, place: tuple[int, int], rubric: Rubric, last_row: int
+    tasks: Any, levels: Any, position: tuple[int, int], rubric: Rubric, last_row: int
 ) -> None:
-    """The list to choose from, or the range of numbers, for a criterion. place: the criterion's
+    """The list to choose from, or the range of numbers, for a criterion. position: the criterion's
     number from 0, and its column.
     """
     from openpyxl.utils import get_column_letter
@@ -144,8 +146,8 @@ def _offer_levels(
         # A list of its own on a sheet: inside the rule commas would divide labels, and 255
         # characters are the most.
         for row, level in enumerate(scale.levels, 1):
-            _put(levels, row, place[0] + 1, sheet.cut(level.shown))
-        letter = get_column_letter(place[0] + 1)
+            _put(levels, row, position[0] + 1, sheet.cut(level.shown))
+        letter = get_column_letter(position[0] + 1)
         asked: dict[str, Any] = {
             "type": "list",
             "formula1": f"{LEVELS}!${letter}$1:${letter}${len(scale.levels)}",
@@ -168,7 +170,7 @@ def _offer_levels(
     )
     rule.promptTitle = sheet.printable(criterion.asked_as)[:32]
     rule.prompt = sheet.printable(criterion.question or rubric.simple or criterion.name)[:255]
-    column = get_column_letter(place[1])
+    column = get_column_letter(position[1])
     rule.add(f"{column}2:{column}{last_row}")
     tasks.add_data_validation(rule)
 

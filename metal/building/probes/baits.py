@@ -53,7 +53,7 @@ def own_sentence(what: str, language: str) -> str:
     return sentence(what, language)
 
 
-def _inserting(what: str, words: str, *, own: bool = False, english: bool = True) -> Probe:
+def _inserting(what: str, title: str, *, own: bool = False, english: bool = True) -> Probe:
     """A probe that adds the sentence below the text. own: the sentence in the text's language, as a
     separate probe.
     """
@@ -66,7 +66,7 @@ def _inserting(what: str, words: str, *, own: bool = False, english: bool = True
     if own:
         tongue = " in its language"
     return Probe(
-        f"{what}{tongue.replace(' ', '-')}", BAIT, f"{words}{tongue}", insert, capped=ASPECTS
+        f"{what}{tongue.replace(' ', '-')}", BAIT, f"{title}{tongue}", insert, capped=ASPECTS
     )
 
 

@@ -84,15 +84,15 @@ def _name_swapped(material: Material, dose: float) -> str:
     every = material.others
     if "names" not in every.shared:
         every.shared["names"] = _index_of_names(every.texts)
-    words, named, everywhere = every.shared["names"]
-    here = Counter(chain.from_iterable(words[place] for place in every.left_out))
+    text_words, named, everywhere = every.shared["names"]
+    here = Counter(chain.from_iterable(text_words[index] for index in every.left_out))
     own = [
         name for name in _names(material.text, material.source) if everywhere[name] == here[name]
     ]
     others = [
         name
-        for place, name in named
-        if everywhere[name] - here[name] < 2 and place not in every.left_out
+        for index, name in named
+        if everywhere[name] - here[name] < 2 and index not in every.left_out
     ]
     others = [name for name in others if name not in material.text]
     if not own or not others:
@@ -108,9 +108,9 @@ def _index_of_names(
     """For some texts: the words inside sentences, the names with the number of their text, and in
     how many texts each word occurs.
     """
-    words = [set(_INSIDE.findall(text)) for text in texts]
-    named = [(place, name) for place, text in enumerate(texts) for name in _names(text, text)]
-    return words, named, Counter(chain.from_iterable(words))
+    text_words = [set(_INSIDE.findall(text)) for text in texts]
+    named = [(index, name) for index, text in enumerate(texts) for name in _names(text, text)]
+    return text_words, named, Counter(chain.from_iterable(text_words))
 
 
 def _names(text: str, source: str) -> list[str]:

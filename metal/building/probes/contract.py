@@ -79,7 +79,7 @@ class Others:
     shared: dict[str, Any] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[str]:
-        return (text for place, text in enumerate(self.texts) if place not in self.left_out)
+        return (text for index, text in enumerate(self.texts) if index not in self.left_out)
 
 
 @dataclass(frozen=True)
@@ -125,8 +125,8 @@ class Probe:
         """The conditions of the outputs that the probe makes, each with its dose; 1 if there are no
         doses.
         """
-        words = self.name.replace("-", " ")
-        return {f"{words} {dose:.0%}": dose for dose in self.doses} or {words: 1.0}
+        plain_name = self.name.replace("-", " ")
+        return {f"{plain_name} {dose:.0%}": dose for dose in self.doses} or {plain_name: 1.0}
 
     def title(self, dose: float) -> str:
         """The title of a condition's outputs: `what`, with the dose if there are doses."""

@@ -29,10 +29,10 @@ ATTEMPTS = 20  # at an order in which equal words do not stand in each other's p
 def _words_deleted(material: Material, dose: float) -> str:
     pieces, places = scripts.words(material.text, material.language)
     number = change_share(len(places), dose, "words")
-    for place in material.rng.choice(places, number, replace=False):
-        pieces[place] = ""
-        if place + 1 < len(pieces) and pieces[place + 1] == " ":
-            pieces[place + 1] = ""
+    for index in material.rng.choice(places, number, replace=False):
+        pieces[index] = ""
+        if index + 1 < len(pieces) and pieces[index + 1] == " ":
+            pieces[index + 1] = ""
     return scripts.joined(pieces).strip()
 
 
@@ -61,9 +61,9 @@ def _shuffled(
     for _ in range(ATTEMPTS):
         moved = list(map(int, rng.permutation(rng.choice(places, number, replace=False))))
         changed = list(pieces)
-        for place, taken in zip(moved, [*moved[1:], moved[0]], strict=True):
-            changed[place] = pieces[taken]
-        differing = sum(changed[place] != pieces[place] for place in places)
+        for index, taken in zip(moved, [*moved[1:], moved[0]], strict=True):
+            changed[index] = pieces[taken]
+        differing = sum(changed[index] != pieces[index] for index in places)
         if abs(differing / len(places) - dose) <= TOLERANCE:
             return changed
     raise NotApplicable(f"too many equal {what}")
@@ -78,30 +78,30 @@ def _characters_noised(material: Material, dose: float) -> str:
     by_script = {
         script: letters for script, letters in by_script.items() if script and len({*letters}) > 1
     }
-    places = [place for place, piece in enumerate(pieces) if scripts.script_of_letter(piece)]
+    places = [index for index, piece in enumerate(pieces) if scripts.script_of_letter(piece)]
     number = change_share(len(places), dose, "letters")
-    places = [place for place in places if scripts.script_of_letter(pieces[place]) in by_script]
+    places = [index for index in places if scripts.script_of_letter(pieces[index]) in by_script]
     if len(places) < number:
         raise NotApplicable("too many equal letters")
-    for place in material.rng.choice(places, number, replace=False):
+    for index in material.rng.choice(places, number, replace=False):
         others = [
             letter
-            for letter in by_script[scripts.script_of_letter(pieces[place])]
-            if letter != pieces[place]
+            for letter in by_script[scripts.script_of_letter(pieces[index])]
+            if letter != pieces[index]
         ]
-        pieces[place] = others[int(material.rng.integers(len(others)))]
+        pieces[index] = others[int(material.rng.integers(len(others)))]
     return "".join(pieces)
 
 
 def _diacritics_stripped(material: Material, dose: float) -> str:
     pieces = scripts.clusters(material.text)
-    places = [place for place, piece in enumerate(pieces) if scripts.without_marks(piece) != piece]
+    places = [index for index, piece in enumerate(pieces) if scripts.without_marks(piece) != piece]
     if not places:
         raise NotApplicable("no diacritics")
-    for place in material.rng.choice(
+    for index in material.rng.choice(
         places, change_share(len(places), dose, "diacritics"), replace=False
     ):
-        pieces[place] = scripts.without_marks(pieces[place])
+        pieces[index] = scripts.without_marks(pieces[index])
     return "".join(pieces)
 
 

@@ -63,7 +63,7 @@ def words(text: str, language: str) -> tuple[list[str], list[int]]:
     pieces = _WORD.findall(text)
     if script_of(language) in UNSPACED or max(map(len, pieces), default=0) > LONG * 5:
         pieces = _UNSPACED_WORD.findall(text)
-    return pieces, [place for place, piece in enumerate(pieces) if _LETTER.search(piece)]
+    return pieces, [index for index, piece in enumerate(pieces) if _LETTER.search(piece)]
 
 
 def joined(pieces: list[str]) -> str:
