@@ -168,8 +168,8 @@ def _of_kinds() -> dict[str, str]:
     """The function and the class of every kind of run, and where each is, by the kind's name."""
     from metal.runs.kinds import kinds
 
-    places = [place for kind in kinds().values() for place in (kind.function, kind.run)]
-    return {place.partition(":")[2]: place for place in places}
+    places = [target for kind in kinds().values() for target in (kind.function, kind.run)]
+    return {target.partition(":")[2]: target for target in places}
 
 
 def _offered(name: str) -> Any:

@@ -92,8 +92,8 @@ def criterion_new(
             )
         criterion = _of_template(name, template, Path(data))
     else:
-        words = label or name.replace("_", " ").capitalize()
-        criterion = _in_a_line(name, scale, question.strip(), words, direction)
+        title = label or name.replace("_", " ").capitalize()
+        criterion = _in_a_line(name, scale, question.strip(), title, direction)
     if not bears_file(criterion.name):
         example = re.sub(r"\W+", "_", criterion.name.strip()).strip("_").lower() or "helpfulness"
         raise UsageError(

@@ -65,7 +65,10 @@ def ls(folder: StrPath = ".", *, progress: Progress | None = None) -> tuple[Fold
     start = Path(folder)
     if not start.is_dir():
         raise no_such(start, "folder")
-    children = [start, *(path for place in PLACES for path in sorted((start / place).glob("*")))]
+    children = [
+        start,
+        *(path for subfolder in PLACES for path in sorted((start / subfolder).glob("*"))),
+    ]
     groups = (
         path for path in start.glob("*/") if not any((path / file).is_file() for file in FILES)
     )
@@ -87,14 +90,14 @@ def _read(path: Path, file: str) -> Folder:
     date = f"{datetime.fromtimestamp((path / file).stat().st_mtime):%Y-%m-%d}"
     kind = "dataset" if file == FILES[0] else "run"
     try:
-        about = read_toml(path / file) if kind == "dataset" else read_run_toml(path)
-        kind = about.get("command") or kind
-        return Folder(str(path), kind, date, *_size_and_answer(path, kind, about))
+        content = read_toml(path / file) if kind == "dataset" else read_run_toml(path)
+        kind = content.get("command") or kind
+        return Folder(str(path), kind, date, *_size_and_answer(path, kind, content))
     except MetalError as error:
         return Folder(str(path), kind, date, answer=f"cannot be read: {error}")
 
 
-def _size_and_answer(path: Path, kind: str, about: Mapping[str, Any]) -> tuple[Any, Any, str]:
+def _size_and_answer(path: Path, kind: str, content: Mapping[str, Any]) -> tuple[Any, Any, str]:
     """Languages, raters, answer."""
     from metal.data.dataset_lines import read_raters
     from metal.runs.kinds import is_kind
@@ -106,10 +109,14 @@ def _size_and_answer(path: Path, kind: str, about: Mapping[str, Any]) -> tuple[A
     raters = None if listed is None else dict(Counter(rater.kind for rater in listed))
     if kind != "dataset":
         judges = [rater.rater for rater in listed or () if rater.kind != "human"]
-        return _languages_rated(about), raters, _rated(path, about, judges)
-    counts = about.get("counts", {}).items()
+        return _languages_rated(content), raters, _rated(path, content, judges)
+    counts = content.get("counts", {}).items()
     sizes = ", ".join(f"{number:,} {what}" for what, number in counts if what != "raters")
-    return about.get("languages"), raters, "; ".join(filter(None, [about.get("title", ""), sizes]))
+    return (
+        content.get("languages"),
+        raters,
+        "; ".join(filter(None, [content.get("title", ""), sizes])),
+    )
 
 
 def _of_run_with_page(path: Path, kind: str) -> tuple[Any, Any, str]:
@@ -128,25 +135,25 @@ def _of_run_with_page(path: Path, kind: str) -> tuple[Any, Any, str]:
         return languages, raters, headline(run)
 
 
-def _languages_rated(about: Mapping[str, Any]) -> Any:
+def _languages_rated(content: Mapping[str, Any]) -> Any:
     """The languages that a run was limited to, or those of its dataset; None if it is gone."""
     from metal.data.files import read_toml
 
-    if languages := about["settings"].get("languages"):
+    if languages := content["settings"].get("languages"):
         return languages
-    data: Mapping[str, Any] = next(iter(about["datasets"]), {})
+    data: Mapping[str, Any] = next(iter(content["datasets"]), {})
     card = Path(data.get("path", "")) / FILES[0]
     return read_toml(card).get("languages") if card.is_file() else None
 
 
-def _rated(path: Path, about: Mapping[str, Any], judges: Sequence[str]) -> str:
+def _rated(path: Path, content: Mapping[str, Any], judges: Sequence[str]) -> str:
     """How many ratings a run has and by whom, or how to continue it if it was stopped."""
-    state = about["settings"].get("state", {})
+    state = content["settings"].get("state", {})
     if state.get("not_asked"):
         stopped = f"stopped: {state['not_asked']:,} calls were not made"
         return f'{stopped}; to continue: `metal.judge(resume="{path}")`'
     if not judges:
         return ""
-    data: Mapping[str, Any] = next(iter(about["datasets"]), {})
+    data: Mapping[str, Any] = next(iter(content["datasets"]), {})
     ratings = f"{state['ratings']:,} ratings" if "ratings" in state else "ratings"
     return f"{ratings} of {data.get('name', 'a dataset')} by {first_few(judges, 3)}"

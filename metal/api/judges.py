@@ -275,13 +275,13 @@ def _message_about(dataset: Dataset, output: str, prompt: Prompt, criterion: str
 
 
 def _criteria_and_folders(
-    data: Data | None, given: Iterable[StrPath]
+    data: Data | None, folders: Iterable[StrPath]
 ) -> tuple[list[Criterion], list[Path]]:
     """The criteria of the dataset, or METAL's five, and where prompts are looked for."""
     from metal.data.metal_criteria import METAL_CRITERIA, metal_criterion
     from metal.running.prompting import prompt_folders
 
     if data is None:
-        return [*map(metal_criterion, METAL_CRITERIA)], prompt_folders(map(str, given), None)
+        return [*map(metal_criterion, METAL_CRITERIA)], prompt_folders(map(str, folders), None)
     dataset = as_dataset(data)
-    return [*dataset.criteria.values()], prompt_folders(map(str, given), dataset.folder)
+    return [*dataset.criteria.values()], prompt_folders(map(str, folders), dataset.folder)

@@ -45,15 +45,19 @@ if TYPE_CHECKING:
 
 
 def check_resumed(
-    function: Callable[..., Any], resume: object, given: Mapping[str, Any], *, free: Collection[str]
+    function: Callable[..., Any],
+    resume: object,
+    arguments: Mapping[str, Any],
+    *,
+    free: Collection[str],
 ) -> None:
     """Raise UsageError if a call that resumes a run also gives options that the run already has.
 
-    given: the call's arguments by name; empty and default values count as not given. free:
+    arguments: the call's arguments by name; empty and default values count as not given. free:
     arguments that may change.
     """
     for name, parameter in inspect.signature(function).parameters.items():
-        value = given[name]
+        value = arguments[name]
         if parameter.kind is parameter.VAR_KEYWORD:  # how a table is read
             name, value = next(iter(given_options(value).items()), (name, None))
         if name in ("resume", *free) or value is None:
@@ -456,9 +460,9 @@ def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging
     how = EngineOptions(engine="batch", cancelling=True)
     if not under_way(folder, how):
         raise NothingToDo(f"{folder} has no open batches; nothing to cancel")
-    place = dataset_of(folder, settings)
-    dataset = load(place, (), reading_of(folder)).dataset
-    job = judge_job(request, place, dataset, concurrency=settings.get("concurrency"))
+    path = dataset_of(folder, settings)
+    dataset = load(path, (), reading_of(folder)).dataset
+    job = judge_job(request, path, dataset, concurrency=settings.get("concurrency"))
     terms = Terms(how=how)
     return Judging(
         folder,

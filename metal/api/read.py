@@ -241,8 +241,8 @@ def draft_of(
     format = format or (_format_of(Path(data)) if isinstance(data, str | os.PathLike) else "table")
     readable = load_format(format).options
     if "described" in readable:
-        given = {key: value for key, value in options.items() if key != "prompt_folders"}
-        options = given | {
+        others = {key: value for key, value in options.items() if key != "prompt_folders"}
+        options = others | {
             "described": partial(described, folders=options.get("prompt_folders", ()))
         }
     if "reader" in readable:
@@ -311,8 +311,8 @@ def _format_of(path: Path) -> str:
     }
     if path.suffix.lower() in remedies:
         raise DataError(path, f"{path.suffix} files are not read", remedies[path.suffix.lower()])
-    if command := (about := read_run_toml(path))["command"]:
-        made_from = dict(next(iter(about["datasets"]), {})).get("path", "its dataset")
+    if command := (run_toml := read_run_toml(path))["command"]:
+        made_from = dict(next(iter(run_toml["datasets"]), {})).get("path", "its dataset")
         raise DataError(
             path, f"a run of `metal {command}`, which holds no dataset", f"Give {made_from} instead"
         )
@@ -407,7 +407,7 @@ class Inputs:
         kind: type[AnyRun],
         dataset: Dataset,
         asked: Mapping[str, Any],
-        made: Analysed,
+        analysed: Analysed,
         judges: Iterable[str],
         signed: Mapping[str, object] | None = None,
     ) -> AnyRun:
@@ -426,8 +426,8 @@ class Inputs:
             manifest,
             dataset.criteria,
             dataset.raters,
-            made.tables,
-            made.warnings,
+            analysed.tables,
+            analysed.warnings,
         )
 
 
@@ -476,10 +476,10 @@ def with_runs(dataset: Dataset, runs: Sequence[Path]) -> Dataset:
     from metal.data.dataset import with_ratings
 
     for run in runs:
-        about = read_run_toml(run)
+        run_toml = read_run_toml(run)
         added = [run]
-        if about["command"] in ("audit", "billboard", "leaderboard") and about["datasets"]:
-            added = list(map(Path, about["datasets"][0].get("more", [])))
+        if run_toml["command"] in ("audit", "billboard", "leaderboard") and run_toml["datasets"]:
+            added = list(map(Path, run_toml["datasets"][0].get("more", [])))
         for folder in added:
             dataset = with_ratings(dataset, folder)
     return dataset

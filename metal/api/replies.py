@@ -141,8 +141,8 @@ def _judges_runs(run: Path) -> list[Path]:
     if command == "judge":
         return [run]
     run_toml = read_run_toml(run)
-    given = [Path(path) for data in run_toml["datasets"] for path in data.get("more", ())]
-    journaled = [path for path in given if (path / "journal.jsonl").is_file()]
+    paths = [Path(path) for data in run_toml["datasets"] for path in data.get("more", ())]
+    journaled = [path for path in paths if (path / "journal.jsonl").is_file()]
     if not journaled:
         what = (
             f"a run of `metal {command}` that names no run of judges here"

@@ -73,7 +73,7 @@ def _open(folder: Path) -> Result:
     return result
 
 
-def told_apart(given: Iterable[Ratings | Run]) -> tuple[list[Ratings], list[Run]]:
+def told_apart(arguments: Iterable[Ratings | Run]) -> tuple[list[Ratings], list[Run]]:
     """Split the arguments after `data` into ratings to add and runs that say something about judges
     (`Run.remarks`).
 
@@ -84,14 +84,14 @@ def told_apart(given: Iterable[Ratings | Run]) -> tuple[list[Ratings], list[Run]
 
     ratings: list[Ratings] = []
     runs: list[Run] = []
-    for each in given:
+    for each in arguments:
         if isinstance(each, str | Path):
             command = command_of(Path(each))
-            made: type[Run] = load(kind_of(command).run) if is_kind(command) else Run
-            if made.remarks is Run.remarks:
+            run_class: type[Run] = load(kind_of(command).run) if is_kind(command) else Run
+            if run_class.remarks is Run.remarks:
                 ratings.append(each)
             else:
-                runs.append(made.read(Path(each)))
+                runs.append(run_class.read(Path(each)))
         elif not isinstance(each, Run):
             ratings.append(each)
         elif type(each).remarks is Run.remarks:

@@ -111,7 +111,7 @@ def score(
         raise UsageError("`into` writes into a dataset folder; these data have none")
     run = Path(out) if out else Path("runs") / f"{inputs.name}-scores"
     dataset = with_metric_score(inputs.dataset)
-    place: scoring.Place = (
+    target: scoring.Place = (
         scoring.DatasetFolder(inputs.path, dataset, force=force)
         if into
         else scoring.RunFolder(run, dataset, inputs.path, force=force)
@@ -119,11 +119,11 @@ def score(
     if from_file:
         path = Path(from_file)
         scores = scoring.score_from_file(
-            path, name, direction or "higher", signature, dataset, place, force=force
+            path, name, direction or "higher", signature, dataset, target, force=force
         )
     else:
         metrics = scoring.find_metrics(metric)
-        scores = scoring.score(metrics, name, dataset, place, force=force, progress=progress)
+        scores = scoring.score(metrics, name, dataset, target, force=force, progress=progress)
     return _without_submitted(scores, inputs.folder) if into else scores
 
 
@@ -140,13 +140,13 @@ def _without_submitted(scores: Scoring, folder: Path) -> Scoring:
     if not joined:
         return scores
     outputs = sum(len(read_submission(folder, entry).outputs) for entry in joined)
-    about = (
+    remark = (
         f"{plural(outputs, 'output')} of submitted generators"
         f" ({first_few([entry.name for entry in joined])}) are the board's, not the dataset's, and"
         " were not scored; leave `into` out to score them too, and give the run to `metal"
         " billboard`"
     )
-    return replace(scores, lacking="; ".join(filter(None, [scores.lacking, about])))
+    return replace(scores, lacking="; ".join(filter(None, [scores.lacking, remark])))
 
 
 def _check_from_file(from_file: StrPath | None, name: str, more: bool) -> None:
@@ -286,16 +286,16 @@ def _finding_on_texts(metric: Metric, items: Sequence[Item]) -> Trial:
             scores.append(answer.score)
     low = float("-inf") if metric.low is None else metric.low
     high = float("inf") if metric.high is None else metric.high
-    words = f"{len(scores)} of {len(items)} outputs have a score"
+    summary = f"{len(scores)} of {len(items)} outputs have a score"
     if scores:
-        words += f", from {min(scores):.4g} to {max(scores):.4g}"
-    words += "".join(f"; {count} without: {reason}" for reason, count in missing.most_common(3))
+        summary += f", from {min(scores):.4g} to {max(scores):.4g}"
+    summary += "".join(f"; {count} without: {reason}" for reason, count in missing.most_common(3))
     within = all(low - NEAR <= score <= high + NEAR for score in scores)
     constant = len(set(scores)) == 1 and len(scores) >= FEW
     raised = any(reason.startswith(RAISED) for reason in missing)
     if not within:
-        words += f"; outside {low:g} to {high:g}"
+        summary += f"; outside {low:g} to {high:g}"
     if constant:
-        words += "; all the same"
+        summary += "; all the same"
     passed = bool(scores) and within and not constant and not raised
-    return Trial("the dataset's texts", passed, words)
+    return Trial("the dataset's texts", passed, summary)

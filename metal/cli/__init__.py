@@ -150,9 +150,9 @@ def _command(name: str) -> click.Command:
     return verb_of_function(name, load_plugin("metal.verbs", "verb", name))
 
 
-def loaded(place: str) -> click.Command:
+def loaded(target: str) -> click.Command:
     """The command that "module:name" names."""
-    module, _, name = place.partition(":")
+    module, _, name = target.partition(":")
     command: click.Command = getattr(import_module(module), name)
     return command
 

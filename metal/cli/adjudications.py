@@ -44,9 +44,9 @@ adjudicate = CommandGroup(
     """,
 )
 def plan(data: Path, ratings: tuple[Path, ...], **options: Any) -> None:
-    given, options = read_and_say(data, options)
+    input_data, options = read_and_say(data, options)
     with console.progress("drawing"):
-        planned = metal.adjudicate_plan(given, *ratings, **options)
+        planned = metal.adjudicate_plan(input_data, *ratings, **options)
     show_parts(_planned(planned))
     for note in planned.notes:
         console.say(f"warning: {note}")

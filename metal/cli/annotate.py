@@ -27,10 +27,10 @@ from metal.show.terminal import annotation_text, console
 def _export(data: Path, to: str = "html", **options: Any) -> None:
     inside = annotation_text.is_inside(data)
     with console.progress("writing"):
-        made = annotate_export(data, to=to, **options)
-    for note in made.notes:
+        handed_out = annotate_export(data, to=to, **options)
+    for note in handed_out.notes:
         console.say(note)
-    annotation_text.show_handed_out(made, inside=inside)
+    annotation_text.show_handed_out(handed_out, inside=inside)
 
 
 export = verb(

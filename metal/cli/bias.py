@@ -30,20 +30,20 @@ def plan(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -
     from metal.questions.design.planned import conditions
 
     with console.progress("planning"):
-        made = metal.bias_plan(data, *ratings, **options)
+        planned = metal.bias_plan(data, *ratings, **options)
     if as_json:
-        print_json({"written": made.written, "conditions": made.table})
+        print_json({"written": planned.written, "conditions": planned.table})
         return
-    show_parts(conditions(made.table))
+    show_parts(conditions(planned.table))
     context = click.get_current_context()
     root = context.find_root().command
     assert isinstance(root, click.Group)
-    for note in made.notes:
+    for note in planned.notes:
         console.say(in_flags(note, context.command, root))
-    for command in filter(None, made.table["command"].unique()):
+    for command in filter(None, planned.table["command"].unique()):
         console.say(command, wrap=False)
-    if made.written:
-        console.say(f"{made.written}: {made.out}", wrap=False)
+    if planned.written:
+        console.say(f"{planned.written}: {planned.out}", wrap=False)
 
 
 language = analysis(kind_of("bias language"))

@@ -46,9 +46,9 @@ def crowd(
         result = metal.billboard_crowd(data, *ratings, progress=advance, **options)
     warn_at_once(result.warnings)
     if as_json:
-        about = {"signature": result.signature, "people": result.people, "notes": result.notes}
+        facts = {"signature": result.signature, "people": result.people, "notes": result.notes}
         print_json(
-            about | {name: table.drop(columns="signature") for name, table in result.tables.items()}
+            facts | {name: table.drop(columns="signature") for name, table in result.tables.items()}
         )
         return
     _print_crowd(result, options["examples"], verbose)
@@ -126,11 +126,11 @@ def _print_examples(result: Crowd) -> None:
     drawn = result.tables["crowd_examples"]
     drawn = drawn[(drawn["criterion"] == result.main) & (drawn["language"] == answer["language"])]
     for rater in (answer["crowd"], answer["judge"]):
-        for area, words in (("underrated", "low, people high"), ("overrated", "high, people low")):
+        for area, scores in (("underrated", "low, people high"), ("overrated", "high, people low")):
             rows = drawn[(drawn["rater"] == rater) & (drawn["area"] == area)]
             if len(rows):
                 console.console().print()
-                console.say(f"{rater} {words} ({result.titles[result.main]})", bold=True)
+                console.say(f"{rater} {scores} ({result.titles[result.main]})", bold=True)
             for row in rows.head(SHOWN).to_dict("records"):
                 console.say(
                     f"{row['output']}: people {row['people']:.3g}, {rater} {row['score']:.3g}"
@@ -166,8 +166,8 @@ def references(data: Path, verbose: bool, as_json: bool, **options: Any) -> None
     seconds = time.monotonic() - start
     warn_at_once(curve.warnings)
     if as_json:
-        about = {"signature": curve.signature, "seconds": round(seconds, 1), "notes": curve.notes}
-        print_json(about | {"references": curve.table.drop(columns="signature")})
+        facts = {"signature": curve.signature, "seconds": round(seconds, 1), "notes": curve.notes}
+        print_json(facts | {"references": curve.table.drop(columns="signature")})
         return
     _print_references(curve, verbose)
     if options["figures"]:

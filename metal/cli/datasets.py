@@ -154,11 +154,11 @@ def import_(
         console.say(f"The same without questions: {command}", wrap=False)
 
 
-def _format_and_path(words: Sequence[Path]) -> tuple[str, Path]:
+def _format_and_path(arguments: Sequence[Path]) -> tuple[str, Path]:
     """The format, if it is named, and the path."""
-    if not 1 <= len(words) <= 2:
+    if not 1 <= len(arguments) <= 2:
         raise UsageError("give PATH, or FORMAT and PATH; --list shows the formats")
-    *format_name, path = words
+    *format_name, path = arguments
     if not format_name and not path.exists() and str(path) in metal.formats():
         raise UsageError(f"give FORMAT and PATH: {path} is a format")
     return "".join(map(str, format_name)), path
@@ -186,9 +186,9 @@ def _folder_for(
     return folder
 
 
-def import_options(words: Sequence[str]) -> dict[str, Any]:
+def import_options(arguments: Sequence[str]) -> dict[str, Any]:
     """Parse the words after `metal import` into options of `metal.read`."""
-    parameters = import_.make_context("import", list(words)).params
+    parameters = import_.make_context("import", list(arguments)).params
     return {name: value for name, value in parameters.items() if name not in _IMPORT_ONLY}
 
 
@@ -248,9 +248,9 @@ def check(
 ) -> None:
     from metal.questions.dataset.checked import checked
 
-    given, _ = read_and_say(data, options)
+    input_data, _ = read_and_say(data, options)
     with console.progress("checking"):
-        result = metal.check(given, *ratings)
+        result = metal.check(input_data, *ratings)
     dataset = result.dataset
     if as_json:
         print_json(result.to_dict())
@@ -284,9 +284,9 @@ def describe(data: Path, out: Path | None, as_json: bool, force: bool, **options
 
     out = run_folder(out, data, "-description")
     check_new(out, "describe", force=force)
-    given, options = read_and_say(data, options)
+    input_data, options = read_and_say(data, options)
     with console.progress("counting"):
-        result = metal.describe(given, **options)
+        result = metal.describe(input_data, **options)
         result.save(out, force=force)
     warn_at_once(result.warnings)
     if as_json:
@@ -309,9 +309,9 @@ def compare(
 ) -> None:
     from metal.questions.dataset.compared import compared
 
-    given, options = read_and_say(data, options)
+    input_data, options = read_and_say(data, options)
     with console.progress("comparing", "raters") as advance:
-        comparison = metal.compare(given, *ratings, **options, progress=advance)
+        comparison = metal.compare(input_data, *ratings, **options, progress=advance)
     table = comparison.table
     warn_at_once(comparison.warnings)
     if as_json:
@@ -325,8 +325,8 @@ def compare(
     examples="metal export datasets/pariksha --to parquet --out pariksha.parquet",
 )
 def export(data: Path, ratings: tuple[Path, ...], **options: Any) -> None:
-    given, options = read_and_say(data, options)
+    input_data, options = read_and_say(data, options)
     with console.progress("writing") as advance:
-        table = metal.export(given, *ratings, **options, progress=advance)
+        table = metal.export(input_data, *ratings, **options, progress=advance)
     warn_at_once(table.attrs["warnings"])
     console.say(f"{len(table):,} ratings in {options['out']}")

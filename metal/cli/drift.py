@@ -52,15 +52,15 @@ def _compare(
     if junit:
         check_new_file(junit, _is_junit, force=True)
     with console.progress("comparing"):
-        made = function(run=run, **options)
+        result = function(run=run, **options)
     with console.progress("drawing") as advance:
-        made.write(folder, page, force=force, again=again, progress=advance)
+        result.write(folder, page, force=force, again=again, progress=advance)
     if junit:
-        replace_file(junit, made.junit())
+        replace_file(junit, result.junit())
     gated = function is metal.gate
-    show_run(made, folder, verbose, as_json, as_markdown, about=made.more_facts())
+    show_run(result, folder, verbose, as_json, as_markdown, about=result.more_facts())
     if gated:
-        sys.exit(made.exit_code)
+        sys.exit(result.exit_code)
 
 
 def _is_junit(path: Path) -> bool:

@@ -42,8 +42,8 @@ def ls(folder: Path | None, as_json: bool) -> None:
         size = [] if entry.languages is None else [plural(len(entry.languages), "language")]
         size += [plural(number, *NOUNS[kind]) for kind, number in (entry.raters or {}).items()]
         console.say(f"{entry.path:<{width}}  {entry.kind:<13}  {entry.date}", wrap=False)
-        if about := ": ".join(filter(None, [", ".join(size), entry.answer])):
-            console.say(f"  {about}")
+        if summary := ": ".join(filter(None, [", ".join(size), entry.answer])):
+            console.say(f"  {summary}")
     if not listed:
         console.say("No datasets and no runs here. Begin with: metal init")
 
@@ -58,10 +58,10 @@ def completion(shell: str) -> None:
     zsh   echo 'eval "$(metal completion zsh)"' >> ~/.zshrc
     fish  metal completion fish > ~/.config/fish/completions/metal.fish
     """
-    made = get_completion_class(shell)
-    assert made
+    completion_class = get_completion_class(shell)
+    assert completion_class
     root = click.get_current_context().find_root().command
-    click.echo(made(root, {}, "metal", "_METAL_COMPLETE").source())
+    click.echo(completion_class(root, {}, "metal", "_METAL_COMPLETE").source())
 
 
 @verb(

@@ -30,21 +30,21 @@ def init(yes: bool) -> None:
     here = look()
     begun = ask("What do you begin with?", type=click.Choice(list(HAVE)), default=likeliest(here))
     plan = HAVE[begun][1](here)
-    for words in plan.now:
-        console.say(shlex.join(["metal", *words]), wrap=False)
+    for command in plan.now:
+        console.say(shlex.join(["metal", *command]), wrap=False)
     if not (yes or ask("Run them", type=bool, default="yes")):
         return
     root = click.get_current_context().find_root().command
-    for number, words in enumerate(plan.now, 1):
-        sys.argv = ["metal", *words]  # errors are in words of what is typed
+    for number, command in enumerate(plan.now, 1):
+        sys.argv = ["metal", *command]  # errors are in words of what is typed
         try:
-            root.main(words, prog_name="metal", standalone_mode=False)
+            root.main(command, prog_name="metal", standalone_mode=False)
         except Declined:
             console.say("Nothing was sent.")
             _say_left([*plan.now[number - 1 :], *plan.later], "To do")
             return
         except (MetalError, click.ClickException, SystemExit):
-            console.say(f"Stopped at: {shlex.join(['metal', *words])}", wrap=False)
+            console.say(f"Stopped at: {shlex.join(['metal', *command])}", wrap=False)
             _say_left([*plan.now[number:], *plan.later], "To do after it")
             raise
     if plan.later:
@@ -53,5 +53,5 @@ def init(yes: bool) -> None:
 
 
 def _say_left(commands: Iterable[Words], begins: str) -> None:
-    for words in commands:
-        console.say(f"{begins}: {shlex.join(['metal', *words])}", wrap=False)
+    for command in commands:
+        console.say(f"{begins}: {shlex.join(['metal', *command])}", wrap=False)

@@ -169,11 +169,11 @@ def criterion() -> None:
 )
 def new(name: str, data: Path | None, **options: Any) -> None:
     added = metal.criterion_new(name, data, **options)
-    where, judge = (
+    path, judge = (
         data or criterion_file(name),
         f"metal judge DATASET --judge MODEL --criteria {name}",
     )
-    console.say(f"{where}: {name} ({added.scale.describe()}), {added.direction} is better")
+    console.say(f"{path}: {name} ({added.scale.describe()}), {added.direction} is better")
     next_command = (
         f"metal prompt {data} --criterion {name}" if data else f"{judge} --prompt-folders prompts"
     )

@@ -47,9 +47,9 @@ def callbacks(ask: bool | None = None) -> Iterator[Callbacks]:
         advances = [bar.enter_context(console.progress("planning", "questions"))]
 
         def without_bar(function: Callable[..., Any]) -> Callable[..., Any]:
-            def printing(*given: Any) -> Any:
+            def printing(*arguments: Any) -> Any:
                 bar.close()
-                return function(*given)
+                return function(*arguments)
 
             return printing
 
@@ -198,8 +198,8 @@ def judge(ask: bool | None, **options: Any) -> None:
     gc.disable()  # loading makes objects that stay; enabled again when the run begins
     from metal.show.terminal import asking_text
 
-    with callbacks(ask) as given:
-        run = metal.judge(**options, callbacks=given)
+    with callbacks(ask) as asking:
+        run = metal.judge(**options, callbacks=asking)
     if run.outcome.dry_run:
         asking_text.show_estimates(run.outcome.estimates, run.outcome.what, first_prompt=True)
         return
@@ -209,8 +209,8 @@ def judge(ask: bool | None, **options: Any) -> None:
 @verb(metal.judge_cancel, short_help="Cancel the open batches of a run.")
 def cancel(run: Path) -> None:
     try:
-        with callbacks() as given:
-            cancelled = metal.judge_cancel(run, callbacks=given)
+        with callbacks() as asking:
+            cancelled = metal.judge_cancel(run, callbacks=asking)
     except NothingToDo as nothing:
         console.say(str(nothing))
         return
@@ -250,8 +250,8 @@ def generate(ask: bool | None, verbose: bool, **options: Any) -> None:
     from metal.show.pages import screen
     from metal.show.terminal import asking_text
 
-    with callbacks(ask) as given:
-        run = metal.generate(**options, callbacks=given)
+    with callbacks(ask) as asking:
+        run = metal.generate(**options, callbacks=asking)
     outcome, job = run.outcome, run.job
     if outcome.dry_run:
         asking_text.show_estimates(outcome.estimates, outcome.what, first_prompt=True)

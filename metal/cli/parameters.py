@@ -52,53 +52,63 @@ class Flag(click.Option):
 
 
 def option(
-    name: str, kind: Any, about: Option, default: Any, *, shared: bool = False
+    name: str, kind: Any, declaration: Option, default: Any, *, shared: bool = False
 ) -> click.Option:
     """Make the click option of a parameter. shared: as in `Flag`."""
-    flag = about.flag or f"--{name.replace('_', '-')}"
-    declared = [flag, *([about.short] if about.short else []), *about.aliases, name]
-    settings: dict[str, Any] = {"help": about.help, "required": default is inspect.Parameter.empty}
-    if about.metavar:
-        settings["metavar"] = about.metavar
+    flag = declaration.flag or f"--{name.replace('_', '-')}"
+    declared = [
+        flag,
+        *([declaration.short] if declaration.short else []),
+        *declaration.aliases,
+        name,
+    ]
+    settings: dict[str, Any] = {
+        "help": declaration.help,
+        "required": default is inspect.Parameter.empty,
+    }
+    if declaration.metavar:
+        settings["metavar"] = declaration.metavar
     plain = _plain(kind)
     if plain is bool and default is True:
         declared[0] = f"{flag}/--no-{flag[2:]}"
         settings |= {"show_default": False}
-    several = _of_several(kind, plain, about, flag)
+    several = _of_several(kind, plain, declaration, flag)
     if plain is bool:
         settings |= {"is_flag": True, "default": default}
     elif several:
         settings = several | settings | {"multiple": True}
     else:
-        settings |= _of_one(plain, about, default, required=settings["required"])
-    if about.bare:
-        settings |= {"is_flag": False, "flag_value": about.bare}
-    if about.check:
-        settings["callback"] = partial(_checked, about.check)
-    return Flag(declared, aliases=about.aliases, rare=about.rare, shared=shared, **settings)
+        settings |= _of_one(plain, declaration, default, required=settings["required"])
+    if declaration.bare:
+        settings |= {"is_flag": False, "flag_value": declaration.bare}
+    if declaration.check:
+        settings["callback"] = partial(_checked, declaration.check)
+    return Flag(
+        declared, aliases=declaration.aliases, rare=declaration.rare, shared=shared, **settings
+    )
 
 
-def _of_several(kind: Any, plain: Any, about: Option, flag: str) -> dict[str, Any]:
+def _of_several(kind: Any, plain: Any, declaration: Option, flag: str) -> dict[str, Any]:
     """The settings of an option that may be given several times; empty for any other."""
-    if about.by_criterion:
+    if declaration.by_criterion:
         return {"callback": lambda context, option, values: by_criterion(values)}
     if set(get_args(Names)) <= set(get_args(kind)):
-        divided = _texts if about.quoted else _split
-        return {"callback": None if about.commas else divided, "metavar": "NAME[,NAME]"}
+        divided = _texts if declaration.quoted else _split
+        return {"callback": None if declaration.commas else divided, "metavar": "NAME[,NAME]"}
     if _is(plain, Mapping):
-        return {"callback": partial(_pairs, flag, about.commas)}
+        return {"callback": partial(_pairs, flag, declaration.commas)}
     if not _is(plain, Sequence):
         return {}
     if get_args(plain)[0] is int:
         return {"callback": _whole_numbers}
-    return {"type": _scalar(get_args(plain)[0], about)}
+    return {"type": _scalar(get_args(plain)[0], declaration)}
 
 
-def _of_one(plain: Any, about: Option, default: Any, *, required: bool) -> dict[str, Any]:
+def _of_one(plain: Any, declaration: Option, default: Any, *, required: bool) -> dict[str, Any]:
     """The settings of an option with one value. click treats any default as a value, even None."""
-    settings: dict[str, Any] = {"type": _scalar(plain, about)}
+    settings: dict[str, Any] = {"type": _scalar(plain, declaration)}
     if not required:
-        is_shown = default not in (None, "") and "[default" not in about.help
+        is_shown = default not in (None, "") and "[default" not in declaration.help
         settings |= {"default": default, "show_default": is_shown}
     return settings
 
@@ -127,17 +137,24 @@ def _is(kind: Any, container: type) -> bool:
     return isinstance(origin, type) and issubclass(origin, container)
 
 
-def _scalar(kind: Any, about: Option) -> Any:
-    if about.choices:
-        return click.Choice(about.choices)
+def _scalar(kind: Any, declaration: Option) -> Any:
+    if declaration.choices:
+        return click.Choice(declaration.choices)
     kind = _plain(kind)
-    if kind is int and (about.least, about.most) != (None, None):
-        least, most = (None if end is None else int(end) for end in (about.least, about.most))
+    if kind is int and (declaration.least, declaration.most) != (None, None):
+        least, most = (
+            None if end is None else int(end) for end in (declaration.least, declaration.most)
+        )
         return click.IntRange(least, most)
-    if kind is float and (about.least, about.most) != (None, None):
-        of_one = about.most is not None and about.most <= 1
+    if kind is float and (declaration.least, declaration.most) != (None, None):
+        of_one = declaration.most is not None and declaration.most <= 1
         bounds = _Share if of_one else click.FloatRange
-        return bounds(about.least, about.most, min_open=about.open_ends, max_open=about.open_ends)
+        return bounds(
+            declaration.least,
+            declaration.most,
+            min_open=declaration.open_ends,
+            max_open=declaration.open_ends,
+        )
     if kind in (int, float, str):
         return kind
     return PATH if Path in (kind, *get_args(kind)) else str

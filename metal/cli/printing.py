@@ -46,5 +46,5 @@ def say_drawn(drawn: DrawnSources, as_json: bool) -> None:
     show_parts(planned.drawn(drawn))
     used = "; metal correct uses it" if drawn.needed is None else ""
     console.say(f"Kept in {drawn.file}{used}", wrap=False)
-    where = shlex.quote(str(drawn.folder))
-    console.say(f"Next: metal annotate export {where} --to html --drawn", wrap=False)
+    folder = shlex.quote(str(drawn.folder))
+    console.say(f"Next: metal annotate export {folder} --to html --drawn", wrap=False)

@@ -30,9 +30,9 @@ probe = CommandGroup("probe", short_help="Test judges with planted errors, witho
 def plan(data: Path, **options: Any) -> None:
     from metal.questions.design.planned import changes
 
-    given, options = read_and_say(data, options)
+    input_data, options = read_and_say(data, options)
     with console.progress("planning", "outputs") as advance:
-        planned = metal.probe_plan(given, **options, progress=advance)
+        planned = metal.probe_plan(input_data, **options, progress=advance)
     show_parts(changes(planned.dataset, planned.made, planned.calls))
     for warning in planned.warnings:
         console.say(f"warning: {warning}")
@@ -59,9 +59,9 @@ def run(data: Path, ask: bool | None, **options: Any) -> None:
     gc.disable()  # as `metal judge` does: enabled again when the run begins
     from metal.show.terminal import asking_text
 
-    given, options = read_and_say(data, options)
+    input_data, options = read_and_say(data, options)
     with callbacks(ask) as asked:
-        judged = metal.probe_run(given, **options, callbacks=asked)
+        judged = metal.probe_run(input_data, **options, callbacks=asked)
     if judged.outcome.dry_run:
         asking_text.show_estimates(judged.outcome.estimates, judged.outcome.what, first_prompt=True)
         return

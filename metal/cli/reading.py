@@ -99,7 +99,7 @@ def _asked(data: Path, reading: ReadingOptions) -> ReadingOptions:
     from metal.cli.datasets import import_options, show_reading
     from metal.cli.import_asked import ask_about
 
-    words, _ = ask_about(data, reading.get("format", ""), reading, import_options, show_reading)
+    arguments, _ = ask_about(data, reading.get("format", ""), reading, import_options, show_reading)
     root, *verb = click.get_current_context().command_path.split()
-    console.say(f"The same without questions: {shlex.join([root, *verb, *words])}", wrap=False)
-    return given(import_options(words))
+    console.say(f"The same without questions: {shlex.join([root, *verb, *arguments])}", wrap=False)
+    return given(import_options(arguments))

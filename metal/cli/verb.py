@@ -85,8 +85,10 @@ class Verb(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         root = ctx.find_root().command
-        words = (lambda text: in_flags(text, self, root)) if isinstance(root, click.Group) else str
-        wording, before = console.WORDING.set(words), TELL.set(console.aside)
+        rewrite = (
+            (lambda text: in_flags(text, self, root)) if isinstance(root, click.Group) else str
+        )
+        wording, before = console.WORDING.set(rewrite), TELL.set(console.aside)
         try:
             return super().invoke(ctx)
         finally:
@@ -134,12 +136,12 @@ class Verb(click.Command):
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record:
-                about = (
+                help_text = (
                     in_flags(record[1], self, root) if isinstance(root, click.Group) else record[1]
                 )
                 title = "Rarely needed" if getattr(parameter, "rare", False) else "Options"
                 groups[READING if getattr(parameter, "shared", False) else title].append(
-                    (record[0], about)
+                    (record[0], help_text)
                 )
         if groups[READING] and _ALL not in ctx.meta:
             groups["Options"].insert(-2, READ_WITH)
@@ -180,17 +182,20 @@ def verb(
     """
     options = [
         option(
-            parameter, kind, about, inspect.Parameter.empty if parameter in required else default
+            parameter,
+            kind,
+            declaration,
+            inspect.Parameter.empty if parameter in required else default,
         )
-        for parameter, (kind, about, default) in options_of(function).items()
+        for parameter, (kind, declaration, default) in options_of(function).items()
         if parameter not in without
     ]
-    for parameter, (kind, about, default) in shared_options_of(function).items():
+    for parameter, (kind, declaration, default) in shared_options_of(function).items():
         # of a time when `metal import` alone had them
-        about = replace(about, aliases=()) if apart else about
-        options.append(option(parameter, kind, about, default, shared=apart))
-    given = any(isinstance(parameter, click.Argument) for parameter in parameters)
-    arguments = [] if given else _arguments(function)
+        declaration = replace(declaration, aliases=()) if apart else declaration
+        options.append(option(parameter, kind, declaration, default, shared=apart))
+    has_arguments = any(isinstance(parameter, click.Argument) for parameter in parameters)
+    arguments = [] if has_arguments else _arguments(function)
     first = [parameter for parameter in parameters if parameter not in _AT_THE_END]
     last = [parameter for parameter in parameters if parameter in _AT_THE_END]
     docstring = inspect.getdoc(function) or ""
@@ -386,11 +391,11 @@ def verb_of_function(name: str, function: Callable[..., Any]) -> click.Command:
     """
     if isinstance(function, click.Command):
         return function
-    given = options_of(function)
+    declared = options_of(function)
     arguments = [
         click.Argument([parameter], type=PATH if parameter == "data" else None)
         for parameter in inspect.signature(function).parameters
-        if parameter not in given
+        if parameter not in declared
     ]
 
     @verb(function, *arguments, name=name)
