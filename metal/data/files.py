@@ -304,10 +304,10 @@ def _state(folder: Path) -> tuple[int, int] | None:
     folder.
     """
     try:
-        about = folder.stat()
+        status = folder.stat()
     except OSError:
         return None
-    return about.st_ino, about.st_ctime_ns
+    return status.st_ino, status.st_ctime_ns
 
 
 def copy_others(folder: Path, target: Path, names: Collection[str]) -> None:

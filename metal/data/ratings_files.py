@@ -75,19 +75,19 @@ def read_facts(path: str | Path) -> pd.DataFrame:
         raise no_such(path, "file")
     table = readers[path.suffix](path)
     try:
-        made = {
+        columns = {
             name: table.select([name]).to_pandas()[name]
             for name in followed(table.column_names, "columns")
         }
-        facts = tidy_facts(pd.DataFrame(made))
+        facts = tidy_facts(pd.DataFrame(columns))
     except pa.ArrowException as error:
         raise _damaged(path, error) from None
     for name in ("output", "criterion", "rater"):
         empty = (facts[name].isna() | (facts[name] == "")).to_numpy()
         if empty.any():
-            where = row_of(path, int(empty.argmax()))
+            location = row_of(path, int(empty.argmax()))
             raise DataError(
-                where, f"{name} is empty", "Every rating names its output, criterion and rater"
+                location, f"{name} is empty", "Every rating names its output, criterion and rater"
             )
     return facts
 
@@ -184,12 +184,12 @@ def _explain_csv(path: Path, header: list[str], error: Exception) -> NoReturn:
     for number, fields in enumerate(csv.reader(io.StringIO(read_text(path), newline=""))):
         if not number or not fields:
             continue
-        where = row_of(path, number - 1)
+        location = row_of(path, number - 1)
         if len(fields) != len(header):
             problem = f"{len(fields)} fields where the header names {len(header)}"
-            raise DataError(where, problem, "Quote fields that hold commas or line breaks")
+            raise DataError(location, problem, "Quote fields that hold commas or line breaks")
         if fields[position] not in _NO_NUMBER:
-            _number(fields[position], where)
+            _number(fields[position], location)
     raise DataError(path, f"not readable as CSV ({error})", "Write it again, or use Parquet")
 
 
@@ -269,12 +269,12 @@ def _jsonl_rows(path: Path) -> pa.Table:
     return pa.table({name: pa.array(values, _TYPES[name]) for name, values in columns.items()})
 
 
-def _number(text: object, where: str, name: str = "score") -> float:
+def _number(text: object, location: str, name: str = "score") -> float:
     try:
         return float(str(text))
     except ValueError:
         remedy = "Give level values; an unanswered rating has an empty score"
-        raise DataError(where, f"{name} {text!r} is not a number", remedy) from None
+        raise DataError(location, f"{name} {text!r} is not a number", remedy) from None
 
 
 def _schema(names: Iterable[str]) -> pa.Schema:
@@ -308,14 +308,14 @@ def write_ratings(
     """
     import pyarrow.parquet as pq
 
-    about = {KEY: json.dumps(texts)} if texts else {}
+    metadata = {KEY: json.dumps(texts)} if texts else {}
     written, remaining = 0, iter(ratings)
     names = [*FACTS, *optional]
     with (
         new_file(Path(path)) as partial,
         pq.ParquetWriter(partial, _schema(names), compression="zstd") as writer,
     ):
-        writer.add_key_value_metadata(about)
+        writer.add_key_value_metadata(metadata)
         while batch := list(islice(remaining, rows)):
             writer.write_table(_arrow(facts_from(batch).reindex(columns=names)))
             written += len(batch)

@@ -393,7 +393,7 @@ def _with_header(rows: list[list[str | None]], notes: list[str], path: Path) -> 
 def _column_names(header: Row, path: Path) -> list[str]:
     """The names without blanks around them; columns without a name are named after their place."""
     names = [
-        (name or "").strip() or f"column {place}" for place, name in enumerate(header, start=1)
+        (name or "").strip() or f"column {number}" for number, name in enumerate(header, start=1)
     ]
     for name, times in Counter(names).items():
         if times > 1 and sum(map(is_cell, names)) > 1:
