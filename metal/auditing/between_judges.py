@@ -57,11 +57,11 @@ class _Pair:
     def __init__(
         self, cell: AuditCell, first: str, second: str, bootstrap: SourceBootstrap
     ) -> None:
-        given = cell.truth, cell.by_judge(first), cell.by_judge(second)
-        answered = np.all([codes >= 0 for codes in given], axis=0)
+        labels = cell.truth, cell.by_judge(first), cell.by_judge(second)
+        answered = np.all([codes >= 0 for codes in labels], axis=0)
         self.first, self.second, self.levels = first, second, cell.levels
         self.drawn = Resampled(
-            np.column_stack([codes[answered] for codes in given]),
+            np.column_stack([codes[answered] for codes in labels]),
             cell.matrix.sources[answered],
             bootstrap,
             cell.rated,
@@ -112,20 +112,20 @@ def _differences(pairs: Sequence[_Pair], bootstrap: SourceBootstrap) -> list[Sum
     differences = [pair.difference() for pair in pairs]
     # sources -> places of the pairs -> what each source adds to the sums
     by_sources: dict[int, dict[int, Codes]] = {}
-    for place, pair in enumerate(pairs):
+    for index, pair in enumerate(pairs):
         draws = pair.drawn.by_source
         if draws and pair.drawn.n_sources > 1:
             features = margin_features(pair.sides, pair.levels)
-            by_sources.setdefault(draws.sources, {})[place] = draws.contributions(features)
+            by_sources.setdefault(draws.sources, {})[index] = draws.contributions(features)
     for added in by_sources.values():
         drawn = bootstrap.totals(np.stack(list(added.values()), axis=1))
         levels = pairs[0].levels
         drawn = drawn.reshape(-1, len(added), 2, 3, levels)
-        for position, place in enumerate(added):
-            left = added[place].sum(axis=0) - added[place]
-            without_one = partial(pairs[place].ahead, left.reshape(-1, 2, 3, levels))
-            differences[place] = differences[place].given(
-                pairs[place].ahead(drawn[:, position]), without_one
+        for position, index in enumerate(added):
+            left = added[index].sum(axis=0) - added[index]
+            without_one = partial(pairs[index].ahead, left.reshape(-1, 2, 3, levels))
+            differences[index] = differences[index].given(
+                pairs[index].ahead(drawn[:, position]), without_one
             )
     return differences
 

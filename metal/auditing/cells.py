@@ -138,7 +138,7 @@ class AuditCell:
             code_of = np.full(len(levels) + 2, UNANSWERED, dtype=self.matrix.codes.dtype)
             code_of[kept], code_of[NOT_ASKED] = np.arange(len(kept)), NOT_ASKED
             scale = self.criterion.scale
-            scale = replace(scale, levels=tuple(scale.levels[place] for place in kept))
+            scale = replace(scale, levels=tuple(scale.levels[code] for code in kept))
             matrix = replace(
                 self.matrix, codes=code_of[self.matrix.codes], values=self.matrix.values[kept]
             )
@@ -329,10 +329,10 @@ def _rows_of_cells(dataset: Dataset, raters: Collection[str]) -> dict[tuple[str,
     ends = np.cumsum(np.bincount(cell, minlength=len(criterion.categories) * count))
     return {
         (
-            str(criterion.categories[place // count]),
-            str(language.categories[place % count]),
+            str(criterion.categories[index // count]),
+            str(language.categories[index % count]),
         ): of_cell
-        for place, of_cell in enumerate(np.split(rows, ends[:-1]))
+        for index, of_cell in enumerate(np.split(rows, ends[:-1]))
         if len(of_cell)
     }
 

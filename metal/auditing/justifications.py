@@ -160,10 +160,10 @@ def _row(
     undefined = [f"{name}: {why}" for name, why in NOTHING.items() if math.isnan(row[name])]
     row |= {"named": int(names_level.sum()), "quotes": sum(spans)}
     row |= {"opening": opening, "opening_share": times / len(reasons)}
-    words = hashed(texts)
+    features = hashed(texts)
     targets = ([reason.lean for reason in reasons], [reason.wrong for reason in reasons])
     for name, target in zip(PREDICTED, targets, strict=True):
-        figures, why = _predicted(words, np.array(target), sources)
+        figures, why = _predicted(features, np.array(target), sources)
         row |= figures.columns(name)
         undefined += [f"{name}: {why}"] if why else []
     return row | {"undefined": "; ".join(undefined)}
@@ -180,7 +180,7 @@ def _share(above: ArrayLike, below: ArrayLike, sources: Codes) -> Bounds:
     )
 
 
-def _predicted(words: Numbers, target: Numbers, sources: Codes) -> tuple[Bounds, str]:
+def _predicted(features: Numbers, target: Numbers, sources: Codes) -> tuple[Bounds, str]:
     """Pearson's r between the prediction from the words and the actual value, with its interval;
     and the reason if there is none.
 
@@ -188,13 +188,13 @@ def _predicted(words: Numbers, target: Numbers, sources: Codes) -> tuple[Bounds,
     folds, what is learnt from the rest runs against what is held out, and in a fifth of data sets
     without any correlation the intervals exclude 0.
     """
-    given, half = ~np.isnan(target), source_folds(sources, 2)
-    learn, rest = given & (half == 0), given & (half == 1)
+    defined, half = ~np.isnan(target), source_folds(sources, 2)
+    learn, rest = defined & (half == 0), defined & (half == 1)
     if min(learn.sum(), rest.sum()) < LEAST:
         return NO_BOUNDS, f"fewer than {LEAST} reasons in a half of the sources"
     try:
-        slopes = ridge(words[learn], target[learn, None])[0][:, 0]
-        correlation = pearson_influence(words[rest] @ slopes, target[rest])
+        slopes = ridge(features[learn], target[learn, None])[0][:, 0]
+        correlation = pearson_influence(features[rest] @ slopes, target[rest])
     except Undefined as error:
         return NO_BOUNDS, str(error)
     ends = correlation_interval(correlation.value, correlation.influence, sources[rest])
@@ -228,12 +228,12 @@ def level_named(text: str, scale: Scale) -> float | None:
     numbers = {float(number.replace(",", ".")) for number in _NUMBER.findall(text)}
     if words.isdisjoint(_words(text)) and not any(map(scale.allows, numbers)):
         return None  # most texts; the reader takes a while
-    given = [
+    evidence = [
         each
         for each in evidence_in(text, scale, None, forms.OF_TOP)
         if each.rank >= forms.OF_TOP and not each.borrowed
     ]
-    valid = [each for each in given if each.score is not None and scale.allows(each.score)]
+    valid = [each for each in evidence if each.score is not None and scale.allows(each.score)]
     return max(valid, key=lambda each: (each.rank, each.place)).score if valid else None
 
 

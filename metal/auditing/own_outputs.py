@@ -109,10 +109,10 @@ def _cell(
 
 def _undefined(group: Any, figures: dict[str, Shifts]) -> str:
     """Why there is no preference; empty if there is."""
-    for place, whose in ((1, "its own"), (0, "others'")):
-        if (count := int((group == place).sum())) < LEAST:
+    for index, whose in ((1, "its own"), (0, "others'")):
+        if (count := int((group == index).sum())) < LEAST:
             return f"{count} outputs of {whose} that people rated, {LEAST} needed"
-        reliability = float(figures["reliability"].value[place])
+        reliability = float(figures["reliability"].value[index])
         if not reliability >= LEAST_RELIABILITY:
             shown = "unknown" if math.isnan(reliability) else f"{reliability:.2f}"
             return f"people's reliability on {whose} is {shown}, {LEAST_RELIABILITY:g} needed"

@@ -74,13 +74,13 @@ def table_3(judges: pd.DataFrame, people: pd.DataFrame, dataset: Dataset) -> pd.
             majority = judged.groupby("language", sort=True)["majority_f1"].first()
             rows.append(_row(short, "", "majority class", majority, languages))
         for judge in judged["judge"].unique():
-            about = dataset.raters[judge].about
+            facts = dataset.raters[judge].about
             f1 = judged[judged["judge"] == judge].set_index("language")["weighted_f1"]
             rows.append(
                 _row(
                     short,
-                    str(about.get("prompt", "")),
-                    str(about.get("model", judge)),
+                    str(facts.get("prompt", "")),
+                    str(facts.get("model", judge)),
                     f1,
                     languages,
                 )

@@ -54,15 +54,15 @@ def together_rows(verdicts: Sequence[Verdict], least: Sequence[float]) -> Iterat
         return
     every = benjamini_yekutieli([verdict.p_like for verdict in verdicts])
     lists: dict[tuple[str, str], list[int]] = {}
-    for place, verdict in enumerate(verdicts):
-        lists.setdefault((verdict.judge, verdict.criterion), []).append(place)
+    for index, verdict in enumerate(verdicts):
+        lists.setdefault((verdict.judge, verdict.criterion), []).append(index)
     in_list: dict[int, tuple[int, float]] = {}
     for places in lists.values():
-        corrected = benjamini_hochberg([verdicts[place].p_like for place in places])
-        for place, p in zip(places, corrected.tolist(), strict=True):
-            in_list[place] = len(places), p
-    for place, verdict in enumerate(verdicts):
-        languages, p = in_list[place]
+        corrected = benjamini_hochberg([verdicts[index].p_like for index in places])
+        for index, p in zip(places, corrected.tolist(), strict=True):
+            in_list[index] = len(places), p
+    for index, verdict in enumerate(verdicts):
+        languages, p = in_list[index]
         yield {
             "language": verdict.language,
             "criterion": verdict.criterion,
@@ -70,6 +70,6 @@ def together_rows(verdicts: Sequence[Verdict], least: Sequence[float]) -> Iterat
             "languages": languages,
             "p_languages": p,
             "cells": len(verdicts),
-            "p_cells": float(every[place]),
-            "kept_at_least": least[place],
+            "p_cells": float(every[index]),
+            "kept_at_least": least[index],
         }

@@ -204,11 +204,11 @@ def _asked(
 
 def _said(beside: Standing, verdict: str, reason: str, **figures: Any) -> Verdict:
     """A verdict on a judge in its cell."""
-    where = beside.cell.language, beside.cell.criterion.name, beside.judge
+    key = beside.cell.language, beside.cell.criterion.name, beside.judge
     if 0 < beside.asked < MIN_COVERAGE * beside.rated:
         reason += f"; {beside.asked:,} of {beside.rated:,} items were put to it"
     figures.setdefault("unshown", f"{verdict}: no figure of the judge is looked at")
-    return Verdict(*where, verdict, reason, items=beside.items, sources=beside.n_sources, **figures)
+    return Verdict(*key, verdict, reason, items=beside.items, sources=beside.n_sources, **figures)
 
 
 # ---------------------------------------------------------------- rules 1 and 2
@@ -247,15 +247,15 @@ def _people(beside: Standing) -> tuple[str, str] | None:
     if alpha.low > 0 and lead_shown:
         return None
     small = lead.high() < SMALL and (order is None or order.ranks.of_a_person.high() < SMALL_ORDER)
-    words = (
+    statement = (
         f"{beside.measure} {in_bounds(alpha)},"
         f" {beside.person_knows(lead)}{_rank_alike(beside)}{_without_each(beside)}"
     )
     if alpha.high < beside.cell.settings.people_floor or small:
         return DISAGREE, (
-            f"people agree too little with each other to judge anybody by them: {words}"
+            f"people agree too little with each other to judge anybody by them: {statement}"
         )
-    return UNDECIDED, f"{UNSURE}: {words}"
+    return UNDECIDED, f"{UNSURE}: {statement}"
 
 
 def _without_each(beside: Standing) -> str:
