@@ -295,11 +295,11 @@ def _noted(
 ) -> list[str]:
     """Notes about cells, each given once, with all the cells it is about."""
     of_criterion = Counter(cell.criterion for cell in cells)
-    about: dict[str, list[BoardCell]] = {}
+    cells_of: dict[str, list[BoardCell]] = {}
     for cell, note in notes:
-        about.setdefault(note, []).append(cell)
+        cells_of.setdefault(note, []).append(cell)
     lines = []
-    for note, noted_cells in about.items():
+    for note, noted_cells in cells_of.items():
         noted = Counter(cell.criterion for cell in noted_cells)
         complete = {name for name, times in noted.items() if times == of_criterion[name] > 1}
         names = [

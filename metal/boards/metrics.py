@@ -29,29 +29,29 @@ def scores_of_board_metrics(
     board: Dataset,
     outputs: Sequence[Output],
     computed: dict[tuple[str, str], Scores],
-    given: Mapping[str, Scores],
+    submitted: Mapping[str, Scores],
     progress: Progress,
 ) -> tuple[list[Scores], list[str]]:
     """The scores of all metrics that can be run here, and a line about each.
 
-    computed: scores by name and signature, which a second attempt takes over from the first. given:
-    scores that were submitted.
+    computed: scores by name and signature, which a second attempt takes over from the first.
+    submitted: scores that came with the generator.
     """
     metrics = [metric for metric in board.raters.values() if metric.kind == "metric"]
     scores: list[Scores] = []
     lines: list[str] = []
     not_scored: dict[str, list[str]] = {}
     ran: list[Metric] = []
-    for place, wanted in enumerate(metrics):
+    for index, wanted in enumerate(metrics):
         name = wanted.rater
         key = name, str(wanted.about.get("signature", ""))
-        if name in given:
-            scores.append(given[name])
-            lines.append(f"{name}: as given, {summary(given[name])}")
+        if name in submitted:
+            scores.append(submitted[name])
+            lines.append(f"{name}: as given, {summary(submitted[name])}")
             continue
 
-        def advance(done: int, total: int, place: int = place) -> None:
-            progress(place * total + done, len(metrics) * total)
+        def advance(done: int, total: int, index: int = index) -> None:
+            progress(index * total + done, len(metrics) * total)
 
         try:
             metric = _runnable(seen, wanted)
@@ -101,19 +101,20 @@ def _runnable(seen: OpenBoard, wanted: Rater) -> Metric:
     return metric
 
 
-def _submitted_metric(program: Path, about: Mapping[str, Any], wanted: Rater) -> Metric:
-    """The metric of a program that joined the board, with the direction it joined with. about: that
-    of its entry.
+def _submitted_metric(program: Path, details: Mapping[str, Any], wanted: Rater) -> Metric:
+    """The metric of a program that joined the board, with the direction it joined with.
+
+    details: those of its entry.
     """
-    if about.get("reads"):
-        raise UsageError(f"its program reads what is not on the board ({about['reads']})")
+    if details.get("reads"):
+        raise UsageError(f"its program reads what is not on the board ({details['reads']})")
     try:
         limits = Limits(
-            seconds=float(about.get("seconds", 600)), memory_mb=int(about.get("memory", 4096))
+            seconds=float(details.get("seconds", 600)), memory_mb=int(details.get("memory", 4096))
         )
     except (TypeError, ValueError, OverflowError):
         raise UsageError("the limits it joined with are not numbers") from None
-    function = str(about.get("function", "score"))
+    function = str(details.get("function", "score"))
     metric = isolated_metric(program, function, limits=limits)
     signature = program_signature(metric, wanted.rater, function)
     if signature != wanted.about.get("signature"):
@@ -130,7 +131,7 @@ def program_signature(metric: Metric, name: str, function: str) -> str:
 
 
 def member_scores(
-    folder: Path, frame: pd.DataFrame, where: Path, names: Sequence[str]
+    folder: Path, frame: pd.DataFrame, file: Path, names: Sequence[str]
 ) -> pd.DataFrame:
     """Scores of texts for a board's sources by some of its metrics: one row per output, one column
     per metric.
@@ -139,7 +140,7 @@ def member_scores(
     """
     seen = open_board(folder)
     outputs = generator_outputs(
-        read_rows(frame.to_dict("list"), where), where.stem, seen.dataset, where, allow_missing=True
+        read_rows(frame.to_dict("list"), file), file.stem, seen.dataset, file, allow_missing=True
     )
     board = replace(seen.dataset, outputs={output.output: output for output in outputs})
     table = {"output": [output.output for output in outputs]}

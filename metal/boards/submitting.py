@@ -175,22 +175,22 @@ class _NewGenerator:
         generators = {output.generator for output in dataset.outputs.values()}
         plain = check_name(self.name, generators, "generator")
         outputs = self._outputs(dataset, plain)
-        about: dict[str, Any] = {"outputs": len(outputs), **self.declared}
-        entry = Entry(0, "", "generator", "", plain, self.by or ANONYMOUS, about)
+        details: dict[str, Any] = {"outputs": len(outputs), **self.declared}
+        entry = Entry(0, "", "generator", "", plain, self.by or ANONYMOUS, details)
         unscored = Submission(entry, outputs, (), pd.DataFrame(columns=list(FACTS)))
         board = board_at(dataset, [unscored])
         handed_in: dict[str, Scores] = {}
         if self.table is not None and self.scores:
             scores_of_file = given_scores(self.table, board, outputs, self.scores)
             handed_in = {metric.rater.rater: metric for metric in scores_of_file}
-            about |= {"scores_given": list(handed_in)}
+            details |= {"scores_given": list(handed_in)}
         all_scores, lines = scores_of_board_metrics(
             seen, board, outputs, self.computed, handed_in, self.progress
         )
         facts = [metric.facts for metric in all_scores]
         submission = replace(
             unscored,
-            entry=replace(entry, about=about),
+            entry=replace(entry, about=details),
             raters=tuple(metric.rater for metric in all_scores),
             facts=tidy_facts(concat_facts(facts) if facts else unscored.facts),
         )
@@ -245,9 +245,9 @@ def _computed_metric(board: OpenBoard, *, name: str, progress: Progress) -> Prep
     metric = find_metric(name)
     outputs = outputs_to_score(dataset, [metric])
     scores = score_outputs(metric, dataset, outputs, progress=progress)
-    about = {key: scores.rater.about[key] for key in ("signature", "direction")}
+    details = {key: scores.rater.about[key] for key in ("signature", "direction")}
     plain = check_name(name, dataset.raters, "rater")
-    entry = Entry(0, "", "metric", "", plain, "METAL", about)
+    entry = Entry(0, "", "metric", "", plain, "METAL", details)
     return Prepared(Submission(entry, (), (scores.rater,), scores.facts), [summary(scores)])
 
 
@@ -314,9 +314,9 @@ class _NewMetric:
             raise UsageError(
                 f"{self.path.name} scores no output ({summary(scores)}); it is not added"
             )
-        about = {"file": self.path.name, **self.how}
-        about |= {key: scores.rater.about[key] for key in ("signature", "direction")}
-        entry = Entry(0, "", "metric", "", plain, self.by or ANONYMOUS, about)
+        details = {"file": self.path.name, **self.how}
+        details |= {key: scores.rater.about[key] for key in ("signature", "direction")}
+        entry = Entry(0, "", "metric", "", plain, self.by or ANONYMOUS, details)
         submission = Submission(entry, (), (scores.rater,), scores.facts)
         files = {PROGRAM: self.content} if self.program else {}
         return Prepared(submission, [summary(scores), *lines], files)
@@ -376,8 +376,8 @@ def withdraw(folder: Path, name: str, by: str) -> Joined:
 
     def prepare(seen: OpenBoard) -> Prepared:
         gone = find_standing(seen.entries, name)
-        about = {"was": gone.what, "version": gone.version}
-        entry = Entry(0, "", "withdrawn", "", gone.name, by or ANONYMOUS, about)
+        details = {"was": gone.what, "version": gone.version}
+        entry = Entry(0, "", "withdrawn", "", gone.name, by or ANONYMOUS, details)
         return Prepared(
             entry, [f"it was {gone.what} {gone.name} of version {gone.version}, by {gone.by}"]
         )
