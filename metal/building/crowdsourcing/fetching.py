@@ -121,13 +121,13 @@ def received(campaign: MTurkCampaign, criteria: Mapping[str, Criterion]) -> Rece
         if assignment["status"] == "Rejected":
             rejected += 1
             continue
-        where = f"campaign {campaign.name} assignment {name}"
+        location = f"campaign {campaign.name} assignment {name}"
         try:
-            fields = read_answers(assignment["answer"], where)
+            fields = read_answers(assignment["answer"], location)
             row = rows.get(assignment["task"], {"task": assignment["task"]})
             cells = _result(assignment, row, fields, campaign.settings.fields)
-            parsed = mturk.answers_in(where, list(cells), [(where, cells)], criteria)
-            blank = [_blank(answer, criteria, where) for answer in parsed]
+            parsed = mturk.answers_in(location, list(cells), [(location, cells)], criteria)
+            blank = [_blank(answer, criteria, location) for answer in parsed]
         except MetalError as error:
             unreadable[name] = str(error)
             continue
@@ -137,10 +137,10 @@ def received(campaign: MTurkCampaign, criteria: Mapping[str, Criterion]) -> Rece
     return Received(answers, complete, unreadable, rejected)
 
 
-def _blank(answer: Answer, criteria: Mapping[str, Criterion], where: str) -> bool:
+def _blank(answer: Answer, criteria: Mapping[str, Criterion], location: str) -> bool:
     """Whether a criterion was left without a score. Raises DataError for a score off its scale."""
     scores = [
-        read_score(text, criteria[name], where)
+        read_score(text, criteria[name], location)
         for name, text in answer.scores.items()
         if name in criteria
     ]

@@ -59,16 +59,18 @@ def questions(
     by_task: dict[str, tuple[str, str]] = {}
     for language, layout, row in rows:
         task = row["task"]
-        where = f"tasks-{language}.csv task {task}"
+        location = f"tasks-{language}.csv task {task}"
         if task not in tasks:
             raise DataError(
-                where, "not in this dataset", "Export the tasks from this dataset, and push them"
+                location, "not in this dataset", "Export the tasks from this dataset, and push them"
             )
         if task in by_task:
             raise DataError(
-                where, "there twice", "Take one of the rows out; for more raters pass `assignments`"
+                location,
+                "there twice",
+                "Take one of the rows out; for more raters pass `assignments`",
             )
-        by_task[task] = language, html_question(layout, row, where)
+        by_task[task] = language, html_question(layout, row, location)
     return by_task
 
 
