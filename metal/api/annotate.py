@@ -322,14 +322,14 @@ def _sources(
     return frozenset(chosen)
 
 
-def _highest_number(dataset: Dataset, given: Mapping[str, Given], *, new_people: bool) -> int:
+def _highest_number(dataset: Dataset, handed_out: Mapping[str, Given], *, new_people: bool) -> int:
     """The highest number in a taken name such as hi-3; 0 if none is taken.
 
     Names of raters who were never given tasks are taken; with new_people, so are names of people
     who were.
     """
-    taken = {name for name in dataset.raters if name not in given} | (
-        {*given} if new_people else set()
+    taken = {name for name in dataset.raters if name not in handed_out} | (
+        {*handed_out} if new_people else set()
     )
     parts = (name.rpartition("-") for name in taken)
     numbers = [

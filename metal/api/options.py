@@ -127,15 +127,15 @@ def texts_in(value: Names) -> tuple[str, ...]:
     return names(next(csv.reader([value], skipinitialspace=True), []))
 
 
-def settings_of(kind: type[Value], given: Mapping[str, Any], **other: Any) -> Value:
+def settings_of(kind: type[Value], parameters: Mapping[str, Any], **other: Any) -> Value:
     """Build a verb's settings (a dataclass) from its parameters (`locals()`, taken as its first
     step). Lists of names are split; `other` values are set as they are.
     """
-    own = [field for field in fields(kind) if field.name in given]  # type: ignore[arg-type]
+    own = [field for field in fields(kind) if field.name in parameters]  # type: ignore[arg-type]
     types = get_type_hints(kind)
     lists = {field.name for field in own if types[field.name] == tuple[str, ...]}
     values = {
-        field.name: names(given[field.name]) if field.name in lists else given[field.name]
+        field.name: names(parameters[field.name]) if field.name in lists else parameters[field.name]
         for field in own
     }
     return kind(**values | other)

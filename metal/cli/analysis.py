@@ -58,12 +58,12 @@ def show_run(
     as_json: bool,
     as_markdown: bool,
     by: tuple[str, ...] = (),
-    about: Mapping[str, Any] | None = None,
+    facts: Mapping[str, Any] | None = None,
     files: str = FILES,
 ) -> None:
     """Print a run that was saved to `out`, as JSON, as Markdown, or for people.
 
-    about: what JSON contains besides the tables. files: the contents of the folder.
+    facts: what JSON contains besides the tables. files: the contents of the folder.
     """
     from metal.show.markdown import markdown
     from metal.show.pages import headline, screen
@@ -76,7 +76,7 @@ def show_run(
         }
         print_json(
             described
-            | {**(about or {}), "warnings": [*map(console.worded, run.warnings)]}
+            | {**(facts or {}), "warnings": [*map(console.worded, run.warnings)]}
             | run.tables
         )
         return
@@ -147,27 +147,27 @@ def analysis(
         again = command_of(out) == kind.command
         if out.resolve() != data.resolve():  # else the dataset was forgotten, which reading says
             check_new(out, kind.command, force=force, again=again)
-        given, options = read_and_say(data, options, verbose)
+        input_data, options = read_and_say(data, options, verbose)
         if out.resolve() == data.resolve():
             check_new(out, kind.command, force=force, again=again)
-        if again and not (force or made_from(out, given)):
+        if again and not (force or made_from(out, input_data)):
             raise UsageError(f"{out} is a run of other data; {remedy(out, kind.command)}")
         with console.progress(kind.doing, kind.unit) as advance:
-            run = function(given, *ratings, progress=advance, **options)
+            run = function(input_data, *ratings, progress=advance, **options)
         with console.progress("drawing") as advance:
             run.write(out, page, force=force, again=again, progress=advance)
-        _say_if_unrecorded(run, data, out, given)
+        _say_if_unrecorded(run, data, out, input_data)
         show_run(run, out, verbose, as_json, as_markdown, by, run.more_facts(), kind.files)
         then(run, as_markdown, **asked)
 
     return command
 
 
-def _say_if_unrecorded(run: Any, data: Path, out: Path, given: Any) -> None:
+def _say_if_unrecorded(run: Any, data: Path, out: Path, input_data: Any) -> None:
     """A board is recorded if its dataset can be written; no other run is."""
     if getattr(run, "recorded", True):
         return
     why = "has no history"
-    if isinstance(given, Path):
+    if isinstance(input_data, Path):
         why = "cannot be written, or changed meanwhile"
     console.say(f"{data} {why}: saved only in {out}, not in the board's history")

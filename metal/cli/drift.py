@@ -58,7 +58,7 @@ def _compare(
     if junit:
         replace_file(junit, result.junit())
     gated = function is metal.gate
-    show_run(result, folder, verbose, as_json, as_markdown, about=result.more_facts())
+    show_run(result, folder, verbose, as_json, as_markdown, facts=result.more_facts())
     if gated:
         sys.exit(result.exit_code)
 

@@ -38,7 +38,7 @@ Words = list[str]
 def ask_about(
     path: Path,
     format: str,
-    given: Mapping[str, Any],
+    stated: Mapping[str, Any],
     parse: Parse,
     show: Callable[[Dataset], None],
     folder: Path | None = None,
@@ -46,15 +46,15 @@ def ask_about(
     """Ask about the table; return the command line that reads it accordingly, with all options
     explicit, and the folder to write, if one was proposed.
 
-    given: options of `metal.read`. parse: words -> such options. show: what was read, before and
+    stated: options of `metal.read`. parse: words -> such options. show: what was read, before and
     after the answers. If the table cannot be read with an answer, the question is asked again.
     """
     dialogue = Dialogue()
     while True:
         dialogue.again()
         try:
-            words = _asked(dialogue, path, format, given, parse, show)
-            return words, folder and dialogue.ask(
+            command_line = _asked(dialogue, path, format, stated, parse, show)
+            return command_line, folder and dialogue.ask(
                 "Folder to write", default=str(folder), value_proc=_new_folder
             )
         except Back:
@@ -71,11 +71,11 @@ def _asked(
     dialogue: Dialogue,
     path: Path,
     format: str,
-    given: Mapping[str, Any],
+    stated: Mapping[str, Any],
     parse: Parse,
     show: Callable[[Dataset], None],
 ) -> Words:
-    options = {name: value for name, value in given.items() if value not in (None, (), "", {})}
+    options = {name: value for name, value in stated.items() if value not in (None, (), "", {})}
     later = {name: options.pop(name) for name in AFTER_READING if name in options}
     draft, dataset = _read(dialogue, path, format, options)
     if dialogue.is_new:
@@ -91,10 +91,10 @@ def _asked(
     for left_out in ((), ("levels", "measures")):
         kept = {name: value for name, value in explicit.items() if name not in left_out}
         kept |= {name: options[name] for name in left_out if name in options}
-        words = [*first, *typed_options(kept)]
+        command_line = [*first, *typed_options(kept)]
         try:
-            if metal.read(path, format, **parse(words)).digest == dataset.digest:
-                return [*words, *typed_options(later)]
+            if metal.read(path, format, **parse(command_line)).digest == dataset.digest:
+                return [*command_line, *typed_options(later)]
         except (MetalError, click.ClickException):  # a name that the command line cannot carry
             continue
     return [*first, *typed_options(options), *typed_options(later)]
@@ -136,7 +136,7 @@ def _read(
             if dialogue.is_new:
                 console.say(f"{unknown.where}: {unknown.problem}")
             question = f"{unknown.criterion}: worst to best as A<B<C, or nominal"
-            order = dialogue.ask(question, value_proc=partial(_order, words=unknown.words))
+            order = dialogue.ask(question, value_proc=partial(_order, labels=unknown.words))
             _add(
                 options,
                 {
@@ -201,13 +201,15 @@ def _raters_named(text: str, missing: NoColumn) -> tuple[str, ...]:
     return named
 
 
-def _order(text: str, words: Sequence[str]) -> str:
+def _order(text: str, labels: Sequence[str]) -> str:
     from metal.data.tables.cells import fold
 
     if fold(text) == "nominal":
         return "nominal"
-    if sorted(map(fold, text.split("<"))) != sorted(map(fold, words)):
-        raise click.UsageError(f"write each of these once, with < between them: {', '.join(words)}")
+    if sorted(map(fold, text.split("<"))) != sorted(map(fold, labels)):
+        raise click.UsageError(
+            f"write each of these once, with < between them: {', '.join(labels)}"
+        )
     return text.strip()
 
 
@@ -274,7 +276,7 @@ def _told(name: str, patterns: Mapping[str, Any]) -> bool:
 
 
 def _directions(
-    dialogue: Dialogue, dataset: Dataset, given: Mapping[str, Any]
+    dialogue: Dialogue, dataset: Dataset, stated: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     from metal.data.records import DIRECTIONS
     from metal.data.tables.directions import GUESSED, why_direction
@@ -282,7 +284,7 @@ def _directions(
     turned = {}
     for name, criterion in dataset.criteria.items():
         scores = dataset.ratings.loc[dataset.ratings["criterion"] == name, "score"].to_numpy()
-        guessed = why_direction(criterion, scores, declared=_told(name, given)) in GUESSED
+        guessed = why_direction(criterion, scores, declared=_told(name, stated)) in GUESSED
         if guessed and (criterion.scale.measure != "nominal" or len(criterion.scale.levels) == 2):
             question = (
                 f"{name} ({criterion.scale.describe()}): which is better ({', '.join(DIRECTIONS)})"
@@ -297,7 +299,7 @@ def _directions(
 
 
 def _kinds(
-    dialogue: Dialogue, dataset: Dataset, given: Mapping[str, Any]
+    dialogue: Dialogue, dataset: Dataset, stated: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     from metal.data.records import KINDS
     from metal.data.text import first_few, plural
@@ -307,7 +309,7 @@ def _kinds(
         names = [
             name
             for name, rater in dataset.raters.items()
-            if rater.kind == kind and not _told(name, given)
+            if rater.kind == kind and not _told(name, stated)
         ]
         if names:
             question = (

@@ -39,5 +39,5 @@ def verify(
     check_one_way(as_json, as_markdown)
     recompute = partial(metal.verify, run, data=data)
     verified, folder = save_of_run("verify", run, out, force, recompute)
-    show_run(verified, folder, verbose, as_json, as_markdown, about=verified.more_facts())
+    show_run(verified, folder, verbose, as_json, as_markdown, facts=verified.more_facts())
     sys.exit(verified.exit_code)
