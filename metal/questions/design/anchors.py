@@ -78,7 +78,7 @@ def anchor_rows(
                 )
                 yield row | {"sd_from": "", "undefined": why}
                 continue
-            yield row | {"contents": _needed(sd, half_width * scored.span)}
+            yield row | {"contents": contents_needed(sd, half_width * scored.span)}
 
 
 def _noise(scored: ScoredOutputs, panel: Numbers, place: int) -> float:
@@ -113,7 +113,7 @@ def _differences(scored: ScoredOutputs, panel: Numbers, place: int, pivot: int) 
     )
 
 
-def _needed(sd: float, half: float) -> int:
+def contents_needed(sd: float, half: float) -> int:
     """The smallest number of contents with an interval that narrow."""
     return fewest(
         lambda number: t_quantile(0.975, number - 1) * sd / math.sqrt(number) <= half, LEAST, MOST
