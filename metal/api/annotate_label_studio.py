@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
 
 from metal.api.options import Option, Progress, StrPath, documented
-from metal.api.platforms import Platform, Say, silent
+from metal.api.platforms import Platform, Say, silent, standings, taken_in
 from metal.data.text import plural
 from metal.errors import UsageError
 from metal.running.annotating import Posted, Pulled
@@ -149,7 +149,6 @@ def annotate_pull_label_studio(
     from metal.building.crowdsourcing.label_studio_campaign import LabelStudioCampaign, fetch
     from metal.building.forms import label_studio
     from metal.data.dataset import dataset_to_change
-    from metal.running.annotating import import_answers
 
     dataset = Path(data)
     with dataset_to_change(dataset) as loaded:
@@ -163,13 +162,8 @@ def annotate_pull_label_studio(
             )
             if count := label_studio.skipped(place, content):
                 notes.append(f"{place}: {plural(count, 'task')} skipped")
-        if not answers:
-            say("Nobody has submitted an answer yet.")
-            return Pulled(campaign.name, None, campaign.standing())
-        report = import_answers(
-            dataset, loaded, answers, notes, replace=replace, group=group, dry_run=dry_run
-        )
-        imported(report)
+        options = {"replace": replace, "group": group, "dry_run": dry_run}
+        report = taken_in(dataset, loaded, answers, notes, say, imported, **options)
         return Pulled(campaign.name, report, campaign.standing())
 
 
@@ -180,12 +174,9 @@ def _warn_of_plain(url: str, say: Say) -> None:
         say(f"warning: {url} is not encrypted; whoever is on the way can read the token. Use https")
 
 
-def _campaigns(dataset: Path, now: object) -> list[dict[str, object]]:
-    from metal.building.crowdsourcing.label_studio_campaign import LabelStudioCampaign
-
-    return [campaign.standing() for campaign in LabelStudioCampaign.of(dataset)]
-
-
 PLATFORM = Platform(
-    "Label Studio", annotate_push_label_studio, annotate_pull_label_studio, _campaigns
+    "Label Studio",
+    annotate_push_label_studio,
+    annotate_pull_label_studio,
+    standings("metal.building.crowdsourcing.label_studio_campaign:LabelStudioCampaign"),
 )

@@ -11,18 +11,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from metal.api.options import Names, Option, Progress, StrPath, documented, names
-from metal.api.platforms import Confirm, Platform, Say, confirm_spending, silent
+from metal.api.platforms import (
+    Confirm,
+    Platform,
+    Say,
+    confirm_spending,
+    silent,
+    standings,
+    taken_in,
+)
 from metal.data.text import plural
 from metal.errors import UsageError
 from metal.running.annotating import Posted, Pulled
 
 if TYPE_CHECKING:
-    from metal.building.crowdsourcing.fetching import Received
     from metal.building.crowdsourcing.mturk import MTurk
     from metal.building.crowdsourcing.mturk_campaign import MTurkCampaign, MTurkSettings
     from metal.building.crowdsourcing.mturk_documents import QualificationTest
     from metal.building.crowdsourcing.posting import PostingCost
-    from metal.data.dataset import Dataset
     from metal.running.annotating import ImportReport
 
 DAY, MINUTE = 86_400, 60  # seconds
@@ -33,10 +39,7 @@ WORKERS_SITE = {
     "production": "https://worker.mturk.com",
     "sandbox": "https://workersandbox.mturk.com",
 }
-REHEARSAL = (
-    "answers of the sandbox are ratings like any other from now on; rehearse on a copy of the"
-    " dataset"
-)
+GROUP = {"production": "crowd", "sandbox": "sandbox"}
 
 
 @documented
@@ -430,11 +433,13 @@ def annotate_pull_mturk(
                     f"note: no longer on Mechanical Turk: {plural(gone, 'task')}; what was fetched"
                     " is kept"
                 )
-            report = _taken_in(dataset, loaded, received, production, group, replace, say, imported)
+            options = {"replace": replace, "group": group or GROUP[environment]}
+            notes = received.notes()
+            report = taken_in(dataset, loaded, received.answers, notes, say, imported, **options)
             if approve:
                 say(f"Approved: {fetching.approve(turk, campaign, received.complete):,}")
             if sums:
-                _pay(turk, campaign, sums, bonus_reason, yes or not production, say, confirm)
+                _pay(turk, campaign, sums, bonus_reason, yes, say, confirm)
             noisy = {worker.removeprefix("mturk:"): NOISY for worker in names(exclude)}
             if count := fetching.enforce_cap(turk, campaign) + posting.exclude(
                 turk, campaign, noisy
@@ -447,31 +452,6 @@ def annotate_pull_mturk(
                 )
                 say(f"{plural(fetching.expire(turk, campaign, until), 'task')}: {offered}")
         return Pulled(campaign.name, report, campaign.standing(now()))
-
-
-def _taken_in(
-    folder: Path,
-    dataset: Dataset,
-    received: Received,
-    production: bool,
-    group: str | None,
-    replace: bool,
-    say: Say,
-    imported: Callable[[ImportReport], None],
-) -> ImportReport | None:
-    """The report on the answers that have become ratings; None if there are none yet."""
-    from metal.running.annotating import import_answers
-
-    notes = received.left_out()
-    if not received.answers:
-        for note in ["nothing to take in yet", *notes]:
-            say(f"note: {note}")
-        return None
-    notes += [] if production else [REHEARSAL]
-    raters = group or ("crowd" if production else "sandbox")
-    report = import_answers(folder, dataset, received.answers, notes, replace=replace, group=raters)
-    imported(report)
-    return report
 
 
 def _pay(
@@ -490,7 +470,8 @@ def _pay(
     due = fetching.planned_bonuses(campaign, sums, reason)
     total = sum(usd + fee(usd, 1) for usd in (Decimal(bonus["usd"]) for bonus in due))
     if due:
-        confirm_spending(f"Pay {len(due):,} bonuses, ${total:,.2f} with fees?", yes, confirm)
+        agreed = yes or campaign.settings.environment != "production"
+        confirm_spending(f"Pay {len(due):,} bonuses, ${total:,.2f} with fees?", agreed, confirm)
     paid = fetching.pay(turk, campaign, due)
     say(
         f"Bonuses paid: {paid:,}"
@@ -498,10 +479,9 @@ def _pay(
     )
 
 
-def _campaigns(dataset: Path, now: datetime) -> list[dict[str, Any]]:
-    from metal.building.crowdsourcing.mturk_campaign import MTurkCampaign
-
-    return [campaign.standing(now) for campaign in MTurkCampaign.of(dataset)]
-
-
-PLATFORM = Platform("Mechanical Turk", annotate_push_mturk, annotate_pull_mturk, _campaigns)
+PLATFORM = Platform(
+    "Mechanical Turk",
+    annotate_push_mturk,
+    annotate_pull_mturk,
+    standings("metal.building.crowdsourcing.mturk_campaign:MTurkCampaign"),
+)

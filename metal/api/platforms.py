@@ -8,11 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from metal.data.plugins import load_plugin
 from metal.errors import UsageError
 from metal.running.annotating import Posted, Pulled
+from metal.runs.kinds import load
+
+if TYPE_CHECKING:
+    from metal.building.tasks import Answer
+    from metal.data.dataset import Dataset
+    from metal.running.annotating import ImportReport
 
 GROUP = "metal.platforms"
 
@@ -45,6 +51,37 @@ def platform_of(name: str) -> Platform:
     """The platform of that name. Raises UnknownName."""
     loaded: Platform = load_plugin(GROUP, "platform", name)
     return loaded
+
+
+def standings(campaign: str) -> Callable[[Path, datetime], Sequence[Mapping[str, Any]]]:
+    """`Platform.campaigns` of a class of campaigns, named as "module:Class"; imported when it is
+    called.
+    """
+    return lambda dataset, now: [each.standing(now) for each in load(campaign).of(dataset)]
+
+
+def taken_in(
+    folder: Path,
+    dataset: Dataset,
+    answers: Sequence[Answer],
+    notes: Sequence[str],
+    say: Say,
+    imported: Callable[[ImportReport], None],
+    **options: Any,
+) -> ImportReport | None:
+    """The report on the fetched answers, which have become ratings; None if there are none yet.
+
+    options: of `import_answers`.
+    """
+    from metal.running.annotating import import_answers
+
+    if not answers:
+        for note in ["no answers to take in yet", *notes]:
+            say(f"note: {note}")
+        return None
+    report = import_answers(folder, dataset, answers, notes, **options)
+    imported(report)
+    return report
 
 
 def confirm_spending(question: str, yes: bool, confirm: Confirm | None) -> None:

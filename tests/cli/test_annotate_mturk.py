@@ -104,7 +104,7 @@ def test_no_secret_is_kept(crowd: Crowd) -> None:
 
 def test_a_running_campaign_is_pulled_again_and_again(crowd: Crowd) -> None:
     crowd.push()
-    assert "nothing to take in yet" in crowd.pull()
+    assert "no answers to take in yet" in crowd.pull()
     first, second, *_ = crowd.server.hits
     crowd.server.submit(first, "A1", SAID)
     crowd.pull()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -32,6 +32,10 @@ from metal.errors import MetalError, UsageError
 
 AT_ONCE = "taskAnswers"
 _CHOICE = re.compile(r"[\w +-]{1,80}")
+REHEARSAL = (
+    "answers of the sandbox are ratings like any other from now on; rehearse on a copy of the"
+    " dataset"
+)
 SHOWN = 10  # unreadable assignments that are named
 
 
@@ -89,20 +93,23 @@ def _record(assignment: Mapping[str, Any], task: str) -> dict[str, Any]:
 @dataclass(frozen=True)
 class Received:
     """Answers of a campaign. complete: assignments without a gap. unreadable: the reason, by
-    assignment.
+    assignment. rehearsed: whether it is a campaign of the sandbox.
     """
 
     answers: list[Answer]
     complete: list[str]
     unreadable: dict[str, str]
     rejected: int
+    rehearsed: bool
 
-    def left_out(self) -> list[str]:
-        """Notes on what was left out."""
+    def notes(self) -> list[str]:
+        """What was left out, and that a rehearsal counts."""
         notes = [f"{self.rejected:,} rejected assignments left out"] if self.rejected else []
         notes += [f"left out: {why}" for why in list(self.unreadable.values())[:SHOWN]]
         if len(self.unreadable) > SHOWN:
             notes.append(f"left out: {len(self.unreadable) - SHOWN:,} more that cannot be read")
+        if self.answers and self.rehearsed:
+            notes.append(REHEARSAL)
         return notes
 
 
@@ -134,7 +141,8 @@ def received(campaign: MTurkCampaign, criteria: Mapping[str, Criterion]) -> Rece
         answers += parsed
         if parsed and not any(blank):
             complete.append(name)
-    return Received(answers, complete, unreadable, rejected)
+    rehearsed = campaign.settings.environment != "production"
+    return Received(answers, complete, unreadable, rejected, rehearsed)
 
 
 def _blank(answer: Answer, criteria: Mapping[str, Criterion], location: str) -> bool:
@@ -201,11 +209,7 @@ def approve(turk: MTurk, campaign: MTurkCampaign, complete: Iterable[str]) -> in
     """Approve those of these assignments that still wait for approval; return how many."""
     assignments = campaign.assignments()
     waiting = [name for name in complete if assignments[name]["status"] == "Submitted"]
-    for name in waiting:
-        campaign.note(ASSIGNMENTS, assignment=name, approving=True)
-        turk.approve(name)
-        campaign.note(ASSIGNMENTS, assignment=name, status="Approved")
-    return len(waiting)
+    return _review(campaign, "approving", dict.fromkeys(waiting, True), turk.approve, "Approved")
 
 
 def reject(turk: MTurk, campaign: MTurkCampaign, reasons: Mapping[str, str]) -> int:
@@ -225,10 +229,25 @@ def reject(turk: MTurk, campaign: MTurkCampaign, reasons: Mapping[str, str]) -> 
         for name, reason in reasons.items()
         if assignments[name]["status"] != "Rejected"
     }
-    for name, reason in waiting.items():
-        campaign.note(ASSIGNMENTS, assignment=name, rejecting=reason)
-        turk.reject(name, reason)
-        campaign.note(ASSIGNMENTS, assignment=name, status="Rejected")
+    return _review(
+        campaign, "rejecting", waiting, lambda name: turk.reject(name, reasons[name]), "Rejected"
+    )
+
+
+def _review(
+    campaign: MTurkCampaign,
+    doing: str,
+    waiting: Mapping[str, object],
+    review: Callable[[str], None],
+    status: str,
+) -> int:
+    """Review assignments, each with its intention on the disk before the call and its status
+    after.
+    """
+    for name, intention in waiting.items():
+        campaign.note(ASSIGNMENTS, assignment=name, **{doing: intention})
+        review(name)
+        campaign.note(ASSIGNMENTS, assignment=name, status=status)
     return len(waiting)
 
 

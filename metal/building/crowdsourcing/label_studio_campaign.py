@@ -85,8 +85,8 @@ class LabelStudioCampaign(Campaign):
         """By project name: title; project (its number) and tasks if they are known."""
         return self.merged(PROJECTS, "sheet")
 
-    def standing(self) -> dict[str, Any]:
-        """Projects and tasks, and how many of the projects are posted."""
+    def standing(self, now: object = None) -> dict[str, Any]:
+        """Projects and tasks, and how many of the projects are posted; none of it expires."""
         journal, projects = self.journal(), self.projects()
         return {
             "campaign": self.name,
