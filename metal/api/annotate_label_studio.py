@@ -156,12 +156,12 @@ def annotate_pull_label_studio(
         server = LabelStudio(url or campaign.settings.url)
         _warn_of_plain(server.url, say)
         answers, notes = [], []
-        for place, content in fetch(server, campaign, progress):
+        for location, content in fetch(server, campaign, progress):
             answers += label_studio.read(
-                place, content, loaded.criteria, shared=campaign.settings.shared
+                location, content, loaded.criteria, shared=campaign.settings.shared
             )
-            if count := label_studio.skipped(place, content):
-                notes.append(f"{place}: {plural(count, 'task')} skipped")
+            if count := label_studio.skipped(location, content):
+                notes.append(f"{location}: {plural(count, 'task')} skipped")
         options = {"replace": replace, "group": group, "dry_run": dry_run}
         report = taken_in(dataset, loaded, answers, notes, say, imported, **options)
         return Pulled(campaign.name, report, campaign.standing())

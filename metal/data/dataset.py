@@ -193,7 +193,7 @@ def assemble(
     where: the ratings file that messages name. Raises DataError for the first fault.
     """
     folder = where.parent if where else Path(card.name)
-    where = where or Path(card.name) / "ratings"
+    ratings_file = where or Path(card.name) / "ratings"
     by_criterion = _unique(criteria, "name", folder / "dataset.toml")
     by_source = _unique(sources, "source", folder / "sources.jsonl")
     by_output = _unique(outputs, "output", folder / "outputs.jsonl")
@@ -216,7 +216,7 @@ def assemble(
                 "Every output needs a source in sources.jsonl",
             )
     table = ratings.join(
-        facts, criteria=by_criterion, outputs=by_output, raters=by_rater, where=where
+        facts, criteria=by_criterion, outputs=by_output, raters=by_rater, where=ratings_file
     )
     return Dataset(card, by_criterion, by_source, by_output, by_rater, table, extra or {})
 
@@ -236,14 +236,12 @@ def with_parts(dataset: Dataset, *, where: Path | None = None, **parts: Any) -> 
     return assemble(dataset.card, **(own | parts), where=where)
 
 
-def _unique(records: Iterable[Any], key: str, where: Path) -> dict[str, Any]:
+def _unique(records: Iterable[Any], key: str, file: Path) -> dict[str, Any]:
     by_name: dict[str, Any] = {}
     for row, record in enumerate(records, 1):
         name = getattr(record, key)
         if name in by_name:
-            raise DataError(
-                f"{where} row {row}", f"{key} {name!r} occurs twice", "Keep one of them"
-            )
+            raise DataError(f"{file} row {row}", f"{key} {name!r} occurs twice", "Keep one of them")
         by_name[name] = record
     return by_name
 
@@ -282,16 +280,18 @@ def _card_path(folder: Path) -> Path:
 def _load(folder: Path) -> Dataset:
     card_path = _card_path(folder)
     card, criteria, extra = _read_card(read_toml(card_path), card_path)
-    where = ratings_files.find_ratings(folder)
+    file = ratings_files.find_ratings(folder)
     sources = (
-        read_source(record, where) for where, record in numbered_records(folder / "sources.jsonl")
+        read_source(record, location)
+        for location, record in numbered_records(folder / "sources.jsonl")
     )
     outputs = (
-        read_output(record, where) for where, record in numbered_records(folder / "outputs.jsonl")
+        read_output(record, location)
+        for location, record in numbered_records(folder / "outputs.jsonl")
     )
-    facts = ratings_files.read_facts(where)
+    facts = ratings_files.read_facts(file)
     dataset = assemble(
-        card, criteria, sources, outputs, read_raters(folder), facts, where=where, extra=extra
+        card, criteria, sources, outputs, read_raters(folder), facts, where=file, extra=extra
     )
     return replace(dataset, folder=folder)
 
@@ -330,8 +330,8 @@ def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
             else ""
         )
         raise no_such(path, f"run folder (a run holds raters.jsonl and ratings.parquet){joins}")
-    added, more, where = read_run(path)
-    check_seen(where, dataset.outputs, dataset.sources)
+    added, more, file = read_run(path)
+    check_seen(file, dataset.outputs, dataset.sources)
     raters = dict(dataset.raters)
     for rater in added:
         if raters.setdefault(rater.rater, rater).lasting != rater.lasting:
@@ -346,7 +346,7 @@ def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
     }
     outputs = with_swapped(dataset.outputs, more["output"].cat.categories)
     # Check the added rows by themselves first, so that messages name their rows.
-    ratings.join(more, criteria=criteria, outputs=outputs, raters=raters, where=where)
+    ratings.join(more, criteria=criteria, outputs=outputs, raters=raters, where=file)
     facts = concat_facts([dataset.ratings, more])
     again = np.flatnonzero(
         pd.Series(ratings.rating_keys(facts)).duplicated().to_numpy()[len(dataset.ratings) :]
@@ -355,9 +355,9 @@ def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
         line = more.iloc[int(again[0])]
         first = f"the first by {line['rater']!r} about {line['output']!r}"
         raise DataError(
-            where, f"{len(again)} ratings are in the dataset already, {first}", "Give each run once"
+            file, f"{len(again)} ratings are in the dataset already, {first}", "Give each run once"
         )
-    table = ratings.join(facts, criteria=criteria, outputs=outputs, raters=raters, where=where)
+    table = ratings.join(facts, criteria=criteria, outputs=outputs, raters=raters, where=file)
     return replace(dataset, criteria=criteria, outputs=outputs, raters=raters, ratings=table)
 
 
@@ -365,8 +365,8 @@ def read_run(folder: Path) -> tuple[list[Rater], pd.DataFrame, Path]:
     """The raters of a run folder and their ratings, in one state; and the ratings' file."""
 
     def read() -> tuple[list[Rater], pd.DataFrame, Path]:
-        where = ratings_files.find_ratings(folder)
-        return read_raters(folder), ratings_files.read_facts(where), where
+        file = ratings_files.find_ratings(folder)
+        return read_raters(folder), ratings_files.read_facts(file), file
 
     return of_one_state(folder, read)
 
