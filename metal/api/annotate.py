@@ -98,6 +98,9 @@ def annotate_export(
     drawn: Annotated[
         bool, Option("Only outputs of sources drawn by `metal.sample_labels`.")
     ] = False,
+    also: Annotated[
+        bool, Option("Also ask which other answer would do as well.", rare=True)
+    ] = False,
     prompt_folders: PromptFolders = (),
     seed: Seed = 0,
     force: Force = False,
@@ -125,6 +128,9 @@ def annotate_export(
     reference of another source (negative). They look like any other task. Their answers do not
     become ratings: `metal.monitor(...)` uses them to find people who do not read. Later rounds ask
     other questions.
+
+    With `also`, people may say for each answer which other one would do as well; agreement then
+    counts that one, too.
 
     On a board, submitted generators are included (`generators` selects one), and their ratings
     become a version of the board.
@@ -155,6 +161,7 @@ def annotate_export(
 
     from metal.boards.store import with_submissions
     from metal.building import forms
+    from metal.building.also import with_second
     from metal.building.choose import (
         choose_template,
         generators_named,
@@ -192,6 +199,7 @@ def annotate_export(
             add_criteria=add_criteria,
             say=note,
         )
+        rubrics = with_second(rubrics, wanted=also)
         added = tuple(name for name in loaded.asked if name not in before.criteria)
         chosen = generators_named(
             loaded, [generators] if isinstance(generators, str) else generators
@@ -295,7 +303,7 @@ def _recorded(
         "common": options["common"],
         "seed": options["seed"],
     }
-    for name in ("test_questions", "generators", "sample", "drawn"):
+    for name in ("test_questions", "generators", "sample", "drawn", "also"):
         if options[name] and (questions or name != "test_questions"):
             settings[name] = options[name]
     settings["people_given"] = {each.rater: len(each.tasks) for each in assignments}
@@ -380,6 +388,7 @@ def annotate_import(
         report = metal.annotate_import("datasets/news", ["runs/news-csv/hi-1.csv"])
     """
     from metal.building import forms
+    from metal.building.also import with_also
     from metal.data.dataset import dataset_to_change
     from metal.data.missing import no_such
     from metal.running.annotating import import_answers
@@ -395,7 +404,7 @@ def annotate_import(
             raise no_such(file, "file")
     with dataset_to_change(dataset) as loaded:
         contents = ((Path(file).name, Path(file).read_bytes()) for file in followed(files, "files"))
-        answers, notes = forms.read_all(contents, loaded.criteria, platform)
+        answers, notes = forms.read_all(contents, with_also(loaded.criteria), platform)
         return import_answers(
             dataset, loaded, answers, notes, replace=replace, group=group, dry_run=dry_run
         )

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from metal.auditing.alternatives import Alternatives, with_alternatives
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
 from metal.data.languages import check_languages
 from metal.data.people import judges_in, people_named
 from metal.data.progress import followed
-from metal.data.ratings import NOT_ASKED, UNANSWERED, CodeMatrix, code_matrix
+from metal.data.ratings import ALSO, NOT_ASKED, UNANSWERED, CodeMatrix
 from metal.data.records import Criterion, Level
 from metal.errors import check_known
 from metal.stats.aggregate import MODELS, NOBODY, TIE, aggregate, agreement_case
@@ -67,6 +68,7 @@ class AuditCell:
     judges: tuple[str, ...]
     groups: Mapping[str, str]  # the group of each person
     settings: AuditSettings
+    alternatives: Alternatives | None = None  # not yet chosen from for the judge of this cell
 
     @property
     def levels(self) -> int:
@@ -128,6 +130,9 @@ class AuditCell:
         """The cell as if this were its only judge: without the levels that only other judges gave,
         if the scale was derived from the answers.
         """
+        if self.alternatives is not None:
+            matrix = self.alternatives.chosen(self.matrix, (*self.people, judge))
+            return replace(self, matrix=matrix, alternatives=None).seen_by(judge)
         levels = np.array([level.judges_only for level in self.criterion.scale.levels], dtype=bool)
         if not levels.any():
             return self
@@ -274,7 +279,7 @@ def cells(
     _check_names(dataset, settings)
     people, judges = people_named(dataset, settings.reference), judges_of(dataset, settings)
     groups = {name: dataset.raters[name].group for name in people}
-    table = dataset.ratings.loc[:, ["source", "output", "rater", "score"]]
+    table = dataset.ratings.filter(items=["source", "output", "rater", "score", ALSO])
     grouped = _rows_of_cells(dataset, {*people, *judges})
     criteria = [
         name
@@ -285,7 +290,7 @@ def cells(
     cases = product(criteria, settings.languages or dataset.languages)
     for name, language in followed([case for case in cases if case in grouped], "cells"):
         criterion, rows = dataset.criteria[name], grouped[name, language]
-        matrix = code_matrix(table.iloc[rows], criterion)
+        matrix, alternatives = with_alternatives(table.iloc[rows], criterion, people)
         yield AuditCell(
             language,
             criterion,
@@ -295,6 +300,7 @@ def cells(
             tuple(name for name in judges if name in matrix.raters),
             groups,
             settings,
+            alternatives,
         )
 
 

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
+from metal.building.also import ENDING, also_question, label_of, others, with_also
 from metal.building.tasks import Answer
 from metal.data.dataset import concat_facts
-from metal.data.ratings import facts_from
+from metal.data.ratings import ALSO, facts_from
 from metal.data.records import Criterion, Rating, Scale
 from metal.errors import DataError, UnknownName, nearest
 
@@ -56,6 +57,21 @@ class CheckedAnswers:
     replaced: int = 0
     blank: int = 0
     remarks: int = 0
+
+
+@dataclass(frozen=True)
+class Fresh:
+    """What came back now for an output and criterion, and the answer that it is from."""
+
+    score: float | None
+    comment: str
+    source: Answer
+    also: str = ""
+
+    def rating(self, key: Key) -> Rating:
+        """The rating of a person who had given none."""
+        reason = "" if self.score is not None else NO_ANSWER
+        return Rating(*key, self.score, reason, self.comment, also=self.also)
 
 
 def check_answers(
@@ -101,7 +117,9 @@ def check_answers(
             _merge(merged.setdefault(key, {}), answer, scores, replace)
             comments[key] = _comment(comments.get(key, ""), answer.comment, replace)
     fresh = {
-        (tasks[task], name, rater): (score, comments[rater, task], source)
+        (tasks[task], name, rater): Fresh(
+            score, comments[rater, task], source, _also(source, criteria[name], score)
+        )
         for (rater, task), scored in merged.items()
         for name, (score, source) in scored.items()
     }
@@ -190,7 +208,10 @@ def _scores(
 ) -> dict[str, float | None]:
     """The scores by criterion, without blanks for criteria that were not asked."""
     scores = {}
+    second = with_also(criteria).keys() - criteria.keys()
     for name, text in answer.scores.items():
+        if name in second:
+            continue
         if name not in criteria:
             remedy = "Is the file of another dataset, or was the criterion renamed in dataset.toml?"
             raise UnknownName(f"{answer.where}: criterion", name, criteria, remedy)
@@ -198,6 +219,16 @@ def _scores(
         if score is not None or name in asked:
             scores[name] = score
     return scores
+
+
+def _also(answer: Answer, criterion: Criterion, score: float | None) -> str:
+    """The values of other answers that would do as well."""
+    text = answer.scores.get(f"{criterion.name}{ENDING}", "")
+    if score is None or not text.strip():
+        return ""
+    question = also_question(criterion)
+    label = label_of(question, read_score(text, question, answer.where))
+    return "|".join(f"{value:g}" for value in others(criterion, label, score))
 
 
 def read_score(text: str, criterion: Criterion, where: object) -> float | None:
@@ -252,7 +283,7 @@ def _keys(facts: pd.DataFrame) -> list[Key]:
 
 
 def _with_fresh(
-    fresh: Mapping[Key, tuple[float | None, str, Answer]], existing: pd.DataFrame, replace: bool
+    fresh: Mapping[Key, Fresh], existing: pd.DataFrame, replace: bool
 ) -> tuple[pd.DataFrame, int, int]:
     """The existing ratings and the fresh ones; how many were the same, and how many were replaced.
 
@@ -260,31 +291,33 @@ def _with_fresh(
     """
     places = {key: row for row, key in enumerate(_keys(existing))}
     scores, reasons, comments = (existing[name].tolist() for name in ("score", "reason", "comment"))
+    alternatives = existing.get(ALSO, pd.Series("", existing.index)).tolist()
     dropped: list[int] = []
     added: list[Rating] = []
     same = replaced = 0
-    for key, (score, remark, answer) in fresh.items():
-        row = places.get(key)
+    for key, new in fresh.items():
+        row, score = places.get(key), new.score
         if row is None:
-            added.append(Rating(*key, score, "" if score is not None else NO_ANSWER, remark))
+            added.append(new.rating(key))
             continue
         old = None if math.isnan(scores[row]) else scores[row]
-        comment = _comment(comments[row], remark, replace)
+        comment = _comment(comments[row], new.comment, replace)
         if score in (None, old):
             same += 1
-            if comment == comments[row]:
+            also = new.also or alternatives[row]
+            if (comment, also) == (comments[row], alternatives[row]):
                 continue
-            added.append(Rating(*key, old, reasons[row], comment))
+            added.append(Rating(*key, old, reasons[row], comment, also=also))
         elif old is not None and not replace:
             raise DataError(
-                answer.where,
-                f"{answer.rater} gave task {answer.task} {old:g} on {key[1]} in an earlier import,"
+                new.source.where,
+                f"{key[2]} gave task {new.source.task} {old:g} on {key[1]} in an earlier import,"
                 f" {score:g} here",
                 "Pass `replace=True` if the new one counts",
             )
         else:
             replaced += old is not None
-            added.append(Rating(*key, score, "", comment))
+            added.append(Rating(*key, score, "", comment, also=new.also))
         dropped.append(row)
     kept = existing.drop(index=existing.index[dropped]) if dropped else existing
     return (

@@ -4,7 +4,7 @@ dataset.toml     name, licence, citation, languages, criteria with their scales,
 sources.jsonl    source, language, text, title, references, tokens, content
 outputs.jsonl    output, source, generator, language, text, note, chosen, flags, tokens
 raters.jsonl     rater, kind, group, and further facts about the rater
-ratings.parquet  output, criterion, rater, score, reason, comment; confidence, expected if known (or .csv, .jsonl)
+ratings.parquet  output, criterion, rater, score, reason, comment; confidence, expected, also if known (or .csv, .jsonl)
 """  # noqa: E501
 
 from __future__ import annotations
@@ -377,7 +377,8 @@ def concat_facts(tables: list[pd.DataFrame]) -> pd.DataFrame:
     # an empty table's categories have no type
     tables = list(filter(len, tables)) or tables[:1]
     for name in ratings.facts_in([str(name) for table in tables for name in table]):
-        parts = [table.get(name, pd.Series(np.nan, index=table.index)) for table in tables]
+        absent = "" if name == ratings.ALSO else np.nan
+        parts = [table.get(name, pd.Series(absent, index=table.index)) for table in tables]
         named = isinstance(parts[0].dtype, pd.CategoricalDtype)
         columns[name] = (
             pd.api.types.union_categoricals(parts) if named else pd.concat(parts, ignore_index=True)

@@ -25,7 +25,9 @@ from metal.errors import DataError, nearest
 FACTS = ("output", "criterion", "rater", "score", "reason", "comment")
 CONFIDENCE = "confidence"  # the probability of the level that was answered
 EXPECTED = "expected"  # the mean of the levels, each weighted by its probability
-OPTIONAL = (CONFIDENCE, EXPECTED)
+ALSO = "also"  # the values of other levels that would do as well: 0|2
+NUMBERS = (CONFIDENCE, EXPECTED)
+OPTIONAL = (*NUMBERS, ALSO)
 COLUMNS = (
     "language",
     "source",
@@ -89,9 +91,13 @@ def tidy_facts(frame: pd.DataFrame) -> pd.DataFrame:
         facts["comment"] = comment.fillna("").astype("str")
     else:
         facts["comment"] = comment.astype(object).where(comment.notna(), "").astype("str")
-    for name in OPTIONAL:
+    for name in NUMBERS:
         if name in frame and frame[name].notna().any():
             facts[name] = frame[name].reset_index(drop=True).astype(np.float64)
+    if ALSO in frame:
+        also = frame[ALSO].reset_index(drop=True).astype(object)
+        also = also.where(also.notna(), "").astype("str")
+        facts |= {ALSO: also} if (also != "").any() else {}
     return pd.DataFrame(facts, index=range(len(frame)))
 
 
@@ -224,6 +230,8 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where:
     check_on_scale(facts, criteria, partial(row_of, where))
     if EXPECTED in facts:
         _check_expected(facts, criteria, where)
+    if ALSO in facts:
+        _check_also(facts, criteria, where)
 
 
 def check_on_scale(
@@ -245,6 +253,28 @@ def check_on_scale(
                 f"score {score[row]:g} is not on the scale of {name} ({scale.describe()}; {count})"
             )
             raise DataError(place(row), problem, _scale_that_holds(score[rows], scale, name))
+
+
+def values_of(also: str) -> list[float]:
+    """The values that `0|2` names. Raises ValueError for other text."""
+    return [float(value) for value in also.split("|") if value.strip()]
+
+
+def _check_also(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where: Path) -> None:
+    """Raise DataError for the first other answer that is no level of its criterion."""
+    for row in np.flatnonzero(facts[ALSO] != ""):
+        text, name = str(facts[ALSO].iloc[row]), str(facts["criterion"].iloc[row])
+        scale = criteria[name].scale
+        try:
+            wrong = not scale.levels or not {*values_of(text)} <= {*scale.values}
+        except ValueError:
+            wrong = True
+        if wrong:
+            raise DataError(
+                row_of(where, int(row)),
+                f"also {text!r} has no levels of {name} ({scale.describe()})",
+                "Write the values of other answers that would do as well, as 0|2",
+            )
 
 
 def _check_expected(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where: Path) -> None:

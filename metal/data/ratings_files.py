@@ -19,7 +19,7 @@ import pyarrow as pa
 from metal.data.files import new_file, not_utf8, read_jsonl, read_text, write_new
 from metal.data.missing import no_such
 from metal.data.progress import followed
-from metal.data.ratings import FACTS, OPTIONAL, facts_from, facts_in, row_of, tidy_facts
+from metal.data.ratings import ALSO, FACTS, NUMBERS, facts_from, facts_in, row_of, tidy_facts
 from metal.data.records import Rating
 from metal.data.seen import KEY
 from metal.errors import DataError, UsageError, nearest
@@ -36,7 +36,7 @@ _TYPES = {
     "reason": _NAMES,
     "comment": pa.string(),
 }
-_TYPES |= dict.fromkeys(OPTIONAL, pa.float64())
+_TYPES |= dict.fromkeys(NUMBERS, pa.float64()) | {ALSO: pa.string()}
 _NO_NUMBER = ["", "NaN", "nan", "NA", "null", "None"]
 
 
@@ -261,9 +261,9 @@ def _jsonl_rows(path: Path) -> pa.Table:
         for name in ("output", "criterion", "rater"):
             value = record[name]
             columns[name].append(None if value in (None, "") else str(value))
-        for name in ("reason", "comment"):
+        for name in ("reason", "comment", ALSO):
             columns[name].append(str(record.get(name) or ""))
-        for name in OPTIONAL:
+        for name in NUMBERS:
             value = record.get(name)
             columns[name].append(None if value is None else _number(value, row_of(path, row), name))
     return pa.table({name: pa.array(values, _TYPES[name]) for name, values in columns.items()})

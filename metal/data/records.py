@@ -391,6 +391,8 @@ class Rater:
 class Rating:
     """A rater's answer to a criterion about an output. A missing answer is a rating with a reason,
     never a number.
+
+    also: the values of other levels that would do as well, as `0|2`.
     """
 
     output: str
@@ -401,6 +403,7 @@ class Rating:
     comment: str = ""
     confidence: float | None = None
     expected: float | None = None
+    also: str = ""
 
     def __post_init__(self) -> None:
         missing = self.score is None or math.isnan(self.score)

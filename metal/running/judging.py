@@ -14,7 +14,7 @@ from metal.data.dataset import Dataset
 from metal.data.dataset_lines import rater_record
 from metal.data.files import write_jsonl
 from metal.data.progress import Progress, no_progress
-from metal.data.ratings import FACTS, OPTIONAL
+from metal.data.ratings import FACTS, NUMBERS
 from metal.data.ratings_files import write_ratings
 from metal.data.records import Output, Rating
 from metal.data.seen import texts_rated, texts_seen
@@ -156,7 +156,7 @@ class JudgeJob(Job):
         )
         answers: list[Rating] = []
         kept = self._kept(chain(collected.ratings(progress), baselines), answers)
-        optional = OPTIONAL if any(model.gives_probabilities for model in self.plan.models) else ()
+        optional = NUMBERS if any(model.gives_probabilities for model in self.plan.models) else ()
         outputs = self.dataset.outputs  # synthetic judges are shown records in their place
         shown = [outputs.get(output.output, output) for output in self.plan.outputs]
         seen = texts_seen(shown, outputs, self.dataset.sources)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from metal.building import forms
+from metal.building.also import ALL, also_question
 from metal.building.forms.html_form import file_stem
 from metal.building.tasks import Assignment, Task, TaskTemplate
 from metal.data.dataset import Dataset
@@ -20,8 +21,6 @@ from metal.questions.adjudicate.draw import Case, generator_of
 from metal.raters.judges.rubric import Rubric, rubrics_for
 
 CANNOT = "Cannot be decided"
-ONLY, ALL = "No, only this one", "Yes, every answer that was given"
-ALSO = "_also"  # ends the name of the second question
 TEMPLATE = TaskTemplate(
     "adjudicate",
     reference="shown",
@@ -96,14 +95,8 @@ def asked_in_forms(criterion: Criterion) -> dict[str, Criterion]:
     cannot = max(scale.values) + 1
     levels = (*scale.levels, Level(cannot, CANNOT))
     own = replace(criterion, scale=Scale("nominal", levels, None, None))
-    labels = (ONLY, *(level.label for level in scale.levels), ALL)
-    also = Scale("nominal", tuple(Level(place, label) for place, label in enumerate(labels)))
-    return {
-        criterion.name: own,
-        f"{criterion.name}{ALSO}": Criterion(
-            f"{criterion.name}{ALSO}", also, label="Would another answer do as well?"
-        ),
-    }
+    also = also_question(criterion, ALL)
+    return {criterion.name: own, also.name: also}
 
 
 def written(

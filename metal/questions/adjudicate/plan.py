@@ -13,12 +13,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from metal.building.also import label_of, others
 from metal.building.answers import read_score
 from metal.building.tasks import Answer
 from metal.data.files import read_jsonl, write_jsonl
 from metal.data.records import Criterion
 from metal.errors import DataError
-from metal.questions.adjudicate.forms import ALL, ONLY, Drawn, asked_in_forms
+from metal.questions.adjudicate.forms import Drawn, asked_in_forms
 
 DRAWN, ANSWERS, KEY = "drawn.jsonl", "answers.jsonl", "key"
 
@@ -34,6 +35,11 @@ class Decision:
     answer: float | None
     also: tuple[float, ...] = ()
     comment: str = ""
+
+    def agrees(self, other: Decision) -> bool:
+        """Whether both answer alike, or one gives what would do as well for the other."""
+        same = self.answer == other.answer
+        return same or self.answer in other.also or other.answer in self.also
 
 
 def read_plan(folder: Path) -> dict[str, Drawn]:
@@ -147,19 +153,5 @@ def _decision(
     if value == own.scale.levels[-1].value:
         return Decision(answer.task, answer.rater, None, (), answer.comment)
     more = read_score(answer.scores.get(also.name, ""), also, answer.where)
-    others = _others(criterion, also, more, value)
-    return Decision(answer.task, answer.rater, value, others, answer.comment)
-
-
-def _others(
-    criterion: Criterion, also: Criterion, more: float | None, own: float
-) -> tuple[float, ...]:
-    """The values of other answers that would do as well."""
-    label = next((level.label for level in also.scale.levels if level.value == more), ONLY)
-    if label == ONLY:
-        return ()
-    return tuple(
-        level.value
-        for level in criterion.scale.levels
-        if level.value != own and label in (level.label, ALL)
-    )
+    would_do = others(criterion, label_of(also, more), value)
+    return Decision(answer.task, answer.rater, value, would_do, answer.comment)

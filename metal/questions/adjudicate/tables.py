@@ -215,14 +215,16 @@ def rater_rows(case: Case, drawn: Sequence[Drawn], given: _Given) -> Iterator[di
 
 
 def agreement_rows(drawn: Mapping[str, Drawn], given: _Given) -> Iterator[dict[str, Any]]:
-    """How often two adjudicators decided an output alike, by criterion and language."""
+    """How often two adjudicators decided an output alike, by criterion and language. An answer that
+    the other says would do as well is alike.
+    """
     pairs: dict[tuple[str, str, str, str], list[bool]] = {}
     for task, decisions in given.items():
         by_name = sorted(decisions, key=lambda each: each.adjudicator)
         output = drawn[task]
         for first, second in combinations(by_name, 2):
             key = (output.language, output.criterion, first.adjudicator, second.adjudicator)
-            pairs.setdefault(key, []).append(first.answer == second.answer)
+            pairs.setdefault(key, []).append(first.agrees(second))
     for key, same in sorted(pairs.items()):
         differ = len(same) - sum(same)
         yield dict(zip(AGREEMENT, (*key, len(same), sum(same) / len(same), differ), strict=True))

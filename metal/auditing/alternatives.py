@@ -1,0 +1,74 @@
+"""Answers of people who say that another answer would do as well.
+
+Agreement counts an answer inside such a set. So each person's answer is taken to be the one of the
+set that would do for most raters of the output; of equal ones the one that more gave, then the
+lowest. The raters are the people and, for the figures of a judge, this judge, which so gains from a
+set no more than a person does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from metal.data.ratings import ALSO, CodeMatrix, code_matrix, values_of
+from metal.data.records import Criterion
+from metal.stats.patterns import Codes, Flags
+
+
+@dataclass(frozen=True)
+class Alternatives:
+    """Each answer that has others beside it.
+
+    Attributes:
+        items, columns: (answers,) its place in the code matrix.
+        own: (answers,) its code.
+        allowed: (answers, levels) whether a level would do, the own one included.
+    """
+
+    items: Codes
+    columns: Codes
+    own: Codes
+    allowed: Flags
+
+    def chosen(self, matrix: CodeMatrix, raters: tuple[str, ...]) -> CodeMatrix:
+        """The matrix in which each answer is that of its set which would do for most `raters`."""
+        codes = matrix.codes.copy()
+        codes[self.items, self.columns] = self.own
+        among = [matrix.raters.index(rater) for rater in raters if rater in matrix.raters]
+        levels = np.arange(self.allowed.shape[1])
+        items, at = np.unique(self.items, return_inverse=True)
+        own = codes[items][:, :, None] == levels
+        would_do = own.copy()
+        would_do[at, self.columns] = self.allowed
+        support, gave = would_do[:, among].sum(axis=1), own[:, among].sum(axis=1)
+        merit = (support * (len(among) + 1) + gave)[at]
+        codes[self.items, self.columns] = np.where(self.allowed, merit, -1).argmax(axis=1)
+        return replace(matrix, codes=codes)
+
+
+def with_alternatives(
+    rows: pd.DataFrame, criterion: Criterion, people: tuple[str, ...]
+) -> tuple[CodeMatrix, Alternatives | None]:
+    """The code matrix of a cell, as it is for people's own figures, and what it was chosen from."""
+    matrix = code_matrix(rows, criterion)
+    alternatives = alternatives_in(rows, matrix)
+    return (alternatives.chosen(matrix, people) if alternatives else matrix), alternatives
+
+
+def alternatives_in(rows: pd.DataFrame, matrix: CodeMatrix) -> Alternatives | None:
+    """The answers of a cell that have others beside them; None without any.
+
+    rows: the cell's ratings, which the matrix's `places` count.
+    """
+    if ALSO not in rows or not (rows[ALSO] != "").any():
+        return None
+    others = rows[ALSO].to_numpy()
+    has_others = (matrix.places >= 0) & (matrix.codes >= 0) & (others[matrix.places] != "")
+    items, columns = np.nonzero(has_others)
+    own, also = matrix.codes[items, columns], others[matrix.places[items, columns]]
+    allowed = np.array([np.isin(matrix.values, values_of(text)) for text in also])
+    allowed[np.arange(len(own)), own] = True
+    return Alternatives(items, columns, own, allowed)
