@@ -139,7 +139,7 @@ def _of_language(
         if not any(asked):
             continue
         rater = dataset.raters[name]
-        about = {
+        facts = {
             "rater": name,
             "kind": rater.kind,
             "group": rater.group,
@@ -155,7 +155,7 @@ def _of_language(
                 row = _row(answers, name, times, criterion, bootstrap) | _comments(
                     answers, name, comments
                 )
-                yield _noted(about | {"criterion": criterion_name} | row, competence)
+                yield _noted(facts | {"criterion": criterion_name} | row, competence)
 
 
 def _row(

@@ -120,11 +120,11 @@ def _ring(
 ) -> list[Source]:
     """The sources that have a gold, in the order of a hash of seed, language and id."""
 
-    def place(source: Source) -> tuple[bytes, str]:
+    def by_hash(source: Source) -> tuple[bytes, str]:
         text = f"{seed}\0{language}\0{source.source}"
         return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), source.source
 
-    return sorted((sources[name] for name in names if gold(sources[name])), key=place)
+    return sorted((sources[name] for name in names if gold(sources[name])), key=by_hash)
 
 
 def gold(source: Source) -> str:

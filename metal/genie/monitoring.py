@@ -146,7 +146,7 @@ def monitor(
     workers: list[dict[str, Any]] = []
     mixtures: list[dict[str, Any]] = []
     doubted: list[DoubtedQuestions] = []
-    order = {name: place for place, name in enumerate(criteria)}
+    order = {name: position for position, name in enumerate(criteria)}
     cells = sorted(
         {*zip(table["language"], table["criterion"], strict=True)},
         key=lambda c: (c[0], order[c[1]]),
@@ -238,7 +238,7 @@ def _mixture_rows(
     examination: Examination, language: str, criterion: str, side: str, fitted_on: str
 ) -> Iterator[dict[str, Any]]:
     mixture = examination.mixture
-    for place, (share, alpha, beta) in enumerate(
+    for component, (share, alpha, beta) in enumerate(
         zip(mixture.probabilities, mixture.alpha, mixture.beta, strict=True)
     ):
         yield {
@@ -248,7 +248,7 @@ def _mixture_rows(
             "fitted_on": fitted_on,
             "workers": int((examination.asked > 0).sum()),
             "questions": int(examination.asked.sum()),
-            "component": place + 1,
+            "component": component + 1,
             "share": float(share),
             "alpha": float(alpha),
             "beta": float(beta),
@@ -329,11 +329,11 @@ def question_table(table: pd.DataFrame, questions: Mapping[str, Output]) -> pd.D
     counted = answered.groupby(["output", "criterion"])["right"].agg(["size", "sum"]).reset_index()
     rows = []
     for name, criterion, asked, right in counted.itertuples(index=False):
-        about = {"language": questions[name].language, "side": side_of(name), "question": name}
-        about |= {
+        facts = {"language": questions[name].language, "side": side_of(name), "question": name}
+        facts |= {
             "source": questions[name].source,
             "gold_of": questions[name].note,
             "criterion": criterion,
         }
-        rows.append({**about, "asked": asked, "right": int(right)})
+        rows.append({**facts, "asked": asked, "right": int(right)})
     return pd.DataFrame(rows, columns=list(QUESTIONS))

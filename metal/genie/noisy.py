@@ -335,8 +335,8 @@ def _count(drawn: Sequence[Round], flags: Sequence[Flags]) -> Counts:
 
 
 def _rows(model: str, counts: Counts) -> Iterator[dict[str, Any]]:
-    for place, bucket in enumerate(BUCKETS):
-        caught, flagged, noisy, workers = counts[:, place].T
+    for column, bucket in enumerate(BUCKETS):
+        caught, flagged, noisy, workers = counts[:, column].T
         yield {
             "model": model,
             "bucket": bucket,

@@ -88,9 +88,10 @@ class _Ratings:
 
 def _ratings(dataset: Dataset, outputs: Outputs, raters: Collection[str]) -> _Ratings:
     table = dataset.ratings
-    place = {name: row for row, name in enumerate(outputs.names)}
+    row_by_name = {name: row for row, name in enumerate(outputs.names)}
     row_of = np.array(
-        [place.get(name, -1) for name in table["output"].cat.categories] or [-1], dtype=np.int64
+        [row_by_name.get(name, -1) for name in table["output"].cat.categories] or [-1],
+        dtype=np.int64,
     )
     chosen = np.array(
         [name in raters for name in table["rater"].cat.categories] or [False], dtype=bool

@@ -54,7 +54,7 @@ def read_questions(folder: Path) -> dict[str, Output]:
     path = folder / FOLDER / QUESTIONS
     if not path.is_file():
         return {}
-    questions = (read_output(record, where) for where, record in numbered_records(path))
+    questions = (read_output(record, location) for location, record in numbered_records(path))
     return {question.output: question for question in questions}
 
 
@@ -73,25 +73,25 @@ def read_tests(dataset: Dataset, folder: Path, runs: Iterable[Path] = ()) -> Gol
     """
     questions: dict[str, Output] = {}
     answers = []
-    for place in (folder, *runs):
-        asked_here = read_questions(place)
+    for run in (folder, *runs):
+        asked_here = read_questions(run)
         for name, question in asked_here.items():
             if questions.setdefault(name, question).text != question.text:
                 raise DataError(
-                    place / FOLDER / QUESTIONS,
+                    run / FOLDER / QUESTIONS,
                     f"{name} shows another text than in {folder / FOLDER}",
                     "The references have changed since; judge again with"
                     " `metal.judge(test_questions=True)`",
                 )
-        answers_here = read_answers(place)
+        answers_here = read_answers(run)
         if len(answers_here):
-            where = place / FOLDER / ANSWERS
+            path = run / FOLDER / ANSWERS
             join(
                 answers_here,
                 criteria=dataset.criteria,
                 outputs=asked_here,
                 raters=dataset.raters,
-                where=where,
+                where=path,
             )
         answers.append(answers_here)
     return GoldQuestions(questions, concat_facts(answers))

@@ -89,14 +89,14 @@ class GenerateJob(Job):
 
     def check(self, out: Path) -> None:
         recorded = self.dataset.extra.get("generators", {})
-        for name, about in self._generators({}).items():
+        for name, model in self._generators({}).items():
             before = recorded.get(name, {}).get("prompt")
-            if before and before != about["prompt"]:
-                where = " with another `out`" if refusal(out, self.command) else ""
+            if before and before != model["prompt"]:
+                elsewhere = " with another `out`" if refusal(out, self.command) else ""
                 raise UsageError(
                     f"{self.folder} has texts of {name} with the prompt {before}, but it is now"
-                    f" {about['prompt']}; give the new one another name (generate/NAME.toml),"
-                    f" or `force=True`{where} to replace texts that nobody rated"
+                    f" {model['prompt']}; give the new one another name (generate/NAME.toml),"
+                    f" or `force=True`{elsewhere} to replace texts that nobody rated"
                 )
         super().check(out)
 
@@ -113,7 +113,7 @@ class GenerateJob(Job):
         # answered other runs only
         silent = {name for name in before if not (name in tallies and tallies[name].sent)}
         generators = {
-            name: about for name, about in self._generators(tallies).items() if name not in silent
+            name: model for name, model in self._generators(tallies).items() if name not in silent
         }
         kept = self._together(dataset, fresh, generators)
         generators = before | generators
@@ -202,7 +202,7 @@ class GenerateJob(Job):
 
     def _generators(self, tallies: Mapping[str, CallStatistics]) -> dict[str, Any]:
         """The facts about each generator, for dataset.toml."""
-        about: dict[str, Any] = {}
+        generators: dict[str, Any] = {}
         for (model_name, quality), name in self.plan.names.items():
             model = next(model for model in self.plan.models if model.name == model_name)
             instruction = next(each for each in self.plan.instructions if each.quality == quality)
@@ -210,7 +210,7 @@ class GenerateJob(Job):
             described = {
                 key: value for key, value in model.described().items() if key != "parameters"
             }
-            about[name] = described | {
+            generators[name] = described | {
                 "quality": quality,
                 "through": "guidance" if model.provider == "guidance" else "structured output",
                 "prompt": f"{quality}@{instruction.digest}",
@@ -223,10 +223,10 @@ class GenerateJob(Job):
                     whole_text(version): count for version, count in tally.versions.most_common()
                 },
             }
-            about[name] |= {key: fact for key, fact in facts.items() if fact}
+            generators[name] |= {key: fact for key, fact in facts.items() if fact}
         if REFERENCE in self.request.quality:
-            about[REFERENCE] = {"quality": REFERENCE, "family": "people"}
-        return about
+            generators[REFERENCE] = {"quality": REFERENCE, "family": "people"}
+        return generators
 
     def _token_counter(self, dataset: Dataset) -> Callable[[str], int | None]:
         """A counter of tokens in the encoding that the passages were counted in; None if the

@@ -230,10 +230,10 @@ class Job(ABC):
         settings |= {
             self.DESCRIBED: {model.name: model.described() for model in self.plan.models}
         } | more
-        about = manifest(
+        content = manifest(
             self.command, self.dataset, [self.folder], settings, self.raters, self.signature
         )
-        write_new(out / "run.toml", tomli_w.dumps(about.to_dict()))
+        write_new(out / "run.toml", tomli_w.dumps(content.to_dict()))
 
 
 def check_place(out: Path, command: str, *, force: bool) -> None:
@@ -274,9 +274,9 @@ def read_settings(out: Path, command: str) -> Mapping[str, Any]:
         raise no_such(out, "run folder", "; begin a run with `out`")
     if not (out / "run.toml").is_file():
         raise UsageError(f"{out}: no run to continue (run.toml is missing); start one with `out`")
-    about = read_run_toml(out)
-    settings: Mapping[str, Any] = about["settings"]
-    if about["command"] != command or "identities" not in settings:
+    content = read_run_toml(out)
+    settings: Mapping[str, Any] = content["settings"]
+    if content["command"] != command or "identities" not in settings:
         kind = {"judge": "LLM judges", "generate": "generation"}[command]
         raise UsageError(f"{out}: not a run of {kind}; give another `out`")
     return settings

@@ -77,12 +77,12 @@ class AskedCriteria:
 def find_judges(
     request: JudgeRequest,
     dataset: Dataset,
-    given: Mapping[str, JudgeFunction],
+    by_name: Mapping[str, JudgeFunction],
     concurrency: int | None,
 ) -> Judges:
-    """The judges of a request. given: functions, by name. Raises UsageError or UnknownName."""
+    """The judges of a request. by_name: the functions. Raises UsageError or UnknownName."""
     named = named_models(judges_files())
-    functions = dict(given)
+    functions = dict(by_name)
     baselines = []
     for name in request.judges:
         if name in functions or name in named:

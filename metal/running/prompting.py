@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 OF_TEXT = "text"  # as the language of the prompts: that of each output
 
 
-def prompt_folders(given: Iterable[str], dataset: Path | None) -> list[Path]:
+def prompt_folders(paths: Iterable[str], dataset: Path | None) -> list[Path]:
     """Where prompts are looked for: the folders given, the dataset's own, METAL's."""
-    folders = list(map(Path, given))
+    folders = list(map(Path, paths))
     for folder in folders:
         if not folder.is_dir():
             raise no_such(

@@ -127,9 +127,9 @@ class JournaledRun:
             json.dumps(output, ensure_ascii=ascii_only).encode("utf-8", "replace")
             for ascii_only in (True, False)
         }
-        for _, kind, place, line in scan(path):
+        for _, kind, line_number, line in scan(path):
             if kind != REJECTED and any(each in line for each in spelled):
-                record = read_line(path, line, place)
+                record = read_line(path, line, line_number)
                 if record.get("output") == output:
                     yield record
 

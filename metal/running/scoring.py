@@ -83,10 +83,10 @@ class RunFolder:
             self.scores = self._read()
 
     def _read(self) -> dict[str, Scores]:
-        about = read_run_toml(self.folder)
-        if about["command"] != COMMAND:
+        content = read_run_toml(self.folder)
+        if content["command"] != COMMAND:
             raise UsageError(f"{self.folder}: not a run of metrics; give another `out`")
-        first = str(about["settings"].get("dataset", ""))
+        first = str(content["settings"].get("dataset", ""))
         if (
             first != _text(self.dataset_folder)
             and Path(first).resolve() != self.dataset_folder.resolve()
@@ -119,7 +119,7 @@ class RunFolder:
                 "dataset": _text(self.dataset_folder),
                 "metrics": [rater.rater for rater in raters],
             }
-            about = manifest(
+            content = manifest(
                 COMMAND,
                 self.dataset,
                 [Path(_text(self.dataset_folder))],
@@ -127,9 +127,13 @@ class RunFolder:
                 settings["metrics"],
             )
             anew, self.anew = self.anew, False
-            place = new_folder(self.folder, COMMAND, force=True) if anew else rewritten(self.folder)
-            with place as partial:
-                (partial / "run.toml").write_text(tomli_w.dumps(about.to_dict()), encoding="utf-8")
+            opened = (
+                new_folder(self.folder, COMMAND, force=True) if anew else rewritten(self.folder)
+            )
+            with opened as partial:
+                (partial / "run.toml").write_text(
+                    tomli_w.dumps(content.to_dict()), encoding="utf-8"
+                )
                 write_jsonl(partial / "raters.jsonl", map(rater_record, raters))
                 facts = tidy_facts(concat_facts([each.facts for each in self.scores.values()]))
                 write_facts(facts, partial / "ratings.parquet")
@@ -280,8 +284,8 @@ class Interrupted(KeyboardInterrupt):
 
 def find_metrics(names: str | Sequence[str]) -> list[Metric]:
     """The metrics of names with commas between; a path may hold commas itself."""
-    given = [names] if isinstance(names, str) else names
-    asked = [name for text in given for name in ([text] if _is_path(text) else split_names(text))]
+    texts = [names] if isinstance(names, str) else names
+    asked = [name for text in texts for name in ([text] if _is_path(text) else split_names(text))]
     if not asked:
         raise UsageError("`metric` names nothing; `metal.metric_list` lists the metrics")
     return list({metric.name: metric for metric in map(find_metric, asked)}.values())
@@ -361,9 +365,9 @@ def score_from_file(
         if earlier
         else MetricScores(place.add(scores), time.perf_counter() - began)
     )
-    words = f"{len(lacking):,} of {len(outputs):,} outputs are not in {path}: " if lacking else ""
-    words += metric_scores.first_names(lacking)
-    return Scoring(place.folder, dataset, (result,), words)
+    missing = f"{len(lacking):,} of {len(outputs):,} outputs are not in {path}: " if lacking else ""
+    missing += metric_scores.first_names(lacking)
+    return Scoring(place.folder, dataset, (result,), missing)
 
 
 def _kept(rater: Rater, dataset: Dataset, place: Place, force: bool) -> Scores | None:

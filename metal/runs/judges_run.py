@@ -138,14 +138,14 @@ def doubts(run: Path, dataset: Dataset) -> Iterator[str]:
     settings = read_run_toml(run)["settings"]
     models = settings.get("models", {})
     if not isinstance(models, dict) or not all(
-        isinstance(about, dict) for about in models.values()
+        isinstance(model, dict) for model in models.values()
     ):
         raise DataError(
             run / RUN_TOML,
             f"settings.models is {models!r}",
             "Restore the file, or make the run again",
         )
-    synthetic = [name for name, about in models.items() if about.get("family") == SYNTHETIC]
+    synthetic = [name for name, model in models.items() if model.get("family") == SYNTHETIC]
     if synthetic:
         yield f"{first_few(synthetic)}: synthetic judges, whose answers METAL makes up ({run})"
     state = settings.get("state", {})

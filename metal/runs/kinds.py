@@ -61,9 +61,9 @@ class Kind:
 
 
 @cache
-def load(place: str) -> Any:
+def load(entry: str) -> Any:
     """What "module:name" names."""
-    module, _, name = place.partition(":")
+    module, _, name = entry.partition(":")
     return getattr(import_module(module), name)
 
 

@@ -134,11 +134,11 @@ def command_of(folder: Path) -> str:
 
 def made_from(folder: Path, data: Path | Dataset) -> bool:
     """Whether the folder is a run on the dataset folder, or on a table with the same ratings."""
-    about: Mapping[str, Any] = next(iter(read_run_toml(folder)["datasets"]), {})
+    dataset: Mapping[str, Any] = next(iter(read_run_toml(folder)["datasets"]), {})
     if isinstance(data, Path):
         # however it was named
-        return "path" in about and Path(about["path"]).resolve() == data.resolve()
-    return bool(about.get("data") == data.digest)
+        return "path" in dataset and Path(dataset["path"]).resolve() == data.resolve()
+    return bool(dataset.get("data") == data.digest)
 
 
 def read_manifest(folder: Path, command: str) -> dict[str, Any]:
@@ -151,11 +151,11 @@ def read_manifest(folder: Path, command: str) -> dict[str, Any]:
         raise UsageError(
             f"{folder}: not a run folder, run.toml is missing (make one with `metal {command}`)"
         )
-    about = read_run_toml(folder)
-    if about["command"] != command:
+    content = read_run_toml(folder)
+    if content["command"] != command:
         whose = (
-            f"a run of `metal {about['command']}`"
-            if about["command"]
+            f"a run of `metal {content['command']}`"
+            if content["command"]
             else "run.toml names no command"
         )
         makers = "`metal audit`, `billboard`, `monitor`, `leaderboard` or `design`"
@@ -163,9 +163,9 @@ def read_manifest(folder: Path, command: str) -> dict[str, Any]:
     for part in NEEDED:
         # texts may be written before anything is asked of them
         may_lack = part == "criteria" and command == "generate"
-        if not (about[part] or may_lack):
+        if not (content[part] or may_lack):
             raise DataError(folder / "run.toml", f"no {part!r}", again(command))
-    return about
+    return content
 
 
 @contextmanager

@@ -98,7 +98,7 @@ def read_passport(path: str | Path) -> IssuedPassport:
 def check(
     passport: IssuedPassport,
     judge: str,
-    about: Mapping[str, Any],
+    identity: Mapping[str, Any],
     cells: Iterable[tuple[str, str]],
     *,
     use: tuple[str, ...] = (ALONE,),
@@ -106,7 +106,7 @@ def check(
 ) -> None:
     """Raise UsageError, in a line, for the first thing that the passport does not allow a judge.
 
-    judge: its name in the ratings. about: how it is asked, as raters.jsonl keeps it (model,
+    judge: its name in the ratings. identity: how it is asked, as raters.jsonl keeps it (model,
     parameters, prompt and prompt_hash by criterion, ...; of one that has answered, versions).
     cells: (language, criterion) that it is to rate. use: what is enough there. on: the day; today
     if None. Before a call is made, nothing more can be known: which version of the model answers is
@@ -132,7 +132,7 @@ def check(
         called,
         judge,
         record,
-        json.loads(json.dumps(dict(about), default=str)),
+        json.loads(json.dumps(dict(identity), default=str)),
         {name for _, name in cells},
     )
     uses = {(cell["language"], cell["criterion"]): cell for cell in record["cells"]}
@@ -166,7 +166,7 @@ def _check_same(
     called: str,
     judge: str,
     record: Mapping[str, Any],
-    about: Mapping[str, Any],
+    identity: Mapping[str, Any],
     criteria: Iterable[str],
 ) -> None:
     """Raise UsageError if a judge is not the one that was audited."""
@@ -176,13 +176,13 @@ def _check_same(
             " one; audit a run of `metal.judge` and issue another"
         )
     for key in IDENTITY:
-        if key != "prompt_hash" and (record.get(key) or None) != (about.get(key) or None):
+        if key != "prompt_hash" and (record.get(key) or None) != (identity.get(key) or None):
             raise UsageError(
-                f"{called}: {judge} has {key} {_short(about.get(key))}, but"
+                f"{called}: {judge} has {key} {_short(identity.get(key))}, but"
                 f" {_short(record.get(key))} was audited; ask it as it was asked then, or audit it"
                 " as it is now"
             )
-    hashes, current = record["prompt_hash"], about.get("prompt_hash") or {}
+    hashes, current = record["prompt_hash"], identity.get("prompt_hash") or {}
     if changed := sorted(
         name for name in criteria if hashes.get(name, current.get(name)) != current.get(name)
     ):
@@ -190,7 +190,7 @@ def _check_same(
             f"{called}: the prompt of {judge} on {first_few(changed)} is not the one that was"
             " audited; restore it, or audit the judge as it is now"
         )
-    audited, since = _models_of(record), _models_of(about)
+    audited, since = _models_of(record), _models_of(identity)
     if audited and (others := [name for name in since if name not in audited]):
         raise UsageError(
             f"{called}: {judge} answered as {first_few(others)}, but {first_few(audited)} was"
@@ -198,11 +198,11 @@ def _check_same(
         )
 
 
-def _models_of(about: Mapping[str, Any]) -> list[str]:
+def _models_of(identity: Mapping[str, Any]) -> list[str]:
     """The model's own names, first in each version, perhaps before a fingerprint of the machine
     that answered.
     """
-    return [version.split()[0] for version in about.get("versions") or ()]
+    return [version.split()[0] for version in identity.get("versions") or ()]
 
 
 def _short(value: Any) -> str:

@@ -68,21 +68,27 @@ class Run:
 
     @classmethod
     def of(
-        cls, made: Any, dataset: Dataset, manifest: Manifest, raters: Iterable[str], *more: Any
+        cls, analysis: Any, dataset: Dataset, manifest: Manifest, raters: Iterable[str], *more: Any
     ) -> Self:
         """The run of an analysis that was just made, an object with tables and warnings.
 
         raters: those that took part; of a board's, ensembles are not raters of the dataset. more:
         the further fields of a kind of run.
         """
-        about = manifest.to_dict() | cls._about(made)
+        facts = manifest.to_dict() | cls._about(analysis)
         took_part = {rater: dataset.raters[rater] for rater in raters if rater in dataset.raters}
         return cls(
-            dataset.card.name, about, dataset.criteria, took_part, made.tables, made.warnings, *more
+            dataset.card.name,
+            facts,
+            dataset.criteria,
+            took_part,
+            analysis.tables,
+            analysis.warnings,
+            *more,
         )
 
     @classmethod
-    def _about(cls, made: Any) -> dict[str, Any]:
+    def _about(cls, analysis: Any) -> dict[str, Any]:
         """What run.toml says besides the manifest."""
         return {}
 
@@ -97,7 +103,7 @@ class Run:
 
     @classmethod
     def _read(cls, folder: Path, name: str, *more: Any) -> Self:
-        about = read_manifest(folder, cls.command)
+        manifest = read_manifest(folder, cls.command)
         need_files(folder, ("raters.jsonl", "warnings.txt"), cls.command)
         tables = {
             table: read_table(path, required_names(columns), cls.command)
@@ -106,10 +112,10 @@ class Run:
         }
         run = cls(
             name or folder.resolve().name,
-            about,
+            manifest,
             {
                 key: read_criterion(key, entry, folder / "run.toml")
-                for key, entry in about["criteria"].items()
+                for key, entry in manifest["criteria"].items()
             },
             {rater.rater: rater for rater in read_raters(folder)},
             tables,
@@ -190,10 +196,10 @@ class Run:
         """Findings that affect an audit's verdicts (see metal.questions.audit.remarks)."""
         yield from ()
 
-    def rows(self, table: str, **where: Any) -> pd.DataFrame:
+    def rows(self, table: str, **values: Any) -> pd.DataFrame:
         """The rows of a table where columns have these values; an empty table stays empty."""
         rows = self.tables[table]
-        for column, value in where.items():
+        for column, value in values.items():
             if rows.empty:
                 break
             rows = rows[rows[column] == value]
@@ -216,17 +222,19 @@ class Run:
         spans = [row["span"] for name in having for row in self.records(name, criterion=criterion)]
         return max((span for span in spans if span > 0), default=1.0)
 
-    def records(self, table: str, **where: Any) -> list[dict[str, Any]]:
+    def records(self, table: str, **values: Any) -> list[dict[str, Any]]:
         """The same rows as plain dictionaries, which are not to be changed, by the names of their
         languages.
         """
-        asked = (table, *where)
+        asked = (table, *values)
         if asked not in self._plain:
-            plain = self.records(table) if where else by_name(self.tables[table].to_dict("records"))
+            plain = (
+                self.records(table) if values else by_name(self.tables[table].to_dict("records"))
+            )
             grouped = self._plain[asked] = {}
             for row in plain:
-                grouped.setdefault(tuple(row[column] for column in where), []).append(row)
-        return list(self._plain[asked].get(tuple(where.values()), ()))
+                grouped.setdefault(tuple(row[column] for column in values), []).append(row)
+        return list(self._plain[asked].get(tuple(values.values()), ()))
 
     @property
     def lines(self) -> list[dict[str, Any]]:
@@ -288,20 +296,20 @@ class RankingRun(Run):
     listed: ClassVar[tuple[str, ...]] = ("people",)  # what that table lists
 
     @classmethod
-    def _about(cls, made: Any) -> dict[str, Any]:
-        return {cls.about: {"main": made.main, "people": list(made.people)}}
+    def _about(cls, analysis: Any) -> dict[str, Any]:
+        return {cls.about: {"main": analysis.main, "people": list(analysis.people)}}
 
     def _check(self, folder: Path) -> None:
-        about = self.manifest.get(self.about)
-        if not isinstance(about, dict) or not isinstance(about.get("main"), str):
+        compared = self.manifest.get(self.about)
+        if not isinstance(compared, dict) or not isinstance(compared.get("main"), str):
             raise DataError(
                 folder / "run.toml",
                 f"no table [{self.about}] with main and people",
                 again(self.command),
             )
         for part in self.listed:
-            if not isinstance(about.get(part), list) or not all(
-                isinstance(name, str) for name in about[part]
+            if not isinstance(compared.get(part), list) or not all(
+                isinstance(name, str) for name in compared[part]
             ):
                 raise DataError(
                     folder / "run.toml",
@@ -350,7 +358,7 @@ class RankingRun(Run):
         """
         table = self.tables[self.ranks]
         cells = dict.fromkeys(zip(table["criterion"], table["language"], strict=True))
-        order = {criterion: place for place, criterion in enumerate(self.measured)}
+        order = {criterion: position for position, criterion in enumerate(self.measured)}
         return tuple(
             sorted(
                 cells,

@@ -238,11 +238,11 @@ def raters_with(weights: Codes, rows: Codes, items: int) -> list[int]:
     Of more than MOST_COMPARED the STANDING_IN with the most ratings, the first of those with
     equally many.
     """
-    given = np.asarray(weights @ (rows >= 0))
-    enough = np.flatnonzero(given >= items)
+    rated = np.asarray(weights @ (rows >= 0))
+    enough = np.flatnonzero(rated >= items)
     raters = list(map(int, enough if len(enough) > 1 else range(rows.shape[1])))
     if len(raters) > MOST_COMPARED:
-        raters = sorted(sorted(raters, key=lambda rater: -int(given[rater]))[:STANDING_IN])
+        raters = sorted(sorted(raters, key=lambda rater: -int(rated[rater]))[:STANDING_IN])
     return raters
 
 

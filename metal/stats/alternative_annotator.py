@@ -124,8 +124,8 @@ class _Panel:
         counts = [((self.people == value) & self.rated).sum(axis=0) for value in values]
         return values[:, None], np.stack(counts)
 
-    def _far(self, answer: Numbers, given: Numbers, times: Codes) -> Numbers:
-        cost = answer != given if self.closeness == "agreement" else (answer - given) ** 2
+    def _far(self, answer: Numbers, answers: Numbers, times: Codes) -> Numbers:
+        cost = answer != answers if self.closeness == "agreement" else (answer - answers) ** 2
         return np.asarray((cost * times).sum(axis=0), dtype=np.float64)
 
 

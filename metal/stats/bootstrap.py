@@ -145,9 +145,9 @@ class SourceBootstrap:
         count = len(names)
         if among is not None:
             first, _ = distinct(among)
-            count, place = len(first), np.zeros(int(among.max(initial=0)) + 1, dtype=np.int64)
-            place[among[first]] = np.arange(count)
-            source = place[sources]
+            count, new_number = len(first), np.zeros(int(among.max(initial=0)) + 1, dtype=np.int64)
+            new_number[among[first]] = np.arange(count)
+            source = new_number[sources]
         block = self.blocks(count)
         if block is not None:
             count, source = int(block.max()) + 1, block[source]

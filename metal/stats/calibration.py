@@ -52,32 +52,32 @@ def calibration(
     >>> round(made.ece, 6), round(made.brier, 6), round(made.auroc, 6)
     (0.2, 0.32, 0.4)
     """
-    place = equal_mass(confidence)
+    bin_of = equal_mass(confidence)
     sums = np.stack(
-        [np.bincount(place, weights) for weights in (np.ones(len(place)), confidence, right)],
+        [np.bincount(bin_of, weights) for weights in (np.ones(len(bin_of)), confidence, right)],
         axis=1,
     )
     by_source = np.unique(sources, return_inverse=True)[1]
     signed = np.zeros((by_source.max(initial=0) + 1, len(sums) + 1))
-    np.add.at(signed, (by_source, place), right - confidence)
+    np.add.at(signed, (by_source, bin_of), right - confidence)
     signed[:, -1] = np.bincount(by_source)
     low, high = np.nan, np.nan
     if len(signed) > 1:
         drawn = bootstrap.totals(signed)
         errors = ratio(np.abs(drawn[:, :-1]).sum(axis=1), drawn[:, -1])
         low, high = percentile_interval(errors) or (np.nan, np.nan)
-    spread = np.sqrt(np.bincount(place, confidence * (1 - confidence)))
+    spread = np.sqrt(np.bincount(bin_of, confidence * (1 - confidence)))
     mapped = isotonic_map(confidence, right, sources)
     widths = np.linspace(confidence.min(), confidence.max(), BINS + 1)[1:-1]
     bins = np.column_stack(
-        [sums[:, 0], sums[:, 1:] / sums[:, :1], np.bincount(place, mapped) / sums[:, 0]]
+        [sums[:, 0], sums[:, 1:] / sums[:, :1], np.bincount(bin_of, mapped) / sums[:, 0]]
     )
     return Calibration(
-        _gap(place, right - confidence),
+        _gap(bin_of, right - confidence),
         float(low),
         float(high),
         _gap(np.searchsorted(widths, confidence), right - confidence),
-        float(np.sqrt(2 / np.pi) * spread.sum() / len(place)),
+        float(np.sqrt(2 / np.pi) * spread.sum() / len(bin_of)),
         float(((confidence - right) ** 2).mean()),
         auroc(confidence, right),
         mapped,
@@ -85,9 +85,9 @@ def calibration(
     )
 
 
-def _gap(place: Codes, off: Numbers) -> float:
+def _gap(bin_of: Codes, off: Numbers) -> float:
     """The mean over items of the average error of their bin."""
-    return float(np.abs(np.bincount(place, off)).sum() / len(place))
+    return float(np.abs(np.bincount(bin_of, off)).sum() / len(bin_of))
 
 
 def equal_mass(confidence: Numbers) -> Codes:
@@ -116,9 +116,9 @@ def auroc(confidence: Numbers, right: Numbers) -> float:
 
 def source_folds(sources: Codes, folds: int = FOLDS, seed: int = 0) -> Codes:
     """(items,) the fold of each item; a source is in one fold."""
-    names, place = np.unique(sources, return_inverse=True)
+    names, source = np.unique(sources, return_inverse=True)
     return np.asarray(
-        (np.random.default_rng([seed, len(names)]).permutation(len(names)) % folds)[place]
+        (np.random.default_rng([seed, len(names)]).permutation(len(names)) % folds)[source]
     )
 
 
@@ -133,9 +133,9 @@ def isotonic_map(confidence: Numbers, right: Numbers, sources: Codes) -> Numbers
         return mapped
     for held in range(FOLDS):
         learn = fold != held
-        values, place, counts = np.unique(
+        values, level, counts = np.unique(
             confidence[learn], return_inverse=True, return_counts=True
         )
-        fit = isotonic_regression(np.bincount(place, right[learn]) / counts, weights=counts).x
+        fit = isotonic_regression(np.bincount(level, right[learn]) / counts, weights=counts).x
         mapped[fold == held] = np.interp(confidence[fold == held], values, fit)
     return mapped

@@ -53,11 +53,11 @@ def careless(people: Codes, sources: Codes, levels: int) -> Careless:
     if len(present) < 3:
         return Careless()
     several = (people >= 0).sum(axis=1) >= 2
-    ratings, place = people[several].copy(), distinct(sources[several])[1]
+    ratings, source = people[several].copy(), distinct(sources[several])[1]
     looked, median = 0, math.nan
     gone: dict[int, float] = {}
     for turn in range(MOST_ROUNDS):
-        looks = _Looks(ratings, place, levels)
+        looks = _Looks(ratings, source, levels)
         if turn == 0:
             median = float(np.median(looks.untied_seats[present]))
         far_below = looks.far()
@@ -178,8 +178,8 @@ class _Looks:
         for group, my_share, other, mine_in, rest_in in zip(
             labels, own_shares, others, share[:, 1], rest[:, 1], strict=True
         ):
-            hits, given = self._by_source(group)
-            influence -= (hits - other * given) / rest_in
+            hits, untied = self._by_source(group)
+            influence -= (hits - other * untied) / rest_in
             here = np.isin(self.label[seat], group)
             sat, right = (
                 np.bincount(self.sources[items[counted]], minlength=self.number)

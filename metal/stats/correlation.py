@@ -71,10 +71,10 @@ class Correlation:
 def pearson_influence(x: Numbers, y: Numbers) -> Correlation:
     """`pearson`, with influences."""
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    r, given = pearson(x, y), ~np.isnan(x) & ~np.isnan(y)
-    left, right = _shifted(x[given]), _shifted(y[given])
+    r, scored = pearson(x, y), ~np.isnan(x) & ~np.isnan(y)
+    left, right = _shifted(x[scored]), _shifted(y[scored])
     influence = np.full(len(x), np.nan)
-    influence[given] = _influence(left * right, left * left, right * right)
+    influence[scored] = _influence(left * right, left * left, right * right)
     return Correlation(r, influence)
 
 
@@ -90,11 +90,11 @@ def rank_correlations(x: Numbers, y: tuple[Numbers, Codes]) -> tuple[Correlation
     (0.3162, 0.3162)
     """
     x, (values, which) = np.asarray(x, dtype=np.float64), y
-    given = ~np.isnan(x) & ~np.isnan(values)[which]
-    _pairs(x[given], values[which[given]])
-    left, right = distinct(x[given])[1], which[given]
+    scored = ~np.isnan(x) & ~np.isnan(values)[which]
+    _pairs(x[scored], values[which[scored]])
+    left, right = distinct(x[scored])[1], which[scored]
     influences = np.full((2, len(x)), np.nan)
-    influences[:, given] = _spearman_influence(left, right), _kendall_influence(left, right)
+    influences[:, scored] = _spearman_influence(left, right), _kendall_influence(left, right)
     rho, tau = pearson(_ranks(left), _ranks(right)), _tau_of(left, right)
     return Correlation(rho, influences[0]), Correlation(tau, influences[1])
 
@@ -202,10 +202,10 @@ def system_pearson(x: Numbers, y: Numbers, system: Codes) -> float:
     (0.982, 0.982)
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    names, place = np.unique(np.asarray(system), return_inverse=True)
-    given = ~np.isnan(x) & ~np.isnan(y)
-    columns = (np.ones(int(given.sum())), _shifted(x[given]), _shifted(y[given]))
-    sums = [np.bincount(place[given], column, minlength=len(names)) for column in columns]
+    names, system_of = np.unique(np.asarray(system), return_inverse=True)
+    scored = ~np.isnan(x) & ~np.isnan(y)
+    columns = (np.ones(int(scored.sum())), _shifted(x[scored]), _shifted(y[scored]))
+    sums = [np.bincount(system_of[scored], column, minlength=len(names)) for column in columns]
     r = float(system_pearson_from_sums(np.stack(sums, axis=1)))
     if np.isnan(r):
         raise Undefined("fewer than two generators, or generators with equal means")
@@ -233,13 +233,13 @@ def deviation_sums(
     )
     shape = int(source.max()) + 1, len(starts)
     cell = source * len(starts) + system
-    given = ~np.isnan(scores) & ~np.isnan(y)
-    count = np.add.reduceat(given, starts, axis=1, dtype=np.int64)
+    scored = ~np.isnan(scores) & ~np.isnan(y)
+    count = np.add.reduceat(scored, starts, axis=1, dtype=np.int64)
     table = np.zeros((*shape, len(scores), 6))
     means = np.zeros((len(starts), len(scores), 2))
-    for rater, paired in enumerate(given):
+    for rater, paired in enumerate(scored):
         sides = []
-        for place, side in enumerate((scores[rater], y)):
+        for index, side in enumerate((scores[rater], y)):
             used = np.where(paired, side, np.nan)
             low, high = np.fmin.reduceat(used, starts), np.fmax.reduceat(used, starts)
             total = np.add.reduceat(np.where(paired, side, 0.0), starts)
@@ -247,12 +247,12 @@ def deviation_sums(
                 count[rater] > 0, np.where(low == high, low, ratio(total, count[rater])), 0.0
             )
             sides.append(np.where(paired, side - mean[system], 0.0))
-            means[:, rater, place] = _less_their_mean(mean, count[rater])
+            means[:, rater, index] = _less_their_mean(mean, count[rater])
         left, right = sides
-        for place, column in enumerate(
+        for index, column in enumerate(
             (paired, left, right, left * left, right * right, left * right)
         ):
-            table[:, :, rater, place] = np.bincount(
+            table[:, :, rater, index] = np.bincount(
                 cell, column, minlength=shape[0] * shape[1]
             ).reshape(shape)
     return table, means
@@ -325,8 +325,8 @@ def _pairs(x: Numbers, y: Numbers) -> tuple[Numbers, Numbers]:
     constant.
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    given = ~np.isnan(x) & ~np.isnan(y)
-    x, y = x[given], y[given]
+    scored = ~np.isnan(x) & ~np.isnan(y)
+    x, y = x[scored], y[scored]
     if len(x) < 2:
         raise Undefined("fewer than two pairs")
     for side in (x, y):

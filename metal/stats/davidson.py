@@ -150,9 +150,9 @@ def _summary(
     shift = 1e-5 * np.eye(len(beta))
     slope = np.stack([(points(beta + each) - points(beta - each)) / 2e-5 for each in shift], axis=1)
     variance = np.einsum("ip,pq,iq->i", slope, covariance, slope)
-    place = players - 1
+    order = players - 1
     first = (
-        (float(beta[place]), float(quantile * np.sqrt(covariance[place, place])))
+        (float(beta[order]), float(quantile * np.sqrt(covariance[order, order])))
         if both_orders
         else (0.0, 0.0)
     )

@@ -151,9 +151,9 @@ def leave_one_out_predictions(
     _, which = np.unique(np.asarray(generator), return_inverse=True)
     standard = (np.asarray(metrics, dtype=np.float64) - moments.centre[:-1]) / moments.spread[:-1]
     predicted = np.empty(len(which))
-    for place, rest in enumerate(_without_each(moments)):
+    for left_out, rest in enumerate(_without_each(moments)):
         slopes = rest.path.at(alpha) / rest.spread
-        rows = which == place
+        rows = which == left_out
         predicted[rows] = (
             moments.centre[-1] + rest.target_mean + (standard[rows] - rest.mean) @ slopes
         )

@@ -131,13 +131,15 @@ def correlation_interval(r: float, influence: Numbers, source: Codes) -> Interva
     influence: (items,) on r, NaN if a score is missing (stats.correlation.Correlation). None
     from one source. Source: Fisher (1921).
     """
-    given = ~np.isnan(influence)
-    sources = int((np.bincount(source[given]) > 0).sum())
+    defined = ~np.isnan(influence)
+    sources = int((np.bincount(source[defined]) > 0).sum())
     if sources < 2:
         return None
     if 1 - r * r < 1e-12:
         return Interval(r, r)
-    variance = sources / (sources - 1) * (np.bincount(source[given], influence[given]) ** 2).sum()
+    variance = (
+        sources / (sources - 1) * (np.bincount(source[defined], influence[defined]) ** 2).sum()
+    )
     half = few_sources(0.975, sources) * math.sqrt(variance) / (1 - r * r)
     return Interval(*map(math.tanh, Interval.around(math.atanh(r), half)))
 

@@ -74,8 +74,10 @@ def stacked(features: Numbers, target: Numbers, sources: Codes) -> tuple[Numbers
             return np.full(target.shape, np.nan), np.full(
                 (features.shape[1], target.shape[1]), np.nan
             )
-        given = ~np.isnan(features[learn])
-        means = np.where(given, features[learn], 0.0).sum(axis=0) / np.maximum(given.sum(axis=0), 1)
+        present = ~np.isnan(features[learn])
+        means = np.where(present, features[learn], 0.0).sum(axis=0) / np.maximum(
+            present.sum(axis=0), 1
+        )
         filled = np.where(np.isnan(features), means, features)
         slope, intercept = ridge(filled[learn], target[learn])
         predicted[fold == held] = intercept + filled[fold == held] @ slope

@@ -57,8 +57,10 @@ class Shifts:
         """(L,) two-sided, for a figure of 0."""
         return np.array(list(map(self._p, range(len(self.value)))))
 
-    def _p(self, place: int) -> float:
-        value, variance, df = (float(each[place]) for each in (self.value, self.variance, self.df))
+    def _p(self, language: int) -> float:
+        value, variance, df = (
+            float(each[language]) for each in (self.value, self.variance, self.df)
+        )
         if not (np.isfinite(value) and df >= 1):
             return np.nan
         if variance == 0:
@@ -136,15 +138,15 @@ def flip_p_values(
     content_of_unit = np.zeros(len(units), dtype=np.int64)
     content_of_unit[unit] = np.unique(content, return_inverse=True)[1]
     p_values = np.full(languages, np.nan)
-    for place in range(languages):
-        both = (counts[:, place] > 0) & (counts[:, pivot] > 0)
-        if place == pivot or not both.any():
+    for other in range(languages):
+        both = (counts[:, other] > 0) & (counts[:, pivot] > 0)
+        if other == pivot or not both.any():
             continue
-        apart = sums[both, place] / counts[both, place] - sums[both, pivot] / counts[both, pivot]
+        apart = sums[both, other] / counts[both, other] - sums[both, pivot] / counts[both, pivot]
         _, cluster = np.unique(content_of_unit[both], return_inverse=True)
         totals = np.bincount(cluster, apart).astype(np.float64)
-        flipped = np.abs(draw_flips(np.random.default_rng(place), len(totals), FLIPS).sums(totals))
-        p_values[place] = float((flipped >= flipped[0] - 1e-9).mean())
+        flipped = np.abs(draw_flips(np.random.default_rng(other), len(totals), FLIPS).sums(totals))
+        p_values[other] = float((flipped >= flipped[0] - 1e-9).mean())
     return p_values
 
 
@@ -215,9 +217,9 @@ class RatedItems:
 
         A person who is severer than the others by a constant adds no noise to the order of outputs.
         """
-        given = ~np.isnan(self.people.T)
+        rated = ~np.isnan(self.people.T)
         # (R, n): sums by column
-        scores, present = np.where(given, self.people.T, 0.0), given.astype(np.float64)
+        scores, present = np.where(rated, self.people.T, 0.0), rated.astype(np.float64)
         answered = present.sum(axis=0)
         for language in range(self.languages):
             rows = np.flatnonzero(self.language == language)
@@ -232,7 +234,7 @@ class RatedItems:
                     break
             scores[:, rows] = own
         means = scores.sum(axis=0) / answered
-        return means, np.where(given, scores - means, np.nan).T, answered
+        return means, np.where(rated, scores - means, np.nan).T, answered
 
     @cached_property
     def residual_df(self) -> Numbers:
@@ -297,12 +299,12 @@ def shifts_beside_people(items: RatedItems) -> dict[str, Shifts]:
     full = _figures(of_language[None], scale, enough, enough_reliable)
     variance = {name: np.zeros(items.languages) for name in FIGURES}
     fourth = {name: np.zeros(items.languages) for name in FIGURES}
-    for place in range(items.languages):
-        own = np.flatnonzero(language == place)
+    for left_out in range(items.languages):
+        own = np.flatnonzero(language == left_out)
         if len(own) < 2:
             continue
         without = np.repeat(of_language[None], len(own), axis=0)
-        without[:, place] -= totals[own]
+        without[:, left_out] -= totals[own]
         drawn = _figures(without, scale, enough, enough_reliable)
         for name in FIGURES:  # one that is undefined without some source has no variance
             figure = np.where(np.isfinite(drawn[name]), drawn[name], np.nan)
@@ -332,21 +334,21 @@ def _figures(
         noise = residual / (scale * n) * (inverse / n)
         reliability = np.clip(1 - noise / (s_hh / (n - 1)), 0.0, 1.0)
         above = np.where(enough, mean_j - mean_h, np.nan)
-        given = enough if reliable is None else reliable
-        slope = np.sum(np.where(given, reliability * s_hj, 0.0), axis=-1, keepdims=True) / np.sum(
-            np.where(given, reliability**2 * s_hh, 0.0), axis=-1, keepdims=True
+        usable = enough if reliable is None else reliable
+        slope = np.sum(np.where(usable, reliability * s_hj, 0.0), axis=-1, keepdims=True) / np.sum(
+            np.where(usable, reliability**2 * s_hh, 0.0), axis=-1, keepdims=True
         )
         raw = np.sum(np.where(enough, s_hj, 0.0), axis=-1, keepdims=True) / np.sum(
             np.where(enough, s_hh, 0.0), axis=-1, keepdims=True
         )
         return {
             "above_people": above,
-            "gap": _centred(np.where(given, mean_j - slope * mean_h, np.nan)),
+            "gap": _centred(np.where(usable, mean_j - slope * mean_h, np.nan)),
             "naive_regression": _centred(np.where(enough, mean_j - raw * mean_h, np.nan)),
             "naive_difference": _centred(above),
             "reliability": np.where(enough, reliability, np.nan),
-            "slope": np.where(given, s_hj / (reliability * s_hh), np.nan),
-            "spread": np.where(given, np.sqrt(np.maximum(s_jj, 0) / (reliability * s_hh)), np.nan),
+            "slope": np.where(usable, s_hj / (reliability * s_hh), np.nan),
+            "spread": np.where(usable, np.sqrt(np.maximum(s_jj, 0) / (reliability * s_hh)), np.nan),
         }
 
 

@@ -122,8 +122,8 @@ def _alone(knowing: Numbers, bound: Numbers) -> Codes:
     """(starts,) whether no start with a higher bound has met this one."""
     alone = np.ones(len(bound), dtype=bool)
     order = np.argsort(-bound, kind="stable")
-    for place, start in enumerate(order):
-        ahead = order[:place][alone[order[:place]]]
+    for rank, start in enumerate(order):
+        ahead = order[:rank][alone[order[:rank]]]
         alone[start] = not (np.abs(knowing[ahead] - knowing[start]).max(axis=1) < SAME_WAY).any()
     return alone
 

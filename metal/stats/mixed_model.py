@@ -137,7 +137,7 @@ def _sum_by_source(table: Numbers, which: Codes, sources: int) -> _Sums:
     sizes = np.bincount(which, minlength=sources)
     sums = np.stack([np.bincount(which, column, minlength=sources) for column in table.T], axis=1)
     distinct, of_size, many = np.unique(sizes, return_inverse=True, return_counts=True)
-    parts = [sums[of_size == place] for place in range(len(distinct))]
+    parts = [sums[of_size == size] for size in range(len(distinct))]
     by_size = np.stack([part.T @ part for part in parts])
     return _Sums(
         table.T @ table, distinct.astype(np.float64), many.astype(np.float64), by_size, len(table)

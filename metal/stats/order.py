@@ -65,10 +65,10 @@ def midranks(values: Numbers, weights: Numbers) -> Numbers:
     >>> midranks(np.array([3.0, 1.0, 3.0]), np.array([1.0, 2.0, 1.0])).tolist()
     [1.0, -1.0, 1.0]
     """
-    _, place = np.unique(values, return_inverse=True)
-    held = np.bincount(place.reshape(-1), weights=weights)
+    _, level = np.unique(values, return_inverse=True)
+    held = np.bincount(level.reshape(-1), weights=weights)
     middle = np.cumsum(held) - held / 2
-    return np.asarray((middle - held.sum() / 2)[place.reshape(-1)])
+    return np.asarray((middle - held.sum() / 2)[level.reshape(-1)])
 
 
 def p_no_order(by: SourceSums, rows: Numbers) -> float:
@@ -187,8 +187,8 @@ class FigurePair:
         """The same with limits at p."""
         if not self.of_a_person.low() > 0:
             return None
-        about = self.judge, self.person, self._judge_without, self._person_without
-        return jackknife_ratio(*about, self.by.times, p)
+        pairs = self.judge, self.person, self._judge_without, self._person_without
+        return jackknife_ratio(*pairs, self.by.times, p)
 
     @property
     def share_without(self) -> Numbers:
@@ -242,9 +242,17 @@ def order(
     of_judge = with_answer(ranks, number[joint], answered)
 
     target = seats.target @ values, seats.target @ values**2
-    given = values[seats.own]
+    own_values = values[seats.own]
     kappa = np.stack(
-        [np.ones(len(given)), target[0], given, target[1], given**2, target[0] * given], axis=1
+        [
+            np.ones(len(own_values)),
+            target[0],
+            own_values,
+            target[1],
+            own_values**2,
+            target[0] * own_values,
+        ],
+        axis=1,
     )
     kappa = seats.by_item(kappa)[joint]
     kappa_judge = with_answer(kappa, number[joint], values[answer])

@@ -70,10 +70,10 @@ def calibrate_ties(people: Numbers, rater: Numbers) -> TieCalibration:
     on_source = scored.sum(axis=0)
     if not on_source.any():
         raise Undefined("no source with two generators scored by both")
-    wanted, given = (people[first] - people[second])[scored], (rater[first] - rater[second])[scored]
+    wanted, gaps = (people[first] - people[second])[scored], (rater[first] - rater[second])[scored]
     # Sources count alike, and the weights of all pairs sum to 1.
     weight = np.broadcast_to(ratio(1.0, on_source * (on_source > 0).sum()), scored.shape)[scored]
-    gap, tied, ordered = np.abs(given), wanted == 0, wanted * given > 0
+    gap, tied, ordered = np.abs(gaps), wanted == 0, wanted * gaps > 0
     start = float(weight[np.where(gap > 0, ordered, tied)].sum())
     matters = (gap > 0) & (tied | ordered)  # a pair ranked in the wrong order stays wrong as a tie
     rising, gain = gap[matters], np.where(tied, weight, -weight)[matters]

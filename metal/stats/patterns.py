@@ -78,9 +78,9 @@ def distinct(key: Codes) -> tuple[Codes, Codes]:
     first_of = np.full(size, -1, dtype=np.int64)
     first_of[key[::-1]] = np.arange(len(key) - 1, -1, -1)
     present = np.flatnonzero(first_of >= 0)
-    place = np.zeros(size, dtype=np.int64)
-    place[present] = np.arange(len(present))
-    return first_of[present], place[key]
+    number = np.zeros(size, dtype=np.int64)
+    number[present] = np.arange(len(present))
+    return first_of[present], number[key]
 
 
 def class_counts(rows: Codes, levels: int) -> Codes:

@@ -99,8 +99,8 @@ def paired_t(scores: Numbers) -> tuple[Numbers, Numbers]:
     ([0.0, 3.46, 3.0], [3.0, 3.0, 2.0])
     """
     t = np.zeros((len(scores), len(scores)))
-    given = (~np.isnan(scores)).astype(np.float64)
-    sources = np.rint(given @ given.T)
+    scored = (~np.isnan(scores)).astype(np.float64)
+    sources = np.rint(scored @ scored.T)
     for i, row in enumerate(scores[:-1]):
         gaps = row - scores[i + 1 :]
         shared = sources[i, i + 1 :]

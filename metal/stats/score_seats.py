@@ -78,13 +78,13 @@ class ScoreSeats:
         order = np.argsort(content, kind="stable")  # nor on the order of items
         people, judge, ranked = people[order], judge[order], ranked[order]
         sources, content = sources[order], content[order]
-        given = ~np.isnan(people)
-        number = given.sum(axis=1, keepdims=True)
-        total = np.where(given, people, 0.0).sum(axis=1, keepdims=True)
+        rated = ~np.isnan(people)
+        number = rated.sum(axis=1, keepdims=True)
+        total = np.where(rated, people, 0.0).sum(axis=1, keepdims=True)
         facing = (total - people) / np.maximum(number - 1, 1)
         if alone:
             facing = np.where(number == 1, people, facing)
-        seats = given & (number >= (1 if alone else 2))
+        seats = rated & (number >= (1 if alone else 2))
         self.item, _ = np.nonzero(seats)
         self.facing, self.own, self.judge, self.ranked = facing[seats], people[seats], judge, ranked
         self.items, self.higher = len(judge), higher
@@ -99,7 +99,7 @@ class ScoreSeats:
     def pair(self, kind: str, facing: Numbers, own: Numbers, judge: Numbers) -> FigurePair:
         """A figure of judge and person; (seats,) each."""
         ones = np.ones(len(facing))
-        rows = [self._rows(pair_sums(ones, facing, given)) for given in (judge, own)]
+        rows = [self._rows(pair_sums(ones, facing, rater)) for rater in (judge, own)]
         return FigurePair(self.by, rows[0], rows[1], kind)
 
     @property

@@ -43,10 +43,10 @@ class Votes:
         """The votes without one of them, whoever gave it."""
         kind, label = np.nonzero(self.counts)
         fewer = self.counts[kind] - one_hot(label, self.counts.shape[1])
-        place = np.full((len(self.counts), self.counts.shape[1] + 1), -1)
-        place[:, 0] = np.arange(len(self.counts))
-        place[kind, label + 1] = len(self.counts) + np.arange(len(kind))
-        return LessOne(Seats(np.concatenate([self.counts, fewer])), place)
+        row = np.full((len(self.counts), self.counts.shape[1] + 1), -1)
+        row[:, 0] = np.arange(len(self.counts))
+        row[kind, label + 1] = len(self.counts) + np.arange(len(kind))
+        return LessOne(Seats(np.concatenate([self.counts, fewer])), row)
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,11 @@ class LessOne:
     seats: Seats
     place: Codes
 
-    def without(self, kind: Codes, given: Codes) -> Codes:
+    def without(self, kind: Codes, labels: Codes) -> Codes:
         """(items,) the rows in `seats` of items of some kinds without one person, who gave these
         labels, negative without an answer.
         """
-        return np.asarray(self.place[kind, np.maximum(given, -1) + 1])
+        return np.asarray(self.place[kind, np.maximum(labels, -1) + 1])
 
     @cached_property
     def counts(self) -> Codes:

@@ -180,8 +180,8 @@ def by_family(
     """
     p = np.array(p_values, dtype=np.float64)
     members: dict[Hashable, list[int]] = {}
-    for place, family in enumerate(families):
-        members.setdefault(family, []).append(place)
+    for index, family in enumerate(families):
+        members.setdefault(family, []).append(index)
     for places in members.values():
         p[places] = adjust(p[places])
     return list(map(float, p))

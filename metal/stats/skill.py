@@ -20,10 +20,10 @@ def mean_of_others(people: Numbers, person: int) -> Numbers:
     """(items,) the mean score of everybody but one; NaN without others. people: (items, people),
     NaN if none.
     """
-    given = ~np.isnan(people)
-    own = np.where(given[:, person], people[:, person], 0.0)
+    rated = ~np.isnan(people)
+    own = np.where(rated[:, person], people[:, person], 0.0)
     return ratio(
-        np.where(given, people, 0.0).sum(axis=1) - own, given.sum(axis=1) - given[:, person]
+        np.where(rated, people, 0.0).sum(axis=1) - own, rated.sum(axis=1) - rated[:, person]
     )
 
 
@@ -147,12 +147,12 @@ def panel_features(people: Numbers) -> Numbers:
 
     people: (items, people), NaN without a score.
     """
-    given = ~np.isnan(people)
-    k = given.sum(axis=1) * (given.sum(axis=1) >= 2)
-    scores = np.where(given & (k > 0)[:, None], people, 0.0)
+    rated = ~np.isnan(people)
+    k = rated.sum(axis=1) * (rated.sum(axis=1) >= 2)
+    scores = np.where(rated & (k > 0)[:, None], people, 0.0)
     total = scores.sum(axis=1)
     mean = total / np.maximum(k, 1)
-    within = np.where(given & (k > 0)[:, None], (people - mean[:, None]) ** 2, 0.0).sum(axis=1)
+    within = np.where(rated & (k > 0)[:, None], (people - mean[:, None]) ** 2, 0.0).sum(axis=1)
     return np.stack(
         [k > 0, k, k * k, total, k * mean**2, within, k * within / np.maximum(k - 1, 1)], axis=1
     )

@@ -47,7 +47,7 @@ class SourceSums:
         0. content: (kinds,) what tells kinds apart (see `scattered`) where their numbers do not:
         where these hang on the order of items.
         """
-        first, place = distinct(sources)
+        first, source = distinct(sources)
         self.n, self.sources = len(first), np.asarray(sources)[first]
         self._kinds: Codes | None = None
         if self.n == len(sources) and content is None:
@@ -55,9 +55,9 @@ class SourceSums:
             return
         # Sources in the order of what they hold, and so their items: no digit of a sum may hang on
         # the order of rows, or on names.
-        order = np.lexsort((kinds if content is None else content[kinds], place))
+        order = np.lexsort((kinds if content is None else content[kinds], source))
         self._kinds = kinds[order]
-        self._starts = np.searchsorted(place[order], np.arange(self.n))
+        self._starts = np.searchsorted(source[order], np.arange(self.n))
         if content is None:
             content = scattered(np.arange(int(kinds.max(initial=-1)) + 1))
         held = np.add.reduceat(content[self._kinds], self._starts) if self.n else self._starts
