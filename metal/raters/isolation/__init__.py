@@ -62,15 +62,15 @@ def isolated_metric(
         raise UsageError(f"metric {name}: {function!r} is not the name of a function")
     if missing := [path for path in readable if not path.exists()]:
         raise UsageError(f"metric {name}: there is no {missing[0]}, which it should read")
-    place = program.resolve()
-    digest = _digest(place)
+    resolved = program.resolve()
+    digest = _digest(resolved)
     request = {
-        "name": f"{place}:{function}",
-        "readable": [str(place), *(str(path.resolve()) for path in readable)],
+        "name": f"{resolved}:{function}",
+        "readable": [str(resolved), *(str(path.resolve()) for path in readable)],
     }
 
     def score(items: Sequence[Item]) -> list[Answer]:
-        if _digest(place) != digest:
+        if _digest(resolved) != digest:
             raise DataError(
                 f"metric {name}", "its file has changed since it was loaded", "Open it again"
             )

@@ -88,8 +88,8 @@ def _asked(
         try:
             own = {"answers": sending, "control": childs.fileno(), "parent": os.getpid()}
             lines = ({**request, **own, "path": child_path(), "limits": asdict(limits)}, *items)
-            with _given(lines, folder) as given:
-                child = _start(given, (sending, childs.fileno()), folder)
+            with _given(lines, folder) as lines_file:
+                child = _start(lines_file, (sending, childs.fileno()), folder)
         finally:
             os.close(sending)
             childs.close()
@@ -119,12 +119,12 @@ def _given(lines: Iterable[Mapping[str, Any]], folder: Path) -> IO[bytes]:
     return opened
 
 
-def _start(given: IO[bytes], passed: tuple[int, ...], folder: Path) -> subprocess.Popen[bytes]:
+def _start(lines_file: IO[bytes], passed: tuple[int, ...], folder: Path) -> subprocess.Popen[bytes]:
     # Not -I: it would ignore PYTHONHASHSEED. With an environment of our own, -s and -P are all else
     # that it does.
     return subprocess.Popen(  # noqa: S603  (Python itself, with code of ours)
         [sys.executable, "-s", "-P", "-c", START],
-        stdin=given,
+        stdin=lines_file,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         pass_fds=passed,

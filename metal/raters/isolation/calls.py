@@ -212,9 +212,9 @@ def filter_for(machine: int, column: int, process: int, disk: Disk) -> list[Inst
             ],
         ),
     ]
-    for name, place, values in REFUSED_VALUES:
+    for name, argument, values in REFUSED_VALUES:
         program += _when(
-            SOMETIMES[name][column], [(LOAD, 0, 0, _argument(place)), *_any_of(values), refuse]
+            SOMETIMES[name][column], [(LOAD, 0, 0, _argument(argument)), *_any_of(values), refuse]
         )
     for name, (flags_at, mode_at) in MAKING.items():
         answer = (RETURN, 0, 0, ASK if disk is Disk.COUNTED else ALLOW)
@@ -265,6 +265,6 @@ def _error(number: int) -> Instruction:
     return (RETURN, 0, 0, 0x00050000 | number)
 
 
-def _argument(place: int) -> int:
+def _argument(number: int) -> int:
     """Where the lower half of an argument lies; all machines above are little-endian."""
-    return 16 + 8 * place
+    return 16 + 8 * number

@@ -51,7 +51,7 @@ def adapted(judge: Any) -> Callable[..., Any]:
     """
     ancestors = [(kind.__module__, kind.__name__) for kind in type(judge).__mro__]
     for module, name, adapter in _CLASSES:
-        if any(place.startswith(module) and kind == name for place, kind in ancestors):
+        if any(origin.startswith(module) and kind == name for origin, kind in ancestors):
             function: Callable[..., Any] = globals()[adapter](judge)
             return function
     registered = getattr(judge, "__registry_info__", None)
@@ -156,8 +156,8 @@ def _deepeval(metric: Any) -> Callable[..., Any]:
         from deepeval.test_case import LLMTestCase
 
         expected = references[0] if references else None
-        given = {"expected_output": expected, "context": [source], "retrieval_context": [source]}
-        case = LLMTestCase(input=source, actual_output=output, **given)
+        texts = {"expected_output": expected, "context": [source], "retrieval_context": [source]}
+        case = LLMTestCase(input=source, actual_output=output, **texts)
         own = copy.copy(metric)  # it keeps its score in itself
         own.measure(case, _show_indicator=False)
         return _with_reason(own.score, own.reason, criterion)

@@ -137,12 +137,12 @@ class JournalIndex:
         """Each question with its best record; None if there is none."""
         with self.path.open("rb") as file:
             for question in questions:
-                place = self.places.get(bytes.fromhex(question.key))
-                if place is None:
+                offset = self.places.get(bytes.fromhex(question.key))
+                if offset is None:
                     yield question, None
                     continue
-                file.seek(place // 4)
-                yield question, read_line(self.path, file.readline(), place // 4)
+                file.seek(offset // 4)
+                yield question, read_line(self.path, file.readline(), offset // 4)
 
 
 def failure_reason(record: Mapping[str, Any]) -> str:
@@ -157,8 +157,8 @@ def index_journal(plan: RunPlan, path: Path) -> JournalIndex:
     names = plan.names
     statistics = {name: CallStatistics() for name in names.values()}
     places: dict[bytes, int] = {}
-    for name, kind, place, line in scan(path):
-        record = read_line(path, line, place)
+    for name, kind, offset, line in scan(path):
+        record = read_line(path, line, offset)
         if kind == REJECTED:
             for (model, _), judge in names.items():
                 if model == record["judge"]:
@@ -167,7 +167,7 @@ def index_journal(plan: RunPlan, path: Path) -> JournalIndex:
         rank = RANKS.get(kind, 1)
         key = bytes.fromhex(name)
         if rank >= places.get(key, 0) % 4:
-            places[key] = place * 4 + rank
+            places[key] = offset * 4 + rank
         judge = names.get((record.get("judge", ""), record.get("prompt", "")), "")
         if judge:
             statistics[judge].count(record)
@@ -220,14 +220,14 @@ class Collected:
                     score = None if judged is None else question.rated(criterion, judged)
                     statistics.kinds[VERDICT if score is not None else reason] += 1
                     statistics.wavering += wavering
-                    given = Rating(question.output.output, criterion, name, score, reason, comment)
+                    rating = Rating(question.output.output, criterion, name, score, reason, comment)
                     if judged is not None and model.gives_probabilities:
                         confidence, expected, why = question.probabilities(
                             criterion, judged, record["reply"]
                         )
                         statistics.unsure.update([why] if why else [])
-                        given = replace(given, confidence=confidence, expected=expected)
-                    yield given
+                        rating = replace(rating, confidence=confidence, expected=expected)
+                    yield rating
             yield from self._without_text(model)
 
     def _without_text(self, model: Model) -> Iterator[Rating]:
@@ -252,33 +252,35 @@ class Collected:
         raters = []
         for model in self.plan.models:
             for prompt in self.plan.prompts:
-                about = self._about(model, prompt)
+                identity = self._about(model, prompt)
                 base = rater_name(model, prompt)
                 for sample in range(1, self.plan.repeat + 1):
                     repeated = {"repeats": base, "sample": sample} if sample > 1 else {}
                     name = rater_name(model, prompt, sample)
-                    raters.append(Rater(name, "llm", model.family or model.name, about | repeated))
+                    raters.append(
+                        Rater(name, "llm", model.family or model.name, identity | repeated)
+                    )
         return raters
 
     def _about(self, model: Model, prompt: Prompt) -> dict[str, Any]:
         statistics = self.index.statistics[rater_name(model, prompt)]
-        about = asked_as(model, prompt, self.plan.criteria)
+        identity = asked_as(model, prompt, self.plan.criteria)
         if prompt.language:
             english = rater_name(model, replace(prompt, language=""))
-            about |= {"prompt_language": prompt.language, "translation_of": english}
+            identity |= {"prompt_language": prompt.language, "translation_of": english}
         facts = {
             "sent": dict(statistics.sent),
             "rejected": dict(statistics.rejected),
             "versions": dict(statistics.versions.most_common()),
             "flipped": [name for name in self.plan.criteria if prompt.rubrics[name].flipped],
         }
-        about |= {name: fact for name, fact in facts.items() if fact}
+        identity |= {name: fact for name, fact in facts.items() if fact}
         dollars = statistics.cost(model.price, model.batch_price)
         if dollars is not None and statistics.replies and not statistics.uncounted:
             # as many as a call has criteria
             ratings = statistics.replies * len(self.plan.calls(prompt)[0])
-            about["dollars_per_thousand"] = 1000 * dollars / ratings
-        return about
+            identity["dollars_per_thousand"] = 1000 * dollars / ratings
+        return identity
 
 
 def _read(

@@ -78,7 +78,7 @@ def _most_varied(
     """Up to `count` outputs in random order, each of another source, preferring scores that were
     shown least.
     """
-    free = [pool[place] for place in rng.permutation(len(pool))]
+    free = [pool[row] for row in rng.permutation(len(pool))]
     chosen: list[Output] = []
     shown: Counter[tuple[str, float]] = Counter()
     while free and len(chosen) < count:

@@ -160,7 +160,7 @@ def scan(path: Path) -> Iterator[tuple[str, str, int, bytes]]:
     """
     if not path.is_file():
         return
-    place = 0
+    offset = 0
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.endswith(b"\n"):
@@ -172,21 +172,21 @@ def scan(path: Path) -> Iterator[tuple[str, str, int, bytes]]:
                     "not a line of a journal",
                     "Restore the file, or start a new run",
                 )
-            yield match[1].decode(), match[2].decode("ascii", "replace"), place, line
-            place += len(line)
+            yield match[1].decode(), match[2].decode("ascii", "replace"), offset, line
+            offset += len(line)
 
 
-def read_line(path: Path, line: bytes, place: int = 0) -> dict[str, Any]:
+def read_line(path: Path, line: bytes, offset: int = 0) -> dict[str, Any]:
     """The record in a line. Raises DataError when it is damaged."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
         raise DataError(
-            f"{path} byte {place}", "a damaged line", "Restore the file, or take the line out"
+            f"{path} byte {offset}", "a damaged line", "Restore the file, or take the line out"
         ) from None
     if not isinstance(record, dict):
         raise DataError(
-            f"{path} byte {place}", "not a JSON object", "Restore the file, or take the line out"
+            f"{path} byte {offset}", "not a JSON object", "Restore the file, or take the line out"
         )
     return record
 
@@ -224,9 +224,9 @@ def read_answered(reasks: int, *journals: Path) -> Answered:
     """
     answered = Answered()
     for path in journals:
-        for name, kind, place, line in scan(path):
+        for name, kind, offset, line in scan(path):
             if kind == REJECTED:
-                record = read_line(path, line, place)
+                record = read_line(path, line, offset)
                 answered.rejected.setdefault(record["judge"], {})[record["parameter"]] = record[
                     "said"
                 ]

@@ -183,7 +183,7 @@ def estimates(
     seen: set[bytes] = set()  # two names of one model ask the same
     for model in plan.models:
         estimate = CostEstimate(model, batch=batch)
-        for place, question in enumerate(
+        for position, question in enumerate(
             followed(plan.questions(model), progress, plan.questions_per_model)
         ):
             key = bytes.fromhex(question.key)
@@ -197,7 +197,7 @@ def estimates(
                 break
             estimate.calls += 1
             if not estimate.first:
-                estimate.first, estimate.begins = question, place
+                estimate.first, estimate.begins = question, position
             estimate.tokens_in += question.rough_tokens
             estimate.tokens_out += question.answer_tokens
         left = None if left is None else left - estimate.calls
@@ -280,12 +280,12 @@ class Pace:
         until `over`.
         """
         while self.in_flight >= int(self.limit):
-            place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self._waiting.append(place)
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
             try:
-                await place
+                await turn
             except asyncio.CancelledError:
-                if place.done() and not place.cancelled():
+                if turn.done() and not turn.cancelled():
                     self._wake()  # it was given a place, which somebody else can use
                 raise
         self.in_flight += 1
@@ -317,9 +317,9 @@ class Pace:
     def _wake(self) -> None:
         room = int(self.limit) - self.in_flight
         while self._waiting and room > 0:
-            place = self._waiting.popleft()
-            if not place.done():
-                place.set_result(None)
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
                 room -= 1
 
     def answered(self) -> None:

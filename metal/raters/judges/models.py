@@ -229,9 +229,9 @@ def find_model(name: str, named: Mapping[str, Model], *, base_url: str = "") -> 
             f" base_url in {FILE}, or {provider.url_variable} in the environment"
         )
     if provider.url_variable and (url := url_of(model)) and not _is_address(url):
-        given = "base_url" if model.base_url else provider.url_variable
+        source = "base_url" if model.base_url else provider.url_variable
         raise UsageError(
-            f"judge {model.name!r}: {given} {without_secrets(url)!r} is no address; one is like"
+            f"judge {model.name!r}: {source} {without_secrets(url)!r} is no address; one is like"
             " http://127.0.0.1:8000/v1"
         )
     if model.base_url != without_secrets(model.base_url):
@@ -305,23 +305,23 @@ _KEYS = ("model", "temperature", *_TEXTS, *_NUMBERS, *_TABLES)
 
 def _read_model(name: str, entry: Mapping[str, Any], file: str) -> Model:
     """A model from its table in judges.toml, or from {"model": NAME} if `file` is empty."""
-    place = f"{file}: judge {name}" if file else f"judge {name!r}"
-    _check_entry(entry, place)
+    location = f"{file}: judge {name}" if file else f"judge {name!r}"
+    _check_entry(entry, location)
     provider, _, model = str(entry.get("model", "")).partition(":")
     if not model:
-        raise DataError(place, "no model", 'Write model = "openai:gpt-4o"')
-    check_known(f"{place}: provider", [provider], provider_names(), OTHERS)
+        raise DataError(location, "no model", 'Write model = "openai:gpt-4o"')
+    check_known(f"{location}: provider", [provider], provider_names(), OTHERS)
     record = find_provider(provider)
     settings = {
-        **record.settings(model, place),
+        **record.settings(model, location),
         **{key: entry[key] for key in (*_TEXTS, *_NUMBERS) if key in entry},
     }
     usual = {} if record.direct else {"temperature": entry.get("temperature", 0)}
     parameters = usual | dict(entry.get("parameters", {}))
-    _check_budget(parameters, place)
+    _check_budget(parameters, location)
     batch = dict(entry.get("batch", {}))
-    price = _read_price(entry.get("price"), place) or listed_price(provider, model)
-    batch_price = _read_price(batch.pop("price", None), f"{place}: batch")
+    price = _read_price(entry.get("price"), location) or listed_price(provider, model)
+    batch_price = _read_price(batch.pop("price", None), f"{location}: batch")
     if price and not batch_price and record.half_price_batches:
         batch_price = price.halved()
     return Model(
@@ -331,33 +331,35 @@ def _read_model(name: str, entry: Mapping[str, Any], file: str) -> Model:
         parameters={key: value for key, value in parameters.items() if value != "unset"},
         price=price,
         thoughts=thoughts(provider, model, parameters),
-        batch=_read_batch_settings(batch, place),
+        batch=_read_batch_settings(batch, location),
         batch_price=batch_price,
         headers={str(key): str(value) for key, value in entry.get("headers", {}).items()},
         **({"family": family(provider, model)} | settings),
     )
 
 
-def _check_budget(parameters: Mapping[str, Any], place: str) -> None:
+def _check_budget(parameters: Mapping[str, Any], location: str) -> None:
     """Raise DataError if thoughts alone may take all tokens of a reply."""
     most, thinking = parameters.get("max_tokens"), parameters.get("thinking")
     budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
     if type(most) is int and type(budget) is int and most <= budget:
         fault = f"max_tokens = {most} is not above thinking.budget_tokens = {budget}"
         raise DataError(
-            place, fault, "max_tokens covers thoughts and answer: raise it, or lower budget_tokens"
+            location,
+            fault,
+            "max_tokens covers thoughts and answer: raise it, or lower budget_tokens",
         )
 
 
-def _check_entry(entry: Mapping[str, Any], place: str) -> None:
+def _check_entry(entry: Mapping[str, Any], location: str) -> None:
     """Raise UnknownName or DataError for an impossible key or value in a judge's table."""
-    check_known(f"{place}: key", entry, _KEYS)
+    check_known(f"{location}: key", entry, _KEYS)
     for key in _TEXTS:
         if not isinstance(entry.get(key, ""), str):
-            raise DataError(place, f"{key} is not a text", f'Write {key} = "..."')
+            raise DataError(location, f"{key} is not a text", f'Write {key} = "..."')
     for key in _TABLES:
         if not isinstance(entry.get(key, {}), dict):
-            raise DataError(place, f"{key} is not a table", f"Write {key} = {{ ... }}")
+            raise DataError(location, f"{key} is not a table", f"Write {key} = {{ ... }}")
     for key in _NUMBERS:
         value = entry.get(key, 1)
         if (
@@ -366,52 +368,52 @@ def _check_entry(entry: Mapping[str, Any], place: str) -> None:
             or not 0 < value < float("inf")
         ):
             raise DataError(
-                place, f"{key} is not a number above 0", "Leave it out for no limit of our own"
+                location, f"{key} is not a number above 0", "Leave it out for no limit of our own"
             )
     if not isinstance(entry.get("concurrency", 1), int):
         raise DataError(
-            place,
+            location,
             "concurrency is not a whole number",
             "Write how many calls may be in flight, e.g. 16",
         )
     if entry.get("structured", STRUCTURED[0]) not in STRUCTURED:
-        raise UnknownName(f"{place}: structured", str(entry["structured"]), STRUCTURED)
+        raise UnknownName(f"{location}: structured", str(entry["structured"]), STRUCTURED)
 
 
-def _read_batch_settings(entry: Mapping[str, Any], place: str) -> BatchSettings:
+def _read_batch_settings(entry: Mapping[str, Any], location: str) -> BatchSettings:
     """The settings from their TOML table. Raises UnknownName, or DataError for a value of the wrong
     kind.
     """
     kinds = {field.name: type(field.default) for field in fields(BatchSettings)}
-    check_known(f"{place}: batch: key", entry, kinds)
+    check_known(f"{location}: batch: key", entry, kinds)
     for key, value in entry.items():
         if kinds[key] is str:
             if not isinstance(value, str):
-                raise DataError(place, f"batch: {key} = {value!r}", "It is a text")
+                raise DataError(location, f"batch: {key} = {value!r}", "It is a text")
             continue
         integer = isinstance(value, int) and not isinstance(value, bool)
         if not integer and not (isinstance(value, float) and key in ("tokens", "poll", "settle")):
-            raise DataError(place, f"batch: {key} = {value!r}", "Write a number above 0")
+            raise DataError(location, f"batch: {key} = {value!r}", "Write a number above 0")
         if not 0 < value < float("inf"):
             raise DataError(
-                place,
+                location,
                 f"batch: {key} = {value!r}",
                 "Write a number above 0, or leave it out for the default",
             )
     return BatchSettings(**entry)
 
 
-def _read_price(entry: Any, place: str) -> Price | None:
+def _read_price(entry: Any, location: str) -> Price | None:
     if entry is None:
         return None
     table = entry if isinstance(entry, dict) else {}
-    check_known(f"{place}: price: key", table, ("input", "output"))
+    check_known(f"{location}: price: key", table, ("input", "output"))
     amounts: list[Any] = list(map(table.get, ("input", "output")))
     if not all(
         type(dollars) in (int, float) and 0 <= dollars < float("inf") for dollars in amounts
     ):
         raise DataError(
-            place,
+            location,
             f"price {entry!r}",
             "Write price = { input = 2.5, output = 10 }: $ per million tokens",
         )
@@ -444,17 +446,17 @@ def family_of_name(name: str, maker: str = "") -> str:
     return "gpt" if maker == "openai" and line in ("chatgpt", "o") else line
 
 
-def family_of_judge(name: str, kind: str, about: Mapping[str, Any]) -> str:
+def family_of_judge(name: str, kind: str, identity: Mapping[str, Any]) -> str:
     """A judge's family: declared, else from its model's name; empty if it has none."""
-    if about.get("family") or kind != "llm":
-        return str(about.get("family") or "")
-    return family_of_name(str(about.get("model") or name), "openai")
+    if identity.get("family") or kind != "llm":
+        return str(identity.get("family") or "")
+    return family_of_name(str(identity.get("model") or name), "openai")
 
 
 def family_of_generator(dataset: Dataset, name: str) -> str:
     """A generator's family: as dataset.toml declares it, else from its name."""
-    about = dataset.extra.get("generators", {}).get(name, {})
-    return str(about.get("family") or family_of_name(name, "openai"))
+    identity = dataset.extra.get("generators", {}).get(name, {})
+    return str(identity.get("family") or family_of_name(name, "openai"))
 
 
 def judges_files() -> list[Path]:

@@ -174,10 +174,10 @@ class Surroundings:
         """
         if self._corrects is None or OF_ASPECT.match(self.text, place):
             return False
-        words = self._corrects.search(self.text, max(since, place - 100), place)
-        if words is None or words[0].lower() not in _CONCLUSIONS:
-            return words is not None
-        return words[0].lower() not in self._lowered[max(0, since - 100) : since]
+        correction = self._corrects.search(self.text, max(since, place - 100), place)
+        if correction is None or correction[0].lower() not in _CONCLUSIONS:
+            return correction is not None
+        return correction[0].lower() not in self._lowered[max(0, since - 100) : since]
 
     @cached_property
     def _instead(self) -> tuple[str, ...]:

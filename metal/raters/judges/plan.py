@@ -127,15 +127,17 @@ class JudgingQuestion:
         scale = self.prompt.rubrics[criterion].criterion.scale
         levels = self.prompt.letters(criterion) or {f"{value:g}": value for value in scale.values}
         under = in_reply(criterion) if self.prompt.template.together else ""
-        given = level_probabilities(reply, judged, levels, under)
+        shares = level_probabilities(reply, judged, levels, under)
         mean = None
-        if levels and scale.ends and not scale.compares and len(given.by_level) == len(levels):
-            total = sum(given.by_level.values())
+        if levels and scale.ends and not scale.compares and len(shares.by_level) == len(levels):
+            total = sum(shares.by_level.values())
             mean = (
-                sum(share * self.rated(criterion, level) for level, share in given.by_level.items())
+                sum(
+                    share * self.rated(criterion, level) for level, share in shares.by_level.items()
+                )
                 / total
             )
-        return given.confidence, mean, given.why
+        return shares.confidence, mean, shares.why
 
     def rated(self, criterion: str, judged: float) -> float:
         """A verdict's score on the dataset's scale; for a pair shown in reverse, the place in the
@@ -274,8 +276,8 @@ class JudgingPlan:
                             digest.update(encoded)
                             rough += rough_tokens(sum(map(len, references)), len(encoded))
                         key, spoken = digest.hexdigest(), prompt.spoken(output.language)
-                        about = key, output, source, criteria, spoken, sample
-                        yield JudgingQuestion(*about, rough, answer, schema, references)
+                        content = key, output, source, criteria, spoken, sample
+                        yield JudgingQuestion(*content, rough, answer, schema, references)
 
 
 def rough_tokens(letters: int, size: int) -> float:
@@ -338,9 +340,9 @@ def _spread_over_languages(outputs: Sequence[Output], sample: int, seed: int) ->
     """The ids of this many random outputs, taken from language after language in turn."""
     rng = np.random.default_rng(seed)
     rounds: list[tuple[int, int, Output]] = []
-    for place, language in enumerate(sorted({output.language for output in outputs})):
+    for column, language in enumerate(sorted({output.language for output in outputs})):
         group = [output for output in outputs if output.language == language]
         order = rng.permutation(len(group))
-        rounds += [(turn, place, group[member]) for turn, member in enumerate(order)]
+        rounds += [(turn, column, group[member]) for turn, member in enumerate(order)]
     rounds.sort(key=lambda entry: entry[:2])
     return {output.output for _, _, output in rounds[:sample]}

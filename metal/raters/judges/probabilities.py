@@ -127,8 +127,8 @@ def _tokens(reply: object) -> Iterator[tuple[dict[str, Any], list[Any]]]:
     for candidate in _list(reply, "candidates")[:1]:
         result = as_object(candidate).get("logprobsResult")
         top = [_list(step, "candidates") for step in _list(result, "topCandidates")]
-        for place, token in enumerate(_list(result, "chosenCandidates")):
-            yield as_object(token), top[place] if place < len(top) else []
+        for position, token in enumerate(_list(result, "chosenCandidates")):
+            yield as_object(token), top[position] if position < len(top) else []
 
 
 def _list(node: object, name: str) -> list[Any]:

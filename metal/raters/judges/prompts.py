@@ -47,7 +47,7 @@ class Message:
 
 def letters_of(scale: Scale) -> dict[str, float]:
     """The meaning of each letter: A is the first level."""
-    return {chr(65 + place): level.value for place, level in enumerate(scale.levels)}
+    return {chr(65 + number): level.value for number, level in enumerate(scale.levels)}
 
 
 @dataclass(frozen=True)
@@ -367,8 +367,8 @@ def _values(scale: Scale, ends: tuple[float, float] | None) -> str:
     if ends is None:
         return scale.describe()
     low, high = sorted(ends)
-    words = {ends[0]: "worst", ends[1]: "best"}
-    return f"a number from {low:.15g} ({words[low]}) to {high:.15g} ({words[high]})"
+    meaning = {ends[0]: "worst", ends[1]: "best"}
+    return f"a number from {low:.15g} ({meaning[low]}) to {high:.15g} ({meaning[high]})"
 
 
 def _filled(parts: Iterable[str], texts: Mapping[str, str]) -> str:

@@ -332,68 +332,70 @@ def _evidence_of_object(
 
 def _is_amid(prose: str, place: int) -> bool:
     """Whether there are words before the place, and in its line or after it."""
-    words = [match.start() for match in (_WORD.search(prose), _LAST_WORD.search(prose)) if match]
+    starts = [match.start() for match in (_WORD.search(prose), _LAST_WORD.search(prose)) if match]
     line = prose.rfind("\n", 0, max(0, place - 1)) + 1
-    return bool(words) and words[0] < place and line <= words[-1]
+    return bool(starts) and starts[0] < place and line <= starts[-1]
 
 
 def _with_corrections(evidence: Sequence[Evidence], around: Surroundings) -> list[Evidence]:
     """The evidence by place; each records whether words since the previous one make it replace that
     one.
     """
-    ordered = sorted(evidence, key=lambda given: given.place)
+    ordered = sorted(evidence, key=lambda verdict: verdict.place)
     before = place = 0
     marked = []
-    for given in ordered:
-        if given.place > place:
-            before, place = place, given.place
-        corrects = given.corrects or around.corrects(place, since=before)
-        marked.append(given._replace(corrects=corrects))
+    for verdict in ordered:
+        if verdict.place > place:
+            before, place = place, verdict.place
+        corrects = verdict.corrects or around.corrects(place, since=before)
+        marked.append(verdict._replace(corrects=corrects))
     return marked
 
 
 def _decided(evidence: Sequence[Evidence], scale: Scale, justification: str) -> ReplyVerdict:
     """The valid score of the highest rank, or why there is none."""
     own = _own_since_correction(evidence, scale)
-    highest = max((given.rank for given in own), default=forms.ASIDE)
-    clearest = [given for given in own if given.rank == highest]
+    highest = max((verdict.rank for verdict in own), default=forms.ASIDE)
+    clearest = [verdict for verdict in own if verdict.rank == highest]
     best = _on_scale(clearest, scale)
-    scores = {given.score for given in best}
+    scores = {verdict.score for verdict in best}
     if len(scores | _written_later(own, best, scale)) > 1:
         return ReplyVerdict(None, TWO_VERDICTS, justification)
     if not best:
-        off_scale = any(given.score is not None for given in clearest)
+        off_scale = any(verdict.score is not None for verdict in clearest)
         return ReplyVerdict(None, OFF_SCALE if off_scale else UNPARSABLE, justification)
-    for given in _on_scale(evidence, scale):
-        if _makes_doubtful(given, best):
-            scores.add(given.score)
-    wavering = len(scores) > 1 or any(given.middle for given in best)
+    for verdict in _on_scale(evidence, scale):
+        if _makes_doubtful(verdict, best):
+            scores.add(verdict.score)
+    wavering = len(scores) > 1 or any(verdict.middle for verdict in best)
     return ReplyVerdict(best[-1].score or 0.0, "", justification, wavering)
 
 
 def _own_since_correction(evidence: Sequence[Evidence], scale: Scale) -> list[Evidence]:
     """The judge's own verdicts, from the place where it last corrects a score."""
     corrected = 0
-    for given in _on_scale(evidence, scale):
-        if given.corrects and not given.borrowed:
-            corrected = max(corrected, given.place)
-    return [given for given in evidence if not given.borrowed and given.place >= corrected]
+    for verdict in _on_scale(evidence, scale):
+        if verdict.corrects and not verdict.borrowed:
+            corrected = max(corrected, verdict.place)
+    return [verdict for verdict in evidence if not verdict.borrowed and verdict.place >= corrected]
 
 
 def _on_scale(evidence: Iterable[Evidence], scale: Scale) -> list[Evidence]:
-    return [given for given in evidence if given.score is not None and scale.allows(given.score)]
+    return [
+        verdict for verdict in evidence if verdict.score is not None and scale.allows(verdict.score)
+    ]
 
 
-def _makes_doubtful(given: Evidence, best: Sequence[Evidence]) -> bool:
+def _makes_doubtful(verdict: Evidence, best: Sequence[Evidence]) -> bool:
     """Whether another score there means that the judge wavers: it is about as clear as the best or,
     if the best is a final score, it is quoted or comes later.
     """
     highest = best[0].rank
-    if given.rank < min(highest, forms.QUOTED):
+    if verdict.rank < min(highest, forms.QUOTED):
         return False
-    if highest != forms.FINAL or given.rank >= highest:
+    if highest != forms.FINAL or verdict.rank >= highest:
         return True
-    return given.borrowed or given.place > best[-1].place
+    return verdict.borrowed or verdict.place > best[-1].place
 
 
 def _written_later(own: Sequence[Evidence], best: Sequence[Evidence], scale: Scale) -> set[float]:
@@ -401,12 +403,12 @@ def _written_later(own: Sequence[Evidence], best: Sequence[Evidence], scale: Sca
     the best one is a final score, only those in objects.
     """
     scores: set[float] = set()
-    for given in own:
-        if not best or not given.written or given.place <= best[0].place:
+    for verdict in own:
+        if not best or not verdict.written or verdict.place <= best[0].place:
             continue
-        counts = best[0].rank != forms.FINAL or given.rank in (forms.QUOTED, forms.STRUCTURED)
-        if counts and given.score is not None and scale.allows(given.score):
-            scores.add(given.score)
+        counts = best[0].rank != forms.FINAL or verdict.rank in (forms.QUOTED, forms.STRUCTURED)
+        if counts and verdict.score is not None and scale.allows(verdict.score):
+            scores.add(verdict.score)
     return scores
 
 

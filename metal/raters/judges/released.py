@@ -95,8 +95,8 @@ def _format_instructions(path: Path) -> str:
     for field in classes["Output"].body:
         if isinstance(field, ast.AnnAssign) and isinstance(field.value, ast.Call):
             kind = {"int": int, "str": str}[ast.unparse(field.annotation)]
-            about = {str(word.arg): ast.literal_eval(word.value) for word in field.value.keywords}
-            described = Field(description=about.pop("description"), json_schema_extra=about)
+            options = {str(word.arg): ast.literal_eval(word.value) for word in field.value.keywords}
+            described = Field(description=options.pop("description"), json_schema_extra=options)
             fields[ast.unparse(field.target)] = (kind, described)
     return str(
         PydanticOutputParser(

@@ -113,10 +113,12 @@ def check_described(
         worded = rubric.simple or rubric.detailed
         for description in needed if worded or not rubric.criterion.question else ():
             if not getattr(rubric, description, "x"):
-                where, ending = (f" in {language!r}", f".{language}") if language else ("", "")
+                in_language, ending = (
+                    (f" in {language!r}", f".{language}") if language else ("", "")
+                )
                 short = ', or use `prompt="simple"`' if rubric.simple else ""
                 raise UsageError(
-                    f"criterion {name} has no {description} description{where};"
+                    f"criterion {name} has no {description} description{in_language};"
                     f" {where_to_ask(name, ending)}{short}"
                 )
 
@@ -139,8 +141,8 @@ def where_to_ask(name: str, ending: str = "") -> str:
         return (
             'write `question = "..."` for it in dataset.toml, because no file can have such a name'
         )
-    made = "" if ending else ", as `metal.criterion_new` does with your question"
-    return f"write criteria/{name}{ending}.toml in a folder of `prompt_folders`{made}"
+    remedy = "" if ending else ", as `metal.criterion_new` does with your question"
+    return f"write criteria/{name}{ending}.toml in a folder of `prompt_folders`{remedy}"
 
 
 def translated(rubric: Rubric, folders: Sequence[Path], language: str) -> Rubric:

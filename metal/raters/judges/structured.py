@@ -37,9 +37,9 @@ def objects_with(
     itself, with the justification around it. An object that is cut off by the end of the text comes
     last, without fields.
     """
-    for place, value in objects_in(text):
+    for start, value in objects_in(text):
         for fields in _with_key(value, names) if value else [{}]:
-            yield place, fields
+            yield start, fields
 
 
 def objects_in(text: str, partly: bool = False) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:

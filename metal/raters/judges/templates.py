@@ -160,8 +160,8 @@ def load_template(name: str, folders: Sequence[Path], pairs: bool = False) -> Te
             )
         if (path := folder / kind / f"{name}.toml").is_file():
             return _read_template(name, path, pairs)
-    if made := _of_frame(name, folders, kind):
-        return made
+    if template := _of_frame(name, folders, kind):
+        return template
     base = _variant(name)[0]
     if base != name and _first_file(folders, kind, base):
         raise UsageError(
@@ -221,9 +221,11 @@ def _translated(folders: Iterable[Path], kind: str, name: str, language: str) ->
 def _metric(rubric: Mapping[str, Any], description: str) -> str:
     """A criterion that a release does not have, in the form in which the release writes its own."""
     texts = rubric["criterion"]
-    words = " ".join(filter(None, (texts["question"], texts[description] or texts[SIMPLE])))
+    description_text = " ".join(
+        filter(None, (texts["question"], texts[description] or texts[SIMPLE]))
+    )
     scoring = {level["value"]: level["label"] for level in rubric["levels"]} or rubric["values"]
-    metric = {"name": texts["name"], "description": words, "scoring": scoring}
+    metric = {"name": texts["name"], "description": description_text, "scoring": scoring}
     return json.dumps([metric], indent=4, ensure_ascii=False)
 
 
@@ -258,9 +260,9 @@ def _of_frame(name: str, folders: Sequence[Path], kind: str) -> Template | None:
         return None
     roles = _words(read_toml(frame).get("roles", {}), frame)
     if task:
-        words = _words(read_toml(task), task)
-        check_known(f"{task}: key", words, roles)
-        roles = roles | words
+        task_roles = _words(read_toml(task), task)
+        check_known(f"{task}: key", task_roles, roles)
+        roles = roles | task_roles
     template = replace(
         _read_template(name, frame, kind == PAIRS), roles=roles, reason=_ORDERS[order]
     )
@@ -278,11 +280,9 @@ def _words(table: Any, path: Path) -> dict[str, str]:
     """
     if not isinstance(table, dict):
         raise DataError(path, "roles is not a table", 'Write output = "answer" below [roles]')
-    for key, words in table.items():
-        if not isinstance(words, str) or not re.fullmatch(r"[^\W\d_](?:[\w ,'’-]*\w)?", words):
-            raise DataError(
-                path, f"{key} is {words!r}", 'Write a few words, e.g. output = "answer"'
-            )
+    for key, role in table.items():
+        if not isinstance(role, str) or not re.fullmatch(r"[^\W\d_](?:[\w ,'’-]*\w)?", role):
+            raise DataError(path, f"{key} is {role!r}", 'Write a few words, e.g. output = "answer"')
     return table
 
 

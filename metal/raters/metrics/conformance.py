@@ -112,7 +112,7 @@ def conformance(
         "Unicode forms": _unicode(metric, same),
         "speed": (None, f"{1000 * seconds / len(same):.3g} ms per sentence, loading included"),
     }
-    return [Trial(trial, holds, words) for trial, (holds, words) in findings.items()]
+    return [Trial(trial, holds, sentence) for trial, (holds, sentence) in findings.items()]
 
 
 def _identity(metric: Metric, same: Sequence[Item], scores: Scores) -> Finding:
@@ -210,8 +210,10 @@ def _odd_texts(metric: Metric, item: Item) -> Finding:
     raised = [reason for reason in without if reason.startswith(RAISED)]
     if raised:
         return False, f"{len(raised)} of {len(ODD_TEXTS)} have no score: {raised[0]}"
-    words = f"punctuation, a letter, an emoji, a text of {len(ODD_TEXTS[-1])} characters: no fault"
-    return True, words + (f"; {len(without)} have no score: {without[0]}" if without else "")
+    sentence = (
+        f"punctuation, a letter, an emoji, a text of {len(ODD_TEXTS[-1])} characters: no fault"
+    )
+    return True, sentence + (f"; {len(without)} have no score: {without[0]}" if without else "")
 
 
 def _determinism(metric: Metric, same: Sequence[Item], scores: Scores) -> Finding:

@@ -135,9 +135,11 @@ def rater(
     """A rater of kind metric; names and signatures may hold file names, which need not be text that
     UTF-8 can hold.
     """
-    about: dict[str, Any] = {"signature": whole_text(signature), "direction": direction}
-    about |= {"negated": True} if negated else {}
-    return Rater(whole_text(name), "metric", GROUP, about | {"summary": whole_text(summary)} | more)
+    content: dict[str, Any] = {"signature": whole_text(signature), "direction": direction}
+    content |= {"negated": True} if negated else {}
+    return Rater(
+        whole_text(name), "metric", GROUP, content | {"summary": whole_text(summary)} | more
+    )
 
 
 def score_outputs(
@@ -346,8 +348,8 @@ def outside_scores(
     rows = facts(
         rater.rater, names, scores, [reason if math.isnan(score) else "" for score in scores]
     )
-    given = set(names)
-    lacking = [output.output for output in outputs if output.output not in given]
+    with_score = set(names)
+    lacking = [output.output for output in outputs if output.output not in with_score]
     return Scores(with_digest(rater, dataset, names), rows), lacking
 
 
@@ -437,7 +439,7 @@ def _text(cell: object) -> str:
     return str(cell)
 
 
-def _number(cell: str, where: str) -> float:
+def _number(cell: str, location: str) -> float:
     if cell.strip().lower() in NO_NUMBER:
         return math.nan
     try:
@@ -446,7 +448,7 @@ def _number(cell: str, where: str) -> float:
         score = math.inf
     if not math.isfinite(score):
         raise DataError(
-            where,
+            location,
             f"score {cell!r} is not a finite number",
             "Leave it empty where there is no score",
         )

@@ -288,10 +288,10 @@ def _tokenizer_and_network(kind: str, model: str) -> tuple[Any, Any]:
 
     transformers.utils.logging.disable_progress_bar()
     tokenizer = transformers.AutoTokenizer.from_pretrained(model, local_files_only=True)
-    network, about = getattr(transformers, kind).from_pretrained(
+    network, report = getattr(transformers, kind).from_pretrained(
         model, local_files_only=True, output_loading_info=True
     )
-    missing = sorted(key for key in about["missing_keys"] if "pooler" not in key)
+    missing = sorted(key for key in report["missing_keys"] if "pooler" not in key)
     if missing:
         raise UsageError(f"its files lack {missing[0]}: it is another kind of model")
     return tokenizer, network.eval()

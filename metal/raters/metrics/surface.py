@@ -92,13 +92,13 @@ def open_chrf(asked: Asked) -> Metric:
     """`chrf` or `chrf++`, with (char_order=, beta=, lowercase=, whitespace=)."""
     from sacrebleu.metrics.chrf import CHRF
 
-    words = 2 if asked.name == "chrf++" else 0
+    word_order = 2 if asked.name == "chrf++" else 0
     name, options = asked.fill(char_order=6, beta=2, lowercase=False, whitespace=False)
     for key in ("char_order", "beta"):
         at_least_one(asked.name, key, options[key])
     settings: dict[str, Any] = dict(options)
-    scorer = CHRF(word_order=words, **settings)
-    summary = "F-score of rows of characters" + (" and of words" if words else "")
+    scorer = CHRF(word_order=word_order, **settings)
+    summary = "F-score of rows of characters" + (" and of words" if word_order else "")
     metric = _metric(name, summary, partial(_score, scorer), _signature(scorer))
     # sacrebleu takes the reference with the highest F: asked one at a time, equal pairs of texts
     # are scored once.

@@ -133,11 +133,11 @@ def rows_f1(output: str, reference: str, size: int) -> Answer:
     >>> rows_f1("the cat sat", "the cat lay down", 2)
     0.4
     """
-    made, wanted = counted_grams(output, size), counted_grams(reference, size)
-    total = made.total() + wanted.total()
+    in_output, wanted = counted_grams(output, size), counted_grams(reference, size)
+    total = in_output.total() + wanted.total()
     if not total:
         return f"neither text has {size} tokens" if size > 1 else "neither text has a word"
-    return 2 * (made & wanted).total() / total
+    return 2 * (in_output & wanted).total() / total
 
 
 def subsequence_f1(output: str, reference: str) -> Answer:
@@ -146,10 +146,10 @@ def subsequence_f1(output: str, reference: str) -> Answer:
     >>> subsequence_f1("the cat sat", "the black cat lay")  # the cat: 2 x 2 / (3 + 4)
     0.5714285714285714
     """
-    made, wanted = tokens(output), tokens(reference)
-    if not made and not wanted:
+    in_output, wanted = tokens(output), tokens(reference)
+    if not in_output and not wanted:
         return "neither text has a word"
-    return 2 * subsequence_length(made, wanted) / (len(made) + len(wanted))
+    return 2 * subsequence_length(in_output, wanted) / (len(in_output) + len(wanted))
 
 
 def subsequence_length(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
@@ -182,9 +182,9 @@ def length_ratio(output: str, others: Sequence[str]) -> Answer:
     """Characters of the output divided by characters of the text in `others` that is closest in
     length; white space does not count.
     """
-    made = _characters(output)
-    closest = min(map(_characters, others), key=lambda length: (abs(length - made), length))
-    return made / closest
+    own_length = _characters(output)
+    closest = min(map(_characters, others), key=lambda length: (abs(length - own_length), length))
+    return own_length / closest
 
 
 def compression(output: str, source: str) -> Answer:
@@ -212,15 +212,15 @@ def copy_rate(output: str, source: str, span: int) -> Answer:
     >>> copy_rate("a b c d x", "z a b c y", 3)
     0.6
     """
-    made, in_source = tokens(output), set(grams(tokens(source), span))
-    if len(made) < span:
+    in_output, in_source = tokens(output), set(grams(tokens(source), span))
+    if len(in_output) < span:
         return f"fewer than {span} tokens in the output"
     copied, covered = 0, 0  # tokens up to `covered` are counted
-    for start, row in enumerate(grams(made, span)):
+    for start, row in enumerate(grams(in_output, span)):
         if row in in_source:
             copied += start + span - max(start, covered)
             covered = start + span
-    return copied / len(made)
+    return copied / len(in_output)
 
 
 def _characters(text: str) -> int:

@@ -196,4 +196,4 @@ def _read_keys(folder: Path, batch: Batch) -> list[bytes]:
             f"the keys of {batch.requests:,} calls are not all there",
             "Restore the run folder as it was",
         )
-    return [content[place : place + KEY] for place in range(0, len(content), KEY)]
+    return [content[start : start + KEY] for start in range(0, len(content), KEY)]

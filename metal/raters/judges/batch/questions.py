@@ -88,7 +88,12 @@ class BatchQuestions:
         none.
         """
         return next(
-            (item for place, question in self._queue if (item := self._item(place, question))), None
+            (
+                item
+                for position, question in self._queue
+                if (item := self._item(position, question))
+            ),
+            None,
         )
 
     def put_back(self, item: PackedRequest) -> None:
@@ -150,7 +155,7 @@ class BatchQuestions:
         batch.requests, batch.without = len(keys), dict(self.attempts.rejected)
         return keys
 
-    def _item(self, place: int, question: Question) -> PackedRequest | None:
+    def _item(self, position: int, question: Question) -> PackedRequest | None:
         key = bytes.fromhex(question.key)
         if self._done(key) or key in self.run.claimed:
             return None
@@ -164,7 +169,7 @@ class BatchQuestions:
         tokens_in, _ = self.attempts.estimator.expected(
             question.rough_tokens, question.answer_tokens
         )
-        return PackedRequest(question, key, line, place, tokens_in, dollars)
+        return PackedRequest(question, key, line, position, tokens_in, dollars)
 
     def _done(self, key: bytes) -> bool:
         return key in self.answered.settled or key in self.given_up

@@ -101,7 +101,7 @@ class Worker:
                 answered.unreadable[bytes.fromhex(question.key)] += asked
             shard = ShardRun(self, number, [question for question, _ in rows], answered)
             places = range(min(len(rows), self.model.concurrency))
-            work = [asyncio.create_task(shard.work(first=place == 0)) for place in places]
+            work = [asyncio.create_task(shard.work(first=index == 0)) for index in places]
             try:
                 await self._unless_failed(asyncio.gather(*work))
                 await self.flush()
@@ -264,10 +264,10 @@ def _described(error: Exception) -> str:
     """A deliberate error's message, or any other error's with its name and place."""
     if isinstance(error, MetalError):
         return str(error)
-    place = traceback.extract_tb(error.__traceback__)[-1]
+    frame = traceback.extract_tb(error.__traceback__)[-1]
     return (
-        f"{type(error).__name__} at a worker: {error} ({Path(place.filename).name} line"
-        f" {place.lineno})"
+        f"{type(error).__name__} at a worker: {error} ({Path(frame.filename).name} line"
+        f" {frame.lineno})"
     )
 
 

@@ -135,9 +135,9 @@ class Places:
         """Give free places to the workers that have less than their share."""
         free = self.most - sum(self.held.values())
         for worker in self.held:
-            given = min(free, max(0, self.share(worker) - self.held[worker]))
-            self.held[worker] += given
-            free -= given
+            added = min(free, max(0, self.share(worker) - self.held[worker]))
+            self.held[worker] += added
+            free -= added
 
 
 @dataclass
@@ -348,8 +348,8 @@ class Leases:
             lease = await self.coordinator.lease.remote(self.worker, self.model.name, *wanted)
             now = time.monotonic()
             self.estimator.adopt(lease.estimator)
-            for place, (_, turn) in enumerate(turns):
-                _answer(turn, now + lease.delay + place * lease.spacing)
+            for position, (_, turn) in enumerate(turns):
+                _answer(turn, now + lease.delay + position * lease.spacing)
             for _, call in calls[: lease.calls]:
                 _answer(call, True)
             left = calls[lease.calls :]

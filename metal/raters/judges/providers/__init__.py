@@ -84,7 +84,7 @@ class Provider:
     direct: bool = False
     classes: bool = False
     through: tuple[str, ...] = ()
-    settings: Callable[[str, str], Mapping[str, Any]] = lambda model, place: {}
+    settings: Callable[[str, str], Mapping[str, Any]] = lambda model, location: {}
 
     @property
     def state(self) -> str:
@@ -215,7 +215,7 @@ def imported(function: str) -> Callable[[Model], Any]:
     return lambda model: resolve_name(f"{__name__}.{function}")(model)
 
 
-def langchain_settings(model: str, place: str) -> Mapping[str, Any]:
+def langchain_settings(model: str, location: str) -> Mapping[str, Any]:
     """The settings: plain text, except for providers whose way of asking for JSON is known.
 
     LangChain's own structured output is not used, because it loses the text of a reply that is not
@@ -224,19 +224,19 @@ def langchain_settings(model: str, place: str) -> Mapping[str, Any]:
     provider, colon, _ = model.partition(":")
     if not colon:
         raise DataError(
-            place,
+            location,
             "no LangChain provider",
             "Write langchain:PROVIDER:MODEL, e.g. langchain:anthropic:...",
         )
     return {} if provider in STRUCTURED_IN_LANGCHAIN else {"structured": "none"}
 
 
-def guidance_settings(model: str, place: str) -> Mapping[str, Any]:
+def guidance_settings(model: str, location: str) -> Mapping[str, Any]:
     """Empty settings, after a check that guidance can ask that provider."""
     provider, _, name = model.partition(":")
     if provider not in THROUGH_GUIDANCE or not name:
         remedy = f"Write guidance:PROVIDER:MODEL with {', '.join(THROUGH_GUIDANCE)}"
-        raise DataError(place, "guidance cannot ask this model", remedy)
+        raise DataError(location, "guidance cannot ask this model", remedy)
     return {}
 
 

@@ -147,7 +147,7 @@ def error_in_reply(error: object, body: bytes, whose: str = "the model") -> Call
 def first_choice(choices: object) -> dict[str, Any]:
     """The choice with the lowest index in a reply, wherever it is; empty if there is none."""
     listed = list(map(as_object, choices)) if isinstance(choices, list) else []
-    places = [place if type(place := choice.get("index")) is int else 0 for choice in listed]
+    places = [index if type(index := choice.get("index")) is int else 0 for choice in listed]
     return listed[places.index(min(places))] if listed else {}
 
 

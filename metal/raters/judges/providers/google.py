@@ -76,10 +76,10 @@ def connect(model: Model, **http: Any) -> tuple[genai.Client, str]:
         retry_options=types.HttpRetryOptions(attempts=1),
         **http,
     )
-    about = f"model {model.model} with"
+    subject = f"model {model.model} with"
     if model.provider == "gemini":
         key = key_from_environment([model.api_key_env] if model.api_key_env else KEYS, model.name)
-        return genai.Client(vertexai=False, api_key=key, http_options=options), f"{about} the key"
+        return genai.Client(vertexai=False, api_key=key, http_options=options), f"{subject} the key"
     project, location = project_and_location(model)
     with login_needed(model):
         client = genai.Client(
@@ -89,7 +89,7 @@ def connect(model: Model, **http: Any) -> tuple[genai.Client, str]:
             credentials=credentials(model),
             http_options=options,
         )
-    return client, f"{about} project {project} in {location or LOCATION}"
+    return client, f"{subject} project {project} in {location or LOCATION}"
 
 
 @contextmanager

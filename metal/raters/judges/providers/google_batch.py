@@ -173,13 +173,13 @@ class GeminiBatches:
         """The status from the service, without the prefix JOB_STATE_."""
         _, raw = self._get(batch)
         # by API key the facts are in "metadata", and have other names
-        about = raw.get("metadata") or raw
-        counts = about.get("batchStats") or about.get("completionStats") or {}
+        facts = raw.get("metadata") or raw
+        counts = facts.get("batchStats") or facts.get("completionStats") or {}
         answered, failed = (
             int(counts.get(f"{result}RequestCount") or counts.get(f"{result}Count") or 0)
             for result in ("successful", "failed")
         )
-        state = str(about.get("state", "")).replace("BATCH_STATE_", "JOB_STATE_")
+        state = str(facts.get("state", "")).replace("BATCH_STATE_", "JOB_STATE_")
         failure = cloud.read_error(raw["error"], self._whose) if raw.get("error") else None
         return cloud.job_status(state, answered, failed, failure, counted=bool(counts))
 

@@ -217,12 +217,12 @@ class Bucket:
 
     def upload(self, file: Path, token: str) -> str:
         """Write a batch's requests, replacing existing ones. Returns their place, gs://..."""
-        place = f"gs://{self.name}/{self._folder}/{token}/requests.jsonl"
+        address = f"gs://{self.name}/{self._folder}/{token}/requests.jsonl"
         with failures(f"bucket {self.name}"):
-            self._blob(place).upload_from_filename(
+            self._blob(address).upload_from_filename(
                 str(file), content_type="application/jsonl", checksum="md5", **self._settings
             )
-        return place
+        return address
 
     def fetch(self, batch: str, folder: str | None, into: Path) -> None:
         """Write all lines of results in a batch's folder, one file after the other."""
@@ -239,17 +239,17 @@ class Bucket:
                 if out.tell() and (out.seek(-1, 1), out.read(1))[1] != b"\n":
                     out.write(b"\n")  # a file's last line may have no break
 
-    def remove(self, place: str) -> None:
+    def remove(self, address: str) -> None:
         """Delete a file."""
         with failures(f"bucket {self.name}"):
-            self._blob(place).delete(**self._settings)
+            self._blob(address).delete(**self._settings)
 
     def close(self) -> None:
         """Give back connections."""
         self._client.close()
 
-    def _blob(self, place: str) -> Any:
-        bucket, _, name = place.removeprefix("gs://").partition("/")
+    def _blob(self, address: str) -> Any:
+        bucket, _, name = address.removeprefix("gs://").partition("/")
         return self._client.bucket(bucket).blob(name)
 
 

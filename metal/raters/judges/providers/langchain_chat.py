@@ -171,14 +171,14 @@ def _structured(provider: str, structured: str, schema: dict[str, Any]) -> dict[
 
 
 def _reply(answer: Any, dropped: tuple[str, ...]) -> Reply:
-    about = answer.response_metadata or {}
+    facts = answer.response_metadata or {}
     refusal = (answer.additional_kwargs or {}).get("refusal")
-    finish = str(about.get("finish_reason") or about.get("stop_reason") or "").lower()
+    finish = str(facts.get("finish_reason") or facts.get("stop_reason") or "").lower()
     usage = answer.usage_metadata or {}
     raw = {
         "content": answer.content,
         "additional_kwargs": answer.additional_kwargs,
-        "response_metadata": about,
+        "response_metadata": facts,
     }
     text, ending = answer.text, ENDINGS.get(finish, calls.COMPLETE)
     if refusal:
@@ -187,8 +187,8 @@ def _reply(answer: Any, dropped: tuple[str, ...]) -> Reply:
         str(text),
         ending,
         json.dumps(raw | {"usage_metadata": usage}, default=str).encode(),
-        str(about.get("model_name") or about.get("model") or ""),
-        str(about.get("system_fingerprint") or ""),
+        str(facts.get("model_name") or facts.get("model") or ""),
+        str(facts.get("system_fingerprint") or ""),
         *token_counts(usage, ("input_tokens", "output_tokens")),
         dropped,
     )

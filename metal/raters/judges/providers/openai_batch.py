@@ -212,8 +212,8 @@ class OpenAIBatch(BatchConnection):
         message = str(error.get("message") or "") or code
         if not message:
             return CallFailed(calls.SERVER, "the batch failed and does not say why")
-        where = f" (line {error['line']})" if isinstance(error.get("line"), int) else ""
-        return read_code(code, f"{message}{where}", str(error.get("param") or ""), self._whose)
+        in_line = f" (line {error['line']})" if isinstance(error.get("line"), int) else ""
+        return read_code(code, f"{message}{in_line}", str(error.get("param") or ""), self._whose)
 
     # ------------------------------------------------------------ results
 

@@ -64,14 +64,14 @@ class ScoreHead(OpenAILike):
         content = read_json(body, calls.NOT_A_REPLY)
         data = content.get("data")
         row = as_object(data[0] if isinstance(data, list) and data else None)
-        given = row.get("probs", row.get("score", row.get("data")))
-        numbers = _numbers(given)
+        value = row.get("probs", row.get("score", row.get("data")))
+        numbers = _numbers(value)
         if not numbers:
             if row.keys().isdisjoint(("probs", "score", "data")):
                 raise CallFailed(
                     calls.NOT_A_REPLY, "no score in it", body=body.decode("utf-8", "replace")
                 )
-            raise CallFailed(calls.NO_NUMBER, f"{self._model.name} gives {given}"[:80])
+            raise CallFailed(calls.NO_NUMBER, f"{self._model.name} gives {value}"[:80])
         if fault := _fault(numbers, class_probabilities(content), levels):
             raise CallFailed(calls.UNFIT, f"{self._model.name} {fault}")
         score = levels[numbers.index(max(numbers))] if levels else numbers[0]
@@ -84,9 +84,9 @@ class ScoreHead(OpenAILike):
 def _fault(numbers: Sequence[float], classes: Sequence[float], levels: Sequence[float]) -> str:
     """Why these numbers are not a score on a criterion with these levels; empty if they are."""
     if len(numbers) != max(1, len(levels)):
-        given = "one number" if len(numbers) == 1 else f"{len(numbers)} classes"
+        size = "one number" if len(numbers) == 1 else f"{len(numbers)} classes"
         return (
-            f"gives {given}, and the criterion has {len(levels) or 'no'} levels; they have to be as"
+            f"gives {size}, and the criterion has {len(levels) or 'no'} levels; they have to be as"
             " many, in one order"
         )
     return (
@@ -96,13 +96,13 @@ def _fault(numbers: Sequence[float], classes: Sequence[float], levels: Sequence[
     )
 
 
-def _numbers(given: Any) -> list[float]:
+def _numbers(value: Any) -> list[float]:
     """One number, a list of them, or one for each token, of which the last is about the whole
     text.
     """
-    while isinstance(given, list) and given and isinstance(given[-1], list):
-        given = given[-1]
-    numbers = given if isinstance(given, list) else [given]
+    while isinstance(value, list) and value and isinstance(value[-1], list):
+        value = value[-1]
+    numbers = value if isinstance(value, list) else [value]
     return (
         numbers
         if all(type(number) in (int, float) and math.isfinite(number) for number in numbers)
