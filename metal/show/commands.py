@@ -47,7 +47,7 @@ Flags = Mapping[str, str]  # parameter -> as it is typed
 
 
 def in_commands(
-    message: str, flags: Flags, of_verb: Callable[[Sequence[str]], Flags] = lambda words: {}
+    message: str, flags: Flags, of_verb: Callable[[Sequence[str]], Flags] = lambda typed: {}
 ) -> str:
     """The message with parameters in `flags` as these, and calls of functions as command lines.
 
@@ -85,22 +85,22 @@ def typed_options(options: Mapping[str, Any]) -> list[str]:
     """Options as words of a command line, NAME=VALUE for each item of a dictionary; paths as they
     are from anywhere.
     """
-    words = []
+    typed_words = []
     for name, value in options.items():
         if isinstance(value, Mapping):
             typed = {
                 key: in_list(item) if isinstance(item, tuple | list) else item
                 for key, item in value.items()
             }
-            words += [
+            typed_words += [
                 word for key, item in typed.items() for word in (named(name), f"{key}={item}")
             ]
         elif isinstance(value, tuple | list):
-            words += [named(name), in_list(value)] if value else []
+            typed_words += [named(name), in_list(value)] if value else []
         else:
             here = isinstance(value, Path) and value.exists()
-            words += [named(name), str(value.absolute() if here else value)]
-    return words
+            typed_words += [named(name), str(value.absolute() if here else value)]
+    return typed_words
 
 
 def in_list(texts: Iterable[str]) -> str:

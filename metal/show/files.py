@@ -118,11 +118,11 @@ def to_latex(table: TableView) -> str:
     """
     parts = _parts(table)
     lines = [HEAD.format(title=" ".join(escape(table.title).split()))]
-    for place, rows in enumerate(parts):
-        part = f" ({place + 1} of {len(parts)})" if parts[1:] else ""
-        label = f"{table.name.replace('_', '-')}-{place + 1}" if part else table.name
+    for index, rows in enumerate(parts):
+        part = f" ({index + 1} of {len(parts)})" if parts[1:] else ""
+        label = f"{table.name.replace('_', '-')}-{index + 1}" if part else table.name
         lines += _part(table, rows, part, label.replace("_", "-"))
-        if place == len(parts) - 1:
+        if index == len(parts) - 1:
             lines += [rf"\par\smallskip\footnotesize {escape(note)}" for note in table.remarks]
         lines.append(r"\end{table}")
     if table.signature:

@@ -153,8 +153,8 @@ def _left_out(charts: int, parts: Sequence[Section]) -> str:
     number = charts + len(parts)
     if not number:
         return ""
-    where = "; ".join(places) or "`metal report RUN --figures DIR` draws all"
-    return f"{count(number)} more are left out to keep this page small; {where}."
+    homes = "; ".join(places) or "`metal report RUN --figures DIR` draws all"
+    return f"{count(number)} more are left out to keep this page small; {homes}."
 
 
 PAGE_BYTES = 1_450_000
@@ -195,17 +195,17 @@ def templates() -> Environment:
 
 
 @pass_context
-def _code(context: Context, words: str) -> Markup:
+def _code(context: Context, message: str) -> Markup:
     """Words as HTML, parameters as their flags: what stands between backticks as code, and
     `_unbroken`.
     """
-    typed = in_commands(words, of_run(context["run"]))
+    typed = in_commands(message, of_run(context["run"]))
     return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", str(_unbroken(typed))))  # noqa: S704
 
 
-def _unbroken(words: str) -> Markup:
+def _unbroken(sentence: str) -> Markup:
     """Words as HTML, names such as gpt-4-32k/detailed not broken at a hyphen."""
-    escaped = str(escape(printable_sentence(words)))
+    escaped = str(escape(printable_sentence(sentence)))
     return Markup(_HYPHENATED.sub(r'<span class="word">\g<0></span>', escaped))  # noqa: S704
 
 
@@ -219,10 +219,10 @@ def _inline(chart: Chart) -> Markup:
     return Markup(chart.svg)  # noqa: S704  metal.show.svg escapes what it is given
 
 
-def _colours(place: int) -> str:
+def _colours(theme: int) -> str:
     """The colours as variables."""
     return (
-        ":root{" + "".join(f"--{key}:{values[place]};" for key, values in svg.COLOURS.items()) + "}"
+        ":root{" + "".join(f"--{key}:{values[theme]};" for key, values in svg.COLOURS.items()) + "}"
     )
 
 
@@ -278,8 +278,8 @@ def facts_of(run: Run) -> dict[str, str]:
 
 def page_of(run: Run) -> Page:
     """How the page of a run is made: what its kind says."""
-    made: Page = load(kind_of(run.command).page)
-    return made
+    recipe: Page = load(kind_of(run.command).page)
+    return recipe
 
 
 def headline(run: Run) -> str:

@@ -88,10 +88,10 @@ def across_languages(
     return TableView.of(run, source, title, columns, shown, heads=len(keys), **options)
 
 
-def places(where: Sequence[str], most: int = NAMED) -> str:
+def places(names: Sequence[str], most: int = NAMED) -> str:
     """The first few by name, the rest as a number."""
-    more = [f"{len(where) - most} more"] if len(where) > most else []
-    return listed([*where[:most], *more])
+    more = [f"{len(names) - most} more"] if len(names) > most else []
+    return listed([*names[:most], *more])
 
 
 def reasons(
@@ -205,9 +205,9 @@ class Heat:
     ) -> list[TableView]:
         """A map of languages for each criterion that was rated in several, the main one first."""
         maps = []
-        for place, criterion in enumerate(self.run.measured):
+        for index, criterion in enumerate(self.run.measured):
             rows = self.run.records(source, criterion=criterion)
-            key = "languages" if criterion == self.run.main else f"languages_{place + 1}"
+            key = "languages" if criterion == self.run.main else f"languages_{index + 1}"
             title = f"{self.words} by language: {self.run.criterion(criterion)}"
             maps.append(self.view(source, key, title, rows, "language", spoken, order, least))
         return list(filter(None, maps))
@@ -302,15 +302,15 @@ def data_of(run: Run) -> str:
 
 def go_on(run: Run, verb: str) -> str:
     """The command of a verb on the same data, with the same runs of judges and the same people."""
-    given = [
+    arguments = [
         path_of(run),
         *map(str, run.data.get("more", ())),
         *typed_options(run.data.get("reading", {})),
     ]
-    given += (
+    arguments += (
         ["--reference", str(run.settings["reference"])] if run.settings.get("reference") else []
     )
-    return f"metal {verb} {shlex.join(given)}"
+    return f"metal {verb} {shlex.join(arguments)}"
 
 
 def to_hand_out(run: Run, more: str = "") -> str:

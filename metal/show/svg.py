@@ -130,8 +130,7 @@ def lines(x: float, y: float, words: str, length: int = LABEL, **look: Any) -> s
     parts = folded(words, length)
     top = y - LINE * (len(parts) - 1) / 2
     spans = (
-        element("tspan", escape(part), x=x, y=top + LINE * place)
-        for place, part in enumerate(parts)
+        element("tspan", escape(part), x=x, y=top + LINE * row) for row, part in enumerate(parts)
     )
     return element("text", *spans, hover=words, **look)
 
@@ -181,11 +180,11 @@ def standalone(svg: str, alt: str) -> str:
     sizes: dict[str, Any] = {"width": WIDTH + 2 * MARGIN, "height": height + 2 * MARGIN}
     box = f"{-MARGIN} {-MARGIN} {sizes['width']} {sizes['height']}"
     paper = rect(-MARGIN, -MARGIN, **sizes, fill="#ffffff")
-    words = element("desc", escape(alt))
+    description = element("desc", escape(alt))
     opening = element(
         "svg", xmlns="http://www.w3.org/2000/svg", viewBox=box, class_="ch", role="img", **sizes
     )
-    return f"{opening.removesuffix('/>')}>{words}<style>{style}</style>{paper}{rest}\n"
+    return f"{opening.removesuffix('/>')}>{description}<style>{style}</style>{paper}{rest}\n"
 
 
 _SHAPES = (
@@ -202,9 +201,9 @@ _SHAPES = (
 
 def marker(x: float, y: float, series: int, hover: str = "", *, hollow: bool = False) -> str:
     """A dot of a series, with its own shape and colour; hollow: not shown to differ from zero."""
-    place = series % SERIES
-    shape = _SHAPES[place].format(_value(x), _value(y))
-    return element("path", hover=hover, d=shape, class_=f"dot {'h' if hollow else 'm'}{place}")
+    number = series % SERIES
+    shape = _SHAPES[number].format(_value(x), _value(y))
+    return element("path", hover=hover, d=shape, class_=f"dot {'h' if hollow else 'm'}{number}")
 
 
 def hollow_circle() -> str:
@@ -241,9 +240,11 @@ def legend(entries: Sequence[tuple[str, str]]) -> tuple[str, float]:
     where it ends.
     """
     parts, row = [], 0
-    for symbol, words in entries:
-        lines = wrap(words, LEGEND_LENGTH) or [""]
-        shown = "".join(text(30, 4 + 16 * place, line) for place, line in enumerate(lines))
+    for symbol, label in entries:
+        lines = wrap(label, LEGEND_LENGTH) or [""]
+        shown = "".join(
+            text(30, 4 + 16 * line_number, line) for line_number, line in enumerate(lines)
+        )
         parts.append(element("g", symbol, shown, transform=f"translate(0 {16 * row + 8})"))
         row += len(lines)
     return "".join(parts), 16 * row + 6
@@ -341,9 +342,9 @@ class Axis:
         bar = ""
         if known(low) and known(high):
             bar = line(*self.at(low, across), *self.at(high, across), f"ci s{series}")
-        words = f"{who}: {self.form(value)} {interval(low, high, self.form)}".strip()
+        hover = f"{who}: {self.form(value)} {interval(low, high, self.form)}".strip()
         return element(
-            "g", title(words), bar, marker(*self.at(value, across), series, hollow=hollow)
+            "g", title(hover), bar, marker(*self.at(value, across), series, hollow=hollow)
         )
 
 
@@ -370,7 +371,7 @@ def ticks_for(values: Sequence[float]) -> list[float]:
     size = 10.0 ** math.floor(math.log10(rough))
     step = next(size * factor for factor in (1, 2, 2.5, 5, 10) if size * factor >= rough * 0.999)
     first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-    return [step * place for place in range(first, max(last, first + 1) + 1)]
+    return [step * number for number in range(first, max(last, first + 1) + 1)]
 
 
 def tick_text(tick: float, ticks: Sequence[float], form: Callable[[float], str] = figure) -> str:

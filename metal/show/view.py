@@ -73,11 +73,11 @@ class TableView:
         """For each column, whether it is aligned on the left: those that name the row, and those of
         words.
         """
-        texts = ([row[place].text for row in self.rows] for place in range(len(self.columns)))
+        texts = ([row[column].text for row in self.rows] for column in range(len(self.columns)))
         written = ([text for text in column if text not in ("", UNDEFINED)] for column in texts)
         return tuple(
-            place < self.heads or 2 * sum(not _NUMBER.match(text) for text in column) > len(column)
-            for place, column in enumerate(written)
+            number < self.heads or 2 * sum(not _NUMBER.match(text) for text in column) > len(column)
+            for number, column in enumerate(written)
         )
 
     @classmethod
@@ -104,14 +104,14 @@ class TableView:
         shown = tuple(tuple(map(Cell.of, row)) for row in rows)
         signature, notes = run.signature_of(source) if run else "", tuple(map(with_minus, notes))
         named = [
-            place
-            for place, cells in enumerate(zip(*shown, strict=True))
+            index
+            for index, cells in enumerate(zip(*shown, strict=True))
             if {cell.text for cell in cells} != {NO_LANGUAGE}
         ]
         if shown and heads > 1:  # a column of languages that nobody named says nothing
-            heads = sum(place < heads for place in named)
-            columns = [columns[place] for place in named]
-            shown = tuple(tuple(row[place] for place in named) for row in shown)
+            heads = sum(index < heads for index in named)
+            columns = [columns[index] for index in named]
+            shown = tuple(tuple(row[index] for index in named) for row in shown)
         every = cls(
             name or source,
             title,

@@ -135,11 +135,9 @@ def rater(
     """A rater of kind metric; names and signatures may hold file names, which need not be text that
     UTF-8 can hold.
     """
-    content: dict[str, Any] = {"signature": whole_text(signature), "direction": direction}
-    content |= {"negated": True} if negated else {}
-    return Rater(
-        whole_text(name), "metric", GROUP, content | {"summary": whole_text(summary)} | more
-    )
+    notes: dict[str, Any] = {"signature": whole_text(signature), "direction": direction}
+    notes |= {"negated": True} if negated else {}
+    return Rater(whole_text(name), "metric", GROUP, notes | {"summary": whole_text(summary)} | more)
 
 
 def score_outputs(

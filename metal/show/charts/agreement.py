@@ -71,7 +71,7 @@ def dots(shown: CriterionF1) -> Chart:
     axis = Axis(0.0, 1.0, LEFT, svg.WIDTH - 16, SHARES)
     height = STEP * max(len(shown.judges), 1) + 2 * PAD
     bottom = top + height * len(shown.languages)
-    bands = [svg.band(top + height * place, height) for place in range(0, len(shown.languages), 2)]
+    bands = [svg.band(top + height * row, height) for row in range(0, len(shown.languages), 2)]
     parts = [
         head,
         *bands,
@@ -83,13 +83,13 @@ def dots(shown: CriterionF1) -> Chart:
         ("floor", shown.floor, "most frequent class"),
         ("ceiling", shown.ceiling, shown.people),
     )
-    for place, language in enumerate(shown.languages):
-        y = top + height * place
+    for row, language in enumerate(shown.languages):
+        y = top + height * row
         parts.append(svg.lines(6, y + height / 2 + 4, language_name(language), LABEL))
-        for class_, values, words in limits:
+        for class_, values, label in limits:
             value = values.get(language, math.nan)
             if known(value):
-                parts.append(axis.line(value, y, y + height, class_, f"{words}: {figure(value)}"))
+                parts.append(axis.line(value, y, y + height, class_, f"{label}: {figure(value)}"))
         for series, (judge, by_language) in enumerate(shown.judges.items()):
             figures = by_language.get(language, UNDEFINED)
             if known(figures[0]):
@@ -182,8 +182,8 @@ def radar(shown: CriterionF1) -> Chart | None:
         parts.append(_ring(languages, values, at, svg.way(series)))
         for position, language in enumerate(languages):
             if known(values.get(language, math.nan)):
-                words = f"{within(judge)}, {language_name(language)}: {figure(values[language])}"
-                parts.append(svg.marker(*at(position, values[language]), series, words))
+                hover = f"{within(judge)}, {language_name(language)}: {figure(values[language])}"
+                parts.append(svg.marker(*at(position, values[language]), series, hover))
     alt = (
         f"Radar plot of weighted F1 on {shown.label}: an axis for each of {len(languages)}"
         f" languages, a line for each judge, and the human ceiling ({shown.ceiling_name}) dashed."
@@ -269,7 +269,7 @@ def f1_against_kappa(
     for row in drawn:
         across, up = x(row["kappa"]), y(row["weighted_f1"])
         who = f"{within(row['judge'])}, {language_name(row['language'])}"
-        words = (
+        hover = (
             f"{who}: F1 {figure(row['weighted_f1'])}, kappa {figure(row['kappa'])}"
             f" {_kappa_interval(row)}"
         )
@@ -278,7 +278,7 @@ def f1_against_kappa(
                 across,
                 up,
                 judges.index(row["judge"]),
-                words.strip(),
+                hover.strip(),
                 hollow=not _beyond_chance(row),
             )
         )

@@ -49,8 +49,8 @@ def class_bars(key: str, criterion: Criterion, bars: Sequence[Bar]) -> Chart:
     levels = [level.shown for level in criterion.scale.levels]
     lower = criterion.direction == "lower"
     fills = {
-        level: svg.class_fill(place, len(levels), lower_is_better=lower)
-        for place, level in enumerate(levels)
+        level: svg.class_fill(rank, len(levels), lower_is_better=lower)
+        for rank, level in enumerate(levels)
     }
     for bar in bars:
         for level, items in bar.counts.items():
@@ -75,10 +75,10 @@ def class_bars(key: str, criterion: Criterion, bars: Sequence[Bar]) -> Chart:
         for level, fill in fills.items():
             if items := bar.counts.get(level, 0):
                 width = (RIGHT - LEFT) * items / bar.total
-                words = (
+                hover = (
                     f"{bar.label}: {level}, {items:,} of {bar.total:,} ({items / bar.total:.0%})"
                 )
-                parts.append(svg.rect(start, y, width, 16, svg.title(words), fill=fill))
+                parts.append(svg.rect(start, y, width, 16, svg.title(hover), fill=fill))
                 if width > 8 * len(str(items)) + 3:
                     parts.append(
                         svg.text(
@@ -106,8 +106,8 @@ def _finding(bars: Sequence[Bar], levels: Sequence[str]) -> str:
                 f"{bar.share(level):.0%} of {name(bar.label)}, {first.share(level):.0%} of"
                 f" {name(first.label)}"
             )
-            words = f"Furthest apart, {bar.panel}: {level} is {shares}."
-            gaps.append((abs(bar.share(level) - first.share(level)), words))
+            sentence = f"Furthest apart, {bar.panel}: {level} is {shares}."
+            gaps.append((abs(bar.share(level) - first.share(level)), sentence))
     if list(firsts) == [""]:
         gaps = []
         for level in levels:
@@ -117,8 +117,8 @@ def _finding(bars: Sequence[Bar], levels: Sequence[str]) -> str:
                 f" ({name(high.label)})"
             )
             gaps.append((high.share(level) - low.share(level), f"{level} runs {ends}."))
-    widest, words = max(gaps, default=(0.0, ""), key=lambda gap: gap[0])
-    return words if widest else ""
+    widest, sentence = max(gaps, default=(0.0, ""), key=lambda gap: gap[0])
+    return sentence if widest else ""
 
 
 def _in_words(bars: Sequence[Bar], levels: Sequence[str]) -> str:
@@ -158,7 +158,7 @@ def length_histograms(
     head, top = svg.legend([full, (svg.swatch(class_="h0"), "the other bins")])
     parts, described, rows = [head], [], []
     shares = [max(each["counts"]) / sum(each["counts"]) for each in histograms.values()]
-    for place, (language, histogram) in enumerate(histograms.items()):
+    for index, (language, histogram) in enumerate(histograms.items()):
         title, counts, chosen = (
             name(language_name(language)),
             histogram["counts"],
@@ -166,8 +166,8 @@ def length_histograms(
         )
         drawn = sampled.get(language, 0)
         low, high = (f"{edge:,.0f}" for edge in histogram["edges"][chosen : chosen + 2])
-        words = f"{drawn:,} drawn from", f"{low} to {high} tokens"
-        parts += _panel(title, words, histogram, top + 14 + place * PANEL_ROOM)
+        sampling = f"{drawn:,} drawn from", f"{low} to {high} tokens"
+        parts += _panel(title, sampling, histogram, top + 14 + index * PANEL_ROOM)
         described.append(
             f"{title}, {max(counts) / sum(counts):.0%} in the fullest bin from {low} to {high}"
         )
@@ -193,16 +193,16 @@ def _panel(title: str, drawn: Sequence[str], histogram: Mapping[str, Any], top: 
     lines = plural(sum(counts), "passage"), *drawn
     parts = [svg.text(2, top + 10, svg.short(title, TITLE_LENGTH), hover=title)]
     parts += [
-        svg.text(2, top + 10 + 15 * place, words, class_="soft")
-        for place, words in enumerate(lines, 1)
+        svg.text(2, top + 10 + 15 * number, line, class_="soft")
+        for number, line in enumerate(lines, 1)
     ]
-    for place, count in enumerate(counts):
+    for bar, count in enumerate(counts):
         height = HEIGHT * count / max(counts)
-        words = f"{edges[place]:,.0f} to {edges[place + 1]:,.0f} tokens: {plural(count, 'passage')}"
-        look = "m0" if place == histogram["chosen_bin"] else "h0"
-        across = PANEL_LEFT + step * place + 0.5
+        hover = f"{edges[bar]:,.0f} to {edges[bar + 1]:,.0f} tokens: {plural(count, 'passage')}"
+        look = "m0" if bar == histogram["chosen_bin"] else "h0"
+        across = PANEL_LEFT + step * bar + 0.5
         parts.append(
-            svg.rect(across, bottom - height, step - 1, height, svg.title(words), class_=look)
+            svg.rect(across, bottom - height, step - 1, height, svg.title(hover), class_=look)
         )
     return [
         *parts,

@@ -215,7 +215,7 @@ def _entries(
 ) -> list[tuple[str, str]]:
     """The legend: the looks that occur, and what the line through all rows is."""
     used = _used(looks, (row.look for row in rows)).values()
-    entries = [(svg.marker(12, 0, series), words) for series, words in used if words]
+    entries = [(svg.marker(12, 0, series), label) for series, label in used if label]
     return [*entries, (svg.line(12, -6, 12, 6, "ceiling"), mark[1])] if mark else entries
 
 
@@ -305,8 +305,8 @@ def population_panels(panels: Mapping[str, Sequence[Row]], looks: Looks) -> str:
     if not drawn:
         return ""
     used = _used(looks, (row["labelling"] for row in drawn))
-    head, y = svg.legend([(svg.marker(12, 0, series), words) for series, words in used.values()])
-    asides = {look: (place - (len(used) - 1) / 2) * 10 for place, look in enumerate(used)}
+    head, y = svg.legend([(svg.marker(12, 0, series), label) for series, label in used.values()])
+    asides = {look: (rank - (len(used) - 1) / 2) * 10 for rank, look in enumerate(used)}
     populations = list(dict.fromkeys(row["population"] for row in rows))[:MOST_POPULATIONS]
     values = filter(known, chain.from_iterable(map(_central, drawn)))
     axis = Axis.around(list(values), svg.beside(map(name, populations)), svg.WIDTH - 22.0)
@@ -320,8 +320,8 @@ def population_panels(panels: Mapping[str, Sequence[Row]], looks: Looks) -> str:
             axis.numbers(bottom),
         ]
         middles = {
-            population: y + 6 + POPULATION_STEP * (place + 0.5)
-            for place, population in enumerate(populations)
+            population: y + 6 + POPULATION_STEP * (row_number + 0.5)
+            for row_number, population in enumerate(populations)
         }
         for population, middle in middles.items():
             parts.append(svg.lines(2, middle + 4, name(population)))

@@ -59,8 +59,8 @@ def design_curve(
     entries = []
     for series, curve in enumerate(curves):
         needs = f": {count(curve.needed)} items" if known(curve.needed) else ""
-        words = f"{plural(curve.people, 'person', 'people')} per item{needs}"
-        entries.append((svg.line_symbol(f"way s{series}", series), words))
+        label = f"{plural(curve.people, 'person', 'people')} per item{needs}"
+        entries.append((svg.line_symbol(f"way s{series}", series), label))
     entries.append((svg.line_symbol("ceiling"), f"asked for: {form(target)}"))
     entries.append((svg.hollow_circle(), "beyond the data: assumes more items like these"))
     head, top = svg.legend(entries)
@@ -104,8 +104,8 @@ def _curve(
         yield svg.line(*start, *end, f"way s{series}{' d2' if dashed else ''}")
     people = plural(curve.people, "person", "people")
     for (items, height), point, hollow in zip(curve.points, points, beyond, strict=True):
-        words = f"{people}, {count(items)} items: {form(height)}"
-        yield svg.marker(*point, series, words, hollow=hollow)
+        hover = f"{people}, {count(items)} items: {form(height)}"
+        yield svg.marker(*point, series, hover, hollow=hollow)
 
 
 def _round_logarithms(low: float, high: float) -> list[float]:
@@ -185,8 +185,8 @@ def references_chart(
             parts.append(y.line(level, left, right, svg.way(series)))
         parts += _steps(series, metric, steps, x, y)
     picture = svg.drawing(bottom + 36, *parts)
-    words, numbers = _references_in_words(label, shown, people), _numbers(key, label, metrics)
-    return Chart(key, label, words, picture, numbers, _NOTES, _references_finding(shown))
+    in_words, numbers = _references_in_words(label, shown, people), _numbers(key, label, metrics)
+    return Chart(key, label, in_words, picture, numbers, _NOTES, _references_finding(shown))
 
 
 def _with_values(metrics: Sequence[MetricOfCell]) -> Iterator[MetricOfCell]:
@@ -215,8 +215,8 @@ def _steps(series: int, metric: str, steps: Sequence[Row], x: Axis, y: Axis) -> 
         if spread := _spread(step):
             ends = (y(step["pearson"] - spread), y(step["pearson"] + spread))
             yield svg.line(across, ends[0], across, ends[1], f"ci {colour}")
-        words = f"{within(metric)}, {count(step['references'])}: {figure(step['pearson'])}"
-        yield svg.marker(across, height, series, words)
+        hover = f"{within(metric)}, {count(step['references'])}: {figure(step['pearson'])}"
+        yield svg.marker(across, height, series, hover)
 
 
 def _spread(step: Row) -> float:
@@ -361,8 +361,8 @@ def rank_lines(shown: Ranks) -> str:
             "end": across,
             "middle": 2 * min(across, svg.WIDTH - across),
         }[anchor]
-        words = svg.short(name(by), int(room / svg.LETTER) - 2)
-        parts.append(svg.text(across, y, words, class_="soft", anchor=anchor, hover=name(by)))
+        label = svg.short(name(by), int(room / svg.LETTER) - 2)
+        parts.append(svg.text(across, y, label, class_="soft", anchor=anchor, hover=name(by)))
     # Coloured lines are drawn above grey ones.
     for generator in sorted(
         shown.generators[:MOST_ROWS], key=lambda generator: abs(shown.moved(generator)) >= MOVED
@@ -376,22 +376,22 @@ def _line(shown: Ranks, generator: str, x: Axis, top: float, step: float) -> str
     places = [(x(column), top + step * (rank - 0.5)) for column, rank in enumerate(ranks.values())]
     moved, hollow = shown.moved(generator), generator in shown.people
     if abs(moved) < MOVED:
-        look, dots = "grid", [_small(*place, hollow=hollow) for place in places]
+        look, dots = "grid", [_small(*point, hollow=hollow) for point in places]
     else:
         series = UP if moved < 0 else DOWN
         look, dots = (
             f"way s{series}",
-            [svg.marker(*place, series, hollow=hollow) for place in places],
+            [svg.marker(*point, series, hollow=hollow) for point in places],
         )
     path = svg.element("path", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places), class_=look)
-    words = f"{within(generator)}: " + ", ".join(
+    hover = f"{within(generator)}: " + ", ".join(
         f"{rank} by {within(by)}" for by, rank in ranks.items()
     )
     label = svg.lines(2, places[0][1] + 4, name(generator))
     last = svg.text(
         svg.WIDTH, places[-1][1] + 4, str([*ranks.values()][-1]), class_="soft", anchor="end"
     )
-    return svg.element("g", path, *dots, hover=words) + label + last
+    return svg.element("g", path, *dots, hover=hover) + label + last
 
 
 def _small(x: float, y: float, *, hollow: bool = False) -> str:

@@ -97,8 +97,8 @@ def disagreement(
     top += 4
     parts = [head]
     more = svg.LINE * (max(len(svg.folded(_title(panel), TITLE_LENGTH)) for panel in drawn) - 1)
-    for place, panel in enumerate(drawn):
-        left, upper = 34 + (place % 2) * 200.0, top + (place // 2) * (ROOM + more) + 22 + more
+    for index, panel in enumerate(drawn):
+        left, upper = 34 + (index % 2) * 200.0, top + (index // 2) * (ROOM + more) + 22 + more
         parts += _panel(panel, left, upper, people, ends, SIDE * area)
     picture = svg.drawing(top + math.ceil(len(drawn) / 2) * (ROOM + more), *parts)
     order = sorted(
@@ -144,9 +144,9 @@ def _panel(
         px, py = x(score), y(their)
         to_ends = max(px - left, py - top), max(right - px, bottom - py)
         marked = same_scale and min(to_ends) <= edge
-        words = f"{within(panel.rater)} {score:.4g}, {people} {their:.4g}: {count(outputs)}"
+        hover = f"{within(panel.rater)} {score:.4g}, {people} {their:.4g}: {count(outputs)}"
         radius = max(SMALLEST, widest * math.sqrt(outputs / max(numbers)))
-        parts.append(_circle(px, py, radius, "m1" if marked else "m0", svg.title(words)))
+        parts.append(_circle(px, py, radius, "m1" if marked else "m0", svg.title(hover)))
     if same_scale:
         parts.append(svg.text(left, bottom + 28, f"↖ {_share(panel.underrated, panel.outputs)}"))
         parts.append(

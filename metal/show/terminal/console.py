@@ -223,17 +223,17 @@ def _show_table(part: TableView, widths: Sequence[int] | None = None) -> None:
     headings = [*map(without_isolates, part.columns)]
     if not widths:
         headings = [
-            _wrapped(heading, [row[place] for row in rows])
-            for place, heading in enumerate(headings)
+            _wrapped(heading, [row[column] for row in rows])
+            for column, heading in enumerate(headings)
         ]
     names = [row[0] for row in rows]
     for row, above in zip(rows[1:], names, strict=False):
         if part.heads > 1 and row[0] == above:
             row[0] = ""
     styles = {
-        (line, place): STYLES.get(cell.mark, "")
+        (line, column): STYLES.get(cell.mark, "")
         for line, row in enumerate(part.rows)
-        for place, cell in enumerate(row)
+        for column, cell in enumerate(row)
     }
     left = () if widths else part.flush_left
     table(
@@ -273,18 +273,20 @@ def _wrapping(part: TableView, width: int, *, wraps: bool) -> list[int]:
     from rich.cells import cell_len
 
     natural, least = [], []
-    for place, heading in enumerate(part.columns):
+    for column, heading in enumerate(part.columns):
         cells = [
-            line for row in part.rows for line in (row[place].text, *row[place].below.split("\n"))
+            line for row in part.rows for line in (row[column].text, *row[column].below.split("\n"))
         ]
         words = [
             word
-            for text in (heading, *(cells if wraps or place < part.heads else ()))
+            for text in (heading, *(cells if wraps or column < part.heads else ()))
             for word in text.split()
         ]
         natural.append(max(map(cell_len, [heading, *cells])))
         least.append(
-            max(map(cell_len, [*words, *(() if wraps or place < part.heads else cells)]), default=0)
+            max(
+                map(cell_len, [*words, *(() if wraps or column < part.heads else cells)]), default=0
+            )
         )
     for cap in range(max(natural), 0, -1):
         widths = [min(wide, max(cap, narrow)) for wide, narrow in zip(natural, least, strict=True)]
@@ -332,7 +334,7 @@ def table(
     out.print()
     if title:
         out.print(Text(clean(title), style="bold"))
-    left = left or [bool(widths) or place < keep for place in range(len(columns))]
+    left = left or [bool(widths) or column < keep for column in range(len(columns))]
     widths = widths or _widths(columns, rows, out.width, keep)
     styles = styles or {}
     groups = list(_groups(widths, out.width, keep))
@@ -342,7 +344,7 @@ def table(
         with out.capture() as drawn:
             out.print(shown)
         out.file.write("".join(f"{line.rstrip()}\n" for line in drawn.get().splitlines()))
-    headings = [" ".join(columns[place].split()) for place in left_out]
+    headings = [" ".join(columns[column].split()) for column in left_out]
     if headings:
         say(f"With -v also: {', '.join(filter(None, headings))}.", dim=True)
     if note:
@@ -365,20 +367,20 @@ def _drawn(
 
     shown = Table(
         box=box.SIMPLE_HEAD,
-        show_header=any(columns[place] for place in group),
+        show_header=any(columns[column] for column in group),
         show_edge=False,
         pad_edge=False,
         padding=(0, 2, 0, 0),
     )
-    for place in group:
+    for column in group:
         shown.add_column(
-            Text(clean(columns[place])),
-            justify="left" if left[place] else "right",
-            max_width=widths[place],
+            Text(clean(columns[column])),
+            justify="left" if left[column] else "right",
+            max_width=widths[column],
             overflow="fold",
         )
     for line, row in enumerate(rows):
-        looks = [styles.get((line, place), "") for place in group]
+        looks = [styles.get((line, column), "") for column in group]
         shown.add_row(*map(Text, _cells(row, group, widths, keep), looks))
     return shown
 
@@ -387,23 +389,23 @@ def _cells(row: Sequence[str], group: Sequence[int], widths: Sequence[int], keep
     """The cells of a row in these columns; cells that name the row are wrapped at words."""
     from rich.cells import cell_len
 
-    cells = [clean(row[place]) for place in group]
-    for place in group[:keep]:
-        cells[place] = "\n".join(broken(cells[place], widths[place], cell_len))
+    cells = [clean(row[column]) for column in group]
+    for column in group[:keep]:
+        cells[column] = "\n".join(broken(cells[column], widths[column], cell_len))
     return cells
 
 
 def _groups(widths: Sequence[int], width: int, keep: int) -> Iterator[list[int]]:
     """Positions of the columns that fit together into `width`, the first `keep` in every group."""
     group = list(range(keep))
-    for place in range(keep, len(widths)):
+    for column in range(keep, len(widths)):
         if (
             len(group) > keep
-            and sum(widths[other] + GAP for other in (*group, place)) > width + GAP
+            and sum(widths[other] + GAP for other in (*group, column)) > width + GAP
         ):
             yield group
             group = list(range(keep))
-        group.append(place)
+        group.append(column)
     yield group
 
 
@@ -418,17 +420,18 @@ def _widths(
     widths = [
         max(
             cell_len(line)
-            for text in (heading, *(row[place] for row in rows))
+            for text in (heading, *(row[column] for row in rows))
             for line in [*text.split("\n"), ""]
         )
-        for place, heading in enumerate(columns)
+        for column, heading in enumerate(columns)
     ]
     beside = min(max(widths[keep:], default=0), NAME_WIDTH)
     if sum(widths) + GAP * (len(widths) - 1) <= width:
         return widths
     names = [min(wide, NAME_WIDTH) for wide in widths[:keep]]
     words = [
-        " ".join([columns[place], *(row[place] for row in rows)]).split() for place in range(keep)
+        " ".join([columns[column], *(row[column] for row in rows)]).split()
+        for column in range(keep)
     ]
     longest = [max(map(cell_len, of), default=0) for of in words]
     wrapped = (  # the widest first

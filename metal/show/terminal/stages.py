@@ -121,11 +121,11 @@ class Stages:
 
         stage = self._stages()[0] or Stage("", "", 0, 0)
         bar = ProgressBar(stage.total or None, stage.done, width=20, pulse=not stage.total)
-        words, numbers = self._shown()
+        description, numbers = self._shown()
         grid = Table.grid(padding=(0, 1))
         for uncut in (False, False, True):
             grid.add_column(no_wrap=uncut)
-        grid.add_row(Text(words, no_wrap=True, overflow="ellipsis"), bar, Text(numbers))
+        grid.add_row(Text(description, no_wrap=True, overflow="ellipsis"), bar, Text(numbers))
         return grid
 
 
