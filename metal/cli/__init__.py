@@ -49,16 +49,16 @@ VERBS = {
     "ls": ("metal.cli.folders:ls", "List datasets and runs, with their answers."),
     "completion": ("metal.cli.folders:completion", "Set up tab completion in your shell."),
 }
-# The groups of the help, and the order of the verbs in each; what is in none comes last.
-GROUPS = {
-    "Start": ("init", "demo", "audit", "judge", "ls"),
+# The groups of the help, with the verbs above in their order; a kind of run names its group itself.
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Start": ("init", "demo", "judge", "ls"),
     "Data": ("import", "check", "describe", "compare", "export"),
-    "Build": ("sample", "generate", "annotate", "design"),
-    "Judges": ("judges", "criterion", "prompt", "replies", "score", "metric", "jury"),
-    "Trust": ("adjudicate", "verify", "bias", "probe", "select", "correct", "passport"),
-    "In use": ("gate",),
-    "Rank": ("billboard", "leaderboard", "submit"),
-    "People": ("monitor",),
+    "Build": ("sample", "annotate"),
+    "Judges": ("judges", "criterion", "prompt", "replies", "score", "metric"),
+    "Trust": (),
+    "In use": (),
+    "Rank": ("submit",),
+    "People": (),
     "More": ("report", "completion"),
 }
 
@@ -94,17 +94,27 @@ class Verbs(Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from metal.runs.kinds import unloadable
 
-        summaries, grouped = _summaries(), {name for names in GROUPS.values() for name in names}
-        others = tuple(name for name in self.list_commands(ctx) if name not in grouped)
+        summaries = _summaries()
         sections = {
-            group: [(name, summaries[name]) for name in names if name in summaries]
-            for group, names in {**GROUPS, "Others": others}.items()
+            group: [(name, summaries[name]) for name in names] for group, names in groups().items()
         }
         sections["Cannot be used"] = list(unloadable().items())
         for group, rows in sections.items():
             if rows:
                 with formatter.section(group):
                     formatter.write_dl(rows)
+
+
+def groups() -> dict[str, list[str]]:
+    """The groups of the help, with the verbs of each in their order."""
+    from metal.data.plugins import plugins
+
+    verbs = {group: list(names) for group, names in GROUPS.items()}
+    kinds = {name: kind for name, kind in _top_kinds().items() if name not in OLDER}
+    for name in sorted(kinds, key=lambda name: (kinds[name].position, name)):
+        verbs.setdefault(kinds[name].group, []).insert(kinds[name].position, name)
+    others = [*verbs.pop("Others", []), *plugins("metal.verbs")]
+    return verbs | {"Others": sorted(others)}
 
 
 def _summaries() -> dict[str, str]:

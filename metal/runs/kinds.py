@@ -26,6 +26,8 @@ class Kind:
     Attributes:
         command: What run.toml and the command line call it: "probe report".
         summary: What it answers, a line of `metal --help`.
+        group, position: The group of `metal --help` where its command stands, one that is there or
+            one of its own, and its place there, counted from 0; by default the last.
         function: The public function that makes such a run.
         run: The class of such runs, a metal.show.result.Result.
         page: How its page is made, a metal.show.pages.Page.
@@ -43,6 +45,8 @@ class Kind:
     function: str
     run: str
     page: str
+    group: str = "Others"
+    position: int = 99
     verb: str = ""
     ending: str = ""
     doing: str = ""

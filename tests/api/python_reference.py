@@ -15,7 +15,7 @@ from typing import Any
 
 import metal
 from metal.api.options import options_of
-from metal.cli import GROUPS
+from metal.cli import groups
 
 PACKAGE = Path(metal.__file__).parent
 # The groups of `metal --help`: the file of each, and its title here.
@@ -65,7 +65,9 @@ def python_pages() -> dict[str, list[str]]:
 @cache
 def _functions() -> dict[str, list[str]]:
     """The public functions of each subject."""
-    group_of = {verb: group for group, verbs in GROUPS.items() for verb in verbs} | ELSEWHERE
+    group_of = {
+        verb: group for group, verbs in groups().items() if group in SUBJECTS for verb in verbs
+    } | ELSEWHERE
     functions: dict[str, list[str]] = {}
     names = [name for name in metal.__all__ if inspect.isfunction(getattr(metal, name))]
     for name in [*FIRST, *sorted({*names} - {*FIRST})]:

@@ -5,6 +5,7 @@ from metal.runs.kinds import Kind
 KIND = Kind(
     command="top-marks",
     summary="Say how often each rater gives the best mark.",
+    group="Rank",
     function="top_marks.verb:top_marks",
     run="top_marks.run:TopMarks",
     page="top_marks.page:PAGE",

@@ -5,6 +5,8 @@ from metal.runs.kinds import Kind
 KIND = Kind(
     command="adjudicate report",
     summary="Have forty disputed outputs decided by somebody who knows.",
+    group="Trust",
+    position=0,
     function="metal.questions.adjudicate.verb_report:adjudicate_report",
     run="metal.questions.adjudicate.run:Adjudicated",
     page="metal.questions.adjudicate.page:PAGE",

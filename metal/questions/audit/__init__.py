@@ -5,6 +5,8 @@ from metal.runs.kinds import Kind
 KIND = Kind(
     command="audit",
     summary="Compare judges with people, per language.",
+    group="Start",
+    position=2,
     function="metal.questions.audit.verb:audit",
     run="metal.questions.audit.result:Audit",
     page="metal.questions.audit.page:PAGE",

@@ -5,6 +5,8 @@ from metal.runs.kinds import Kind
 KIND = Kind(
     command="bias language",
     summary="Find languages in which judges are too lenient.",
+    group="Trust",
+    position=2,
     function="metal.questions.bias.verb:bias_language",
     run="metal.questions.bias.run:LanguageBias",
     page="metal.questions.bias.page:PAGE",

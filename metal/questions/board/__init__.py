@@ -5,6 +5,8 @@ from metal.runs.kinds import Kind
 KIND = Kind(
     command="billboard",
     summary="Rank judges, people and metrics, and generators.",
+    group="Rank",
+    position=0,
     function="metal.questions.board.verb:billboard",
     run="metal.questions.board.run:Billboard",
     page="metal.questions.board.page:PAGE",

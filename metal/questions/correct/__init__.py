@@ -5,6 +5,8 @@ from metal.runs.kinds import Kind
 KIND = Kind(
     command="correct",
     summary="Estimate people's means from few labels and a judge.",
+    group="Trust",
+    position=5,
     function="metal.questions.correct.verb:correct",
     run="metal.questions.correct.run:CorrectedScores",
     page="metal.questions.correct.page:PAGE",

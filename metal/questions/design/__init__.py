@@ -5,6 +5,8 @@ from metal.runs.kinds import Kind
 KIND = Kind(
     command="design",
     summary="Plan how many items and people you need, and the cost.",
+    group="Build",
+    position=3,
     function="metal.questions.design.verb:design",
     run="metal.questions.design.run:Design",
     page="metal.questions.design.page:PAGE",

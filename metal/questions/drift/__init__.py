@@ -14,6 +14,7 @@ DIFF = Kind(
 GATE = Kind(
     command="gate",
     summary="Fail a build when a judge has changed.",
+    group="In use",
     function="metal.questions.drift.verb_gate:gate",
     run="metal.questions.drift.run:Gate",
     page="metal.questions.drift.page:PAGE",

@@ -5,6 +5,7 @@ from metal.runs.kinds import Kind
 KIND = Kind(
     command="jury",
     summary="Combine several judges into one.",
+    group="Judges",
     function="metal.questions.jury.verb:jury",
     run="metal.questions.jury.run:Jury",
     page="metal.questions.jury.page:PAGE",

@@ -5,6 +5,8 @@ from metal.runs.kinds import Kind
 KIND = Kind(
     command="leaderboard",
     summary="Rank generators by people's ratings.",
+    group="Rank",
+    position=1,
     function="metal.questions.leaderboard.verb:leaderboard",
     run="metal.questions.leaderboard.run:Leaderboard",
     page="metal.questions.leaderboard.page:PAGE",

@@ -5,6 +5,8 @@ from metal.runs.kinds import Kind
 KIND = Kind(
     command="passport",
     summary="Record what judges may be used for, and until when.",
+    group="Trust",
+    position=6,
     function="metal.questions.passport.verb:passport",
     run="metal.questions.passport.run:Passport",
     ending="-passport",

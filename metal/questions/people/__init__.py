@@ -5,6 +5,7 @@ from metal.runs.kinds import Kind
 KIND = Kind(
     command="monitor",
     summary="Find raters who stand out from the others.",
+    group="People",
     function="metal.questions.people.verb:monitor",
     run="metal.questions.people.run:Monitor",
     page="metal.questions.people.page:PAGE",

@@ -5,6 +5,8 @@ from metal.runs.kinds import Kind
 KIND = Kind(
     command="probe report",
     summary="Test judges with planted errors, without people.",
+    group="Trust",
+    position=3,
     function="metal.questions.probe.verb:probe_report",
     run="metal.questions.probe.run:ProbeReport",
     page="metal.questions.probe.page:PAGE",

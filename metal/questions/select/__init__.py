@@ -5,6 +5,8 @@ from metal.runs.kinds import Kind
 KIND = Kind(
     command="select",
     summary="Find answers a judge can give without people.",
+    group="Trust",
+    position=4,
     function="metal.questions.select.verb:select",
     run="metal.questions.select.run:Selection",
     page="metal.questions.select.page:PAGE",

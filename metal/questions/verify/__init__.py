@@ -5,6 +5,8 @@ from metal.runs.kinds import Kind
 KIND = Kind(
     command="verify",
     summary="Recompute a run's figures by other libraries.",
+    group="Trust",
+    position=1,
     function="metal.questions.verify.verb:verify",
     run="metal.questions.verify.run:Verified",
     ending="-verify",
