@@ -14,7 +14,7 @@ ONLY, ALL = "No, only this one", "Yes, every answer that was given"
 def also_question(criterion: Criterion, *more: str) -> Criterion:
     """Whether another of a criterion's answers would do as well. more: answers besides these."""
     labels = (ONLY, *(level.label for level in criterion.scale.levels), *more)
-    scale = Scale("nominal", tuple(Level(place, label) for place, label in enumerate(labels)))
+    scale = Scale("nominal", tuple(Level(index, label) for index, label in enumerate(labels)))
     return Criterion(f"{criterion.name}{ENDING}", scale, label="Would another answer do as well?")
 
 

@@ -77,7 +77,7 @@ class Fresh:
 def check_answers(
     answers: Iterable[Answer],
     tasks: Mapping[str, str],
-    given: Mapping[str, Given],
+    handed_out: Mapping[str, Given],
     criteria: Mapping[str, Criterion],
     existing: pd.DataFrame,
     *,
@@ -86,15 +86,15 @@ def check_answers(
 ) -> CheckedAnswers:
     """Check answers and turn them into ratings.
 
-    tasks: task -> output. given: by rater. existing: the dataset's ratings. languages: output ->
-    language. A criterion that was asked but left blank in an answered task becomes a rating without
-    a score; a task without any score becomes no rating. A score or comment fills in a blank; with
-    `replace` a later one also overrides an earlier one, in the order given. Raises DataError for an
-    unknown task or rater, a score off the scale, or a rater who answers twice differently;
-    UnknownName for a criterion that the dataset does not have.
+    tasks: task -> output. handed_out: by rater. existing: the dataset's ratings. languages: output
+    -> language. A criterion that was asked but left blank in an answered task becomes a rating
+    without a score; a task without any score becomes no rating. A score or comment fills in a
+    blank; with `replace` a later one also overrides an earlier one, in the order given. Raises
+    DataError for an unknown task or rater, a score off the scale, or a rater who answers twice
+    differently; UnknownName for a criterion that the dataset does not have.
     """
     asked: dict[str, set[str]] = {}  # task -> the criteria that anybody was to rate it on
-    for person in given.values():
+    for person in handed_out.values():
         for task, names in person.asked.items():
             asked.setdefault(task, set()).update(names)
     # (rater, task) -> by criterion, all files together
@@ -102,10 +102,10 @@ def check_answers(
     comments: dict[tuple[str, str], str] = {}
     blank = remarks = 0
     for answer in answers:
-        _check_known(answer, tasks, given)
+        _check_known(answer, tasks, handed_out)
         expected = (
-            given[answer.rater].asked[answer.task]
-            if answer.rater in given
+            handed_out[answer.rater].asked[answer.task]
+            if answer.rater in handed_out
             else asked.get(answer.task, criteria)
         )
         scores = _scores(answer, criteria, expected)
@@ -137,7 +137,7 @@ def check_answers(
         partly=partly,
         open={
             name: left
-            for name, person in given.items()
+            for name, person in handed_out.items()
             if (left := _open(person, tasks, criteria, done))
         },
         same=same,
@@ -169,24 +169,24 @@ def _comment(before: str, now: str, replace: bool) -> str:
 
 
 def _open(
-    given: Given, tasks: Mapping[str, str], criteria: Iterable[str], done: Container[Key]
+    person: Given, tasks: Mapping[str, str], criteria: Iterable[str], done: Container[Key]
 ) -> int:
     """How many of a person's tasks still lack a criterion."""
     return sum(
-        any((tasks[task], name, given.rater) not in done for name in names if name in criteria)
-        for task, names in given.asked.items()
+        any((tasks[task], name, person.rater) not in done for name in names if name in criteria)
+        for task, names in person.asked.items()
         if task in tasks
     )
 
 
-def _check_known(answer: Answer, tasks: Mapping[str, str], given: Mapping[str, Given]) -> None:
+def _check_known(answer: Answer, tasks: Mapping[str, str], handed_out: Mapping[str, Given]) -> None:
     if answer.task not in tasks:
         raise DataError(
             answer.where,
             f"task {answer.task!r} is not in this dataset",
             "Is the file of another dataset, or was the column 'task' changed?",
         )
-    person = given.get(answer.rater)
+    person = handed_out.get(answer.rater)
     if person and answer.task not in person.asked:
         raise DataError(
             answer.where,
@@ -197,7 +197,7 @@ def _check_known(answer: Answer, tasks: Mapping[str, str], given: Mapping[str, G
         raise DataError(
             answer.where,
             f"no tasks were assigned to rater {answer.rater!r};"
-            f" {nearest(answer.rater, list(given))}",
+            f" {nearest(answer.rater, list(handed_out))}",
             "Leave the column 'rater' as it was handed out; for people of a crowd platform, pass"
             " `platform='NAME'`",
         )
@@ -231,7 +231,7 @@ def _also(answer: Answer, criterion: Criterion, score: float | None) -> str:
     return "|".join(f"{value:g}" for value in others(criterion, label, score))
 
 
-def read_score(text: str, criterion: Criterion, where: object) -> float | None:
+def read_score(text: str, criterion: Criterion, location: object) -> float | None:
     """The score that a cell stands for: `2`, `2.0`, `2 Good`, `good`; None for a blank one.
 
     A number is a value, even if it is also the label of another level. Raises DataError if the
@@ -246,7 +246,7 @@ def read_score(text: str, criterion: Criterion, where: object) -> float | None:
         if _THOUSANDS.fullmatch(cell) and scale.allows(float(cell.replace(",", ""))):
             remedy = "Ask the rater what was meant, and write it without a comma"
             raise DataError(
-                where, f"{cell[:40]!r} on {criterion.name} could be two numbers", remedy
+                location, f"{cell[:40]!r} on {criterion.name} could be two numbers", remedy
             )
         return score
     names = [(level.shown, level.value) for level in scale.levels] + [
@@ -256,7 +256,7 @@ def read_score(text: str, criterion: Criterion, where: object) -> float | None:
         if cell.casefold() == " ".join(name.split()).casefold():
             return float(value)
     raise DataError(
-        where,
+        location,
         f"{cell[:40]!r} is not on the scale of {criterion.name} ({scale.describe()})",
         "Ask the rater what was meant, and correct the file",
     )
