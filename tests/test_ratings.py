@@ -69,7 +69,7 @@ def joined(table: pd.DataFrame) -> pd.DataFrame:
         criteria={"c": Criterion("c", LEVELS)},
         outputs={name: Output(name, f"s{name}", "g", "hi") for name in ("o1", "o2")},
         raters={name: Rater(name, "human") for name in ("A", "B")},
-        where=Path("ratings.csv"),
+        ratings_file=Path("ratings.csv"),
     )
 
 

@@ -185,15 +185,15 @@ def assemble(
     raters: Iterable[Rater],
     facts: pd.DataFrame,
     *,
-    where: Path | None = None,
+    ratings_file: Path | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> Dataset:
     """A Dataset from its parts, after checking each of them and how they fit together.
 
-    where: the ratings file that messages name. Raises DataError for the first fault.
+    ratings_file: the ratings file that messages name. Raises DataError for the first fault.
     """
-    folder = where.parent if where else Path(card.name)
-    ratings_file = where or Path(card.name) / "ratings"
+    folder = ratings_file.parent if ratings_file else Path(card.name)
+    ratings_file = ratings_file or Path(card.name) / "ratings"
     by_criterion = _unique(criteria, "name", folder / "dataset.toml")
     by_source = _unique(sources, "source", folder / "sources.jsonl")
     by_output = _unique(outputs, "output", folder / "outputs.jsonl")
@@ -216,12 +216,12 @@ def assemble(
                 "Every output needs a source in sources.jsonl",
             )
     table = ratings.join(
-        facts, criteria=by_criterion, outputs=by_output, raters=by_rater, where=ratings_file
+        facts, criteria=by_criterion, outputs=by_output, raters=by_rater, ratings_file=ratings_file
     )
     return Dataset(card, by_criterion, by_source, by_output, by_rater, table, extra or {})
 
 
-def with_parts(dataset: Dataset, *, where: Path | None = None, **parts: Any) -> Dataset:
+def with_parts(dataset: Dataset, *, ratings_file: Path | None = None, **parts: Any) -> Dataset:
     """The dataset with some of its parts replaced (as `assemble` takes them), after the same
     checks.
     """
@@ -233,7 +233,7 @@ def with_parts(dataset: Dataset, *, where: Path | None = None, **parts: Any) -> 
         "facts": dataset.ratings,
         "extra": dataset.extra,
     }
-    return assemble(dataset.card, **(own | parts), where=where)
+    return assemble(dataset.card, **(own | parts), ratings_file=ratings_file)
 
 
 def _unique(records: Iterable[Any], key: str, file: Path) -> dict[str, Any]:
@@ -291,7 +291,7 @@ def _load(folder: Path) -> Dataset:
     )
     facts = ratings_files.read_facts(file)
     dataset = assemble(
-        card, criteria, sources, outputs, read_raters(folder), facts, where=file, extra=extra
+        card, criteria, sources, outputs, read_raters(folder), facts, ratings_file=file, extra=extra
     )
     return replace(dataset, folder=folder)
 
@@ -346,7 +346,7 @@ def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
     }
     outputs = with_swapped(dataset.outputs, more["output"].cat.categories)
     # Check the added rows by themselves first, so that messages name their rows.
-    ratings.join(more, criteria=criteria, outputs=outputs, raters=raters, where=file)
+    ratings.join(more, criteria=criteria, outputs=outputs, raters=raters, ratings_file=file)
     facts = concat_facts([dataset.ratings, more])
     again = np.flatnonzero(
         pd.Series(ratings.rating_keys(facts)).duplicated().to_numpy()[len(dataset.ratings) :]
@@ -357,7 +357,9 @@ def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
         raise DataError(
             file, f"{len(again)} ratings are in the dataset already, {first}", "Give each run once"
         )
-    table = ratings.join(facts, criteria=criteria, outputs=outputs, raters=raters, where=file)
+    table = ratings.join(
+        facts, criteria=criteria, outputs=outputs, raters=raters, ratings_file=file
+    )
     return replace(dataset, criteria=criteria, outputs=outputs, raters=raters, ratings=table)
 
 

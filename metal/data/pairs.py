@@ -129,7 +129,7 @@ def with_comparisons(dataset: Dataset, run: Path, pairs: Path) -> Dataset:
         criteria=dict(dataset.criteria) | lines,
         outputs=dataset.outputs,
         raters=all_raters,
-        where=file,
+        ratings_file=file,
     )
     return replace(dataset, raters=all_raters, ratings=joined)
 

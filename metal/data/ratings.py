@@ -132,7 +132,7 @@ def join(
     criteria: Mapping[str, Criterion],
     outputs: Mapping[str, Output],
     raters: Mapping[str, Rater],
-    where: Path,
+    ratings_file: Path,
 ) -> pd.DataFrame:
     """The tidy table: facts joined with outputs and raters, after checking every rating.
 
@@ -145,13 +145,13 @@ def join(
         " judged (probes: `metal probe report`)"
     )
     checks = (
-        partial(_check_known, facts, "output", outputs, where, judged),
+        partial(_check_known, facts, "output", outputs, ratings_file, judged),
         partial(
             _check_known,
             facts,
             "criterion",
             criteria,
-            where,
+            ratings_file,
             "Declare it in dataset.toml under [criteria]",
         ),
         partial(
@@ -159,11 +159,11 @@ def join(
             facts,
             "rater",
             raters,
-            where,
+            ratings_file,
             "Every rater needs a line in raters.jsonl",
         ),
-        partial(_check_scores, facts, criteria, where),
-        partial(check_once, facts, where),
+        partial(_check_scores, facts, criteria, ratings_file),
+        partial(check_once, facts, ratings_file),
     )
     for check in followed(checks, "checks"):
         check()
@@ -194,7 +194,7 @@ def _spread(values: list[str], codes: np.ndarray[Any, Any]) -> Any:
 
 
 def _check_known(
-    facts: pd.DataFrame, column: str, names: Mapping[str, Any], where: Path, remedy: str
+    facts: pd.DataFrame, column: str, names: Mapping[str, Any], file: Path, remedy: str
 ) -> None:
     unknown = np.array(
         [name not in names for name in facts[column].cat.categories.tolist()], dtype=bool
@@ -206,38 +206,38 @@ def _check_known(
         return
     name = str(facts[column].iloc[hits[0]])
     raise DataError(
-        row_of(where, int(hits[0])),
+        row_of(file, int(hits[0])),
         f"{column} {name!r} does not exist ({plural(len(hits), 'such row')});"
         f" {nearest(name, list(names))}",
         remedy,
     )
 
 
-def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where: Path) -> None:
+def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], file: Path) -> None:
     score = facts["score"].to_numpy()
     answered = ~np.isnan(score)
     silent = np.flatnonzero(~answered & (facts["reason"] == "").to_numpy())
     if len(silent):
         raise DataError(
-            row_of(where, int(silent[0])),
+            row_of(file, int(silent[0])),
             f"no score and no reason ({plural(len(silent), 'such row')})",
             "Say why in the column 'reason' (refused, unparsable, skipped, ...)",
         )
     if CONFIDENCE in facts and (doubtful := no_probability(facts[CONFIDENCE])).any():
         row = int(doubtful.argmax())
         problem = f"confidence {facts[CONFIDENCE].iloc[row]:g} is no probability"
-        raise DataError(row_of(where, row), problem, "Write it from 0 to 1, or leave it out")
-    check_on_scale(facts, criteria, partial(row_of, where))
+        raise DataError(row_of(file, row), problem, "Write it from 0 to 1, or leave it out")
+    check_on_scale(facts, criteria, partial(row_of, file))
     if EXPECTED in facts:
-        _check_expected(facts, criteria, where)
+        _check_expected(facts, criteria, file)
     if ALSO in facts:
-        _check_also(facts, criteria, where)
+        _check_also(facts, criteria, file)
 
 
 def check_on_scale(
-    facts: pd.DataFrame, criteria: Mapping[str, Criterion], place: Callable[[int], str]
+    facts: pd.DataFrame, criteria: Mapping[str, Criterion], locate: Callable[[int], str]
 ) -> None:
-    """Raise DataError for the first score off the scale of its criterion. place: how messages name
+    """Raise DataError for the first score off the scale of its criterion. locate: how messages name
     row n (from 0).
     """
     score = facts["score"].to_numpy()
@@ -252,7 +252,7 @@ def check_on_scale(
             problem = (
                 f"score {score[row]:g} is not on the scale of {name} ({scale.describe()}; {count})"
             )
-            raise DataError(place(row), problem, _scale_that_holds(score[rows], scale, name))
+            raise DataError(locate(row), problem, _scale_that_holds(score[rows], scale, name))
 
 
 def values_of(also: str) -> list[float]:
@@ -260,7 +260,7 @@ def values_of(also: str) -> list[float]:
     return [float(value) for value in also.split("|") if value.strip()]
 
 
-def _check_also(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where: Path) -> None:
+def _check_also(facts: pd.DataFrame, criteria: Mapping[str, Criterion], file: Path) -> None:
     """Raise DataError for the first other answer that is no level of its criterion."""
     for row in np.flatnonzero(facts[ALSO] != ""):
         text, name = str(facts[ALSO].iloc[row]), str(facts["criterion"].iloc[row])
@@ -271,13 +271,13 @@ def _check_also(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where: P
             wrong = True
         if wrong:
             raise DataError(
-                row_of(where, int(row)),
+                row_of(file, int(row)),
                 f"also {text!r} has no levels of {name} ({scale.describe()})",
                 "Write the values of other answers that would do as well, as 0|2",
             )
 
 
-def _check_expected(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where: Path) -> None:
+def _check_expected(facts: pd.DataFrame, criteria: Mapping[str, Criterion], file: Path) -> None:
     """Raise DataError for the first mean of levels that is off the scale of its criterion."""
     codes = facts["criterion"].array.codes
     for code, name in enumerate(facts["criterion"].cat.categories):
@@ -294,7 +294,7 @@ def _check_expected(facts: pd.DataFrame, criteria: Mapping[str, Criterion], wher
                 f" ({scale.describe()})"
             )
             raise DataError(
-                row_of(where, row),
+                row_of(file, row),
                 problem,
                 "It is a mean of levels; leave it out if there is none",
             )
@@ -335,7 +335,7 @@ def off_scale(
     return np.asarray(~np.isfinite(score))
 
 
-def check_once(facts: pd.DataFrame, where: Path, remedy: str = "Keep one of them") -> None:
+def check_once(facts: pd.DataFrame, file: Path, remedy: str = "Keep one of them") -> None:
     """Raise DataError for a rating that occurs twice. The index of `facts` is the row in the
     file.
     """
@@ -347,9 +347,9 @@ def check_once(facts: pd.DataFrame, where: Path, remedy: str = "Keep one of them
     first = int(np.flatnonzero(key == key[second])[0])
     line = facts.iloc[second]
     raise DataError(
-        row_of(where, int(facts.index[second])),
+        row_of(file, int(facts.index[second])),
         f"rater {line['rater']!r} rates output {line['output']!r} on {line['criterion']} a second"
-        f" time (first in row {row_number(where, int(facts.index[first]))};"
+        f" time (first in row {row_number(file, int(facts.index[first]))};"
         f" {plural(int(again.sum()), 'such row')})",
         remedy,
     )
@@ -414,11 +414,11 @@ def code_matrix(rows: pd.DataFrame, criterion: Criterion) -> CodeMatrix:
         criterion.scale.values if criterion.scale.levels else np.unique(score[~np.isnan(score)])
     )
     order = np.argsort(values)
-    place = np.clip(np.searchsorted(values[order], score), 0, max(len(values) - 1, 0))
+    rank = np.clip(np.searchsorted(values[order], score), 0, max(len(values) - 1, 0))
     few = np.int16 if len(values) < np.iinfo(np.int16).max else np.int32
     codes = np.full((len(outputs), len(raters)), NOT_ASKED, dtype=few)
     codes[item, column] = np.where(
-        np.isnan(score), UNANSWERED, order[place] if len(values) else UNANSWERED
+        np.isnan(score), UNANSWERED, order[rank] if len(values) else UNANSWERED
     )
     places = np.full(codes.shape, -1, dtype=np.int32)
     places[item, column] = np.arange(len(rows))

@@ -91,7 +91,7 @@ def read_tests(dataset: Dataset, folder: Path, runs: Iterable[Path] = ()) -> Gol
                 criteria=dataset.criteria,
                 outputs=asked_here,
                 raters=dataset.raters,
-                where=path,
+                ratings_file=path,
             )
         answers.append(answers_here)
     return GoldQuestions(questions, concat_facts(answers))

@@ -181,7 +181,7 @@ class DatasetFolder:
             facts = tidy_facts(concat_facts([others, scores.facts]))
             raters = {**now.raters, name: scores.rater}.values()
             self.dataset = with_parts(
-                now, raters=raters, facts=facts, where=find_ratings(self.folder)
+                now, raters=raters, facts=facts, ratings_file=find_ratings(self.folder)
             )
             replaced = self._changing() if _loses(before, scores.facts) else []
             copies = {kept_name(path).name: path.read_bytes() for path in replaced}

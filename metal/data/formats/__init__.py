@@ -81,7 +81,7 @@ class Draft:
         """
         parts = (self.card, self.criteria, self.sources, self.outputs, self.raters, self.facts)
         report = tuple(map(note, self.notes))
-        return replace(assemble(*parts, where=Path(file), extra=self.extra), report=report)
+        return replace(assemble(*parts, ratings_file=Path(file), extra=self.extra), report=report)
 
 
 @dataclass
