@@ -103,14 +103,11 @@ def _ranked(rows: pd.DataFrame) -> Iterator[Mapping[str, Any]]:
             yield {"generator": name, **counted[code], **columns(figures), **places}
         return
     either_way = np.minimum(2 * np.minimum(fit.better, fit.better.T), 1.0)
-    low, high = Pairs(fit.better < fit.better.T, either_way).ranks()
-    for code in np.argsort(-fit.strength, kind="stable").tolist():
+    for code, ranks in Pairs(fit.better < fit.better.T, either_way).in_order(fit.strength):
         yield {
             "generator": names[code],
             **counted[code],
-            "rank": 1 + int((fit.strength > fit.strength[code]).sum()),
-            "rank_low": int(low[code]),
-            "rank_high": int(high[code]),
+            **ranks,
             **columns(_figures(fit, code)),
             "undefined": "",
         }

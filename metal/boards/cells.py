@@ -23,7 +23,7 @@ from metal.data.ratings import EXPECTED
 from metal.data.records import METRIC_SCORE, Criterion
 from metal.data.text import first_few
 from metal.errors import UsageError, check_known
-from metal.stats.patterns import Codes, Numbers, ratio
+from metal.stats.patterns import Codes, Numbers, ratio, sums_and_counts
 
 OVERALL, ALL_LANGUAGES = "overall", ""
 # of a rater's largest score: beyond these, equal scores computed in another order differ
@@ -105,10 +105,7 @@ class BoardCell:
         sources, column = self._source_places
         scored = ~np.isnan(scores)
         slot = (self.generator * sources + column)[scored]
-        size = len(self.generators) * sources
-        counts = np.bincount(slot, minlength=size).astype(np.float64)
-        means: Numbers = ratio(np.bincount(slot, scores[scored], minlength=size), counts)
-        return means.reshape(len(self.generators), sources)
+        return ratio(*sums_and_counts(slot, scores[scored], len(self.generators), sources))
 
     def sources(self, items: Codes) -> int:
         """How many sources some items (a mask) have."""
@@ -199,7 +196,6 @@ def criterion_scores(
     )
     criterion = table["criterion"].array.codes
     counted = ~np.isnan(score) & (rows_of >= 0)
-    shape, size = (rows, len(index_of)), rows * len(index_of)
     scores = {}
     for code, name in enumerate(table["criterion"].cat.categories):
         answers = np.flatnonzero(counted & (criterion == code))
@@ -208,10 +204,7 @@ def criterion_scores(
         people = answers[rows_of[answers] == 0]
         scores[name] = CriterionScores(
             dataset.criteria[name],
-            np.bincount(cell, sign * score[answers], minlength=size)
-            .astype(np.float64)
-            .reshape(shape),
-            np.bincount(cell, minlength=size).astype(np.float64).reshape(shape),
+            *sums_and_counts(cell, sign * score[answers], rows, len(index_of)),
             sign * score[people],
             outputs[people],
             table["rater"].array.codes[people].astype(np.int64),

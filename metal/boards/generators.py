@@ -39,18 +39,15 @@ def generator_rows(
     means = np.nanmean(table, axis=1)
     drawn = resampled_means(table, bootstrap)
     rng = np.random.default_rng([bootstrap.seed, int((~np.isnan(table).any(axis=0)).sum())])
-    first, last = generator_pairs(table, rng, resamples=permutations).ranks()
     rows = []
     sources = (~np.isnan(table)).sum(axis=1)
-    for at in np.argsort(-means, kind="stable"):
+    for at, ranks in generator_pairs(table, rng, resamples=permutations).in_order(means):
         low, high = (percentile_interval(drawn[:, at]) if sources[at] > 1 else None) or (None, None)
         rows.append(
             {
                 **cell.place,
                 "by": by,
-                "rank": 1 + int((means > means[at]).sum()),
-                "rank_low": int(first[at]),
-                "rank_high": int(last[at]),
+                **ranks,
                 "generator": names[at],
                 "human": names[at] in people,
                 "score": float(means[at]),

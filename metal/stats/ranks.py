@@ -61,6 +61,23 @@ class Pairs:
         shown = (self.adjusted <= level) & self.ahead
         return 1 + shown.sum(axis=0), len(shown) - shown.sum(axis=1)
 
+    def in_order(self, scores: Numbers) -> list[tuple[int, dict[str, int]]]:
+        """The place of each of the G, the highest score first, with its rank, which equal scores
+        share, and the first and the last that are not ruled out.
+        """
+        low, high = self.ranks()
+        return [
+            (
+                int(at),
+                {
+                    "rank": 1 + int((scores > scores[at]).sum()),
+                    "rank_low": int(low[at]),
+                    "rank_high": int(high[at]),
+                },
+            )
+            for at in np.argsort(-scores, kind="stable")
+        ]
+
     def only(self, places: Codes) -> Pairs:
         """The pairs of some of the G."""
         both = np.ix_(places, places)

@@ -17,7 +17,7 @@ from metal.data.dataset import Dataset
 from metal.genie.output_scores import DIGITS, Outputs, OutputScores
 from metal.stats.intervals import interval_of_mean
 from metal.stats.pairwise import generator_pairs
-from metal.stats.patterns import Codes, Numbers, ratio
+from metal.stats.patterns import Codes, Numbers, ratio, sums_and_counts
 from metal.stats.ranks import Pairs
 
 # Panels differ where so much of the weight lies with other groups, or where a group gave one at
@@ -225,13 +225,7 @@ def rank(
     names = [outputs.generators[code] for code in generator_codes]
     source_codes, source = np.unique(outputs.source[items], return_inverse=True)
     place = generator * len(source_codes) + source
-    size = len(names) * len(source_codes)
-    counts = np.bincount(place, minlength=size).astype(np.float64).reshape(len(names), -1)
-    sums = (
-        np.bincount(place, scores.share[items], minlength=size)
-        .astype(np.float64)
-        .reshape(len(names), -1)
-    )
+    sums, counts = sums_and_counts(place, scores.share[items], len(names), len(source_codes))
     means = generator_means(sums, counts)
     everywhere = np.full(len(items), -1, dtype=np.int64)
     everywhere[items] = place
@@ -240,10 +234,9 @@ def rank(
     rng = np.random.default_rng([seed, table.shape[1]])
     pairs = generator_pairs(table, rng, least=LEAST_SHARED, resamples=permutations)
     pairs = Pairs(pairs.ahead, np.where(people.apart, np.nan, pairs.p))
-    low, high = pairs.ranks()
     given = _counted(scores, outputs, asked, items, generator_codes)
     alone, mixed = _untested(means["score"], pairs.p, names, people, given["ratings"])
-    order = list(map(int, np.argsort(-means["score"], kind="stable")))
+    order = pairs.in_order(means["score"])
     sources = (counts > 0).sum(axis=1)
     reasons = [
         ["interval: one source", "standard error: one source"] if number == 1 else []
@@ -253,9 +246,7 @@ def rank(
         reasons[at].append(f"ranks: {reason}")
     rows = [
         {
-            "rank": 1 + int((means["score"] > means["score"][at]).sum()),
-            "rank_low": int(low[at]),
-            "rank_high": int(high[at]),
+            **ranks,
             "generator": names[at],
             **{name: float(values[at]) for name, values in means.items()},
             "outputs": int(counts[at].sum()),
@@ -263,10 +254,12 @@ def rank(
             **{key: int(values[at]) for key, values in given.items()},
             "undefined": "; ".join(reasons[at]),
         }
-        for at in order
+        for at, ranks in order
     ]
     languages = len(np.unique(outputs.language[items]))
-    return Ranking(rows, _pairs(table, pairs, names, order, people), mixed, languages)
+    return Ranking(
+        rows, _pairs(table, pairs, names, [at for at, _ in order], people), mixed, languages
+    )
 
 
 def _counted(
