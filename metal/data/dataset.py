@@ -282,12 +282,10 @@ def _load(folder: Path) -> Dataset:
     card, criteria, extra = _read_card(read_toml(card_path), card_path)
     file = ratings_files.find_ratings(folder)
     sources = (
-        read_source(record, location)
-        for location, record in numbered_records(folder / "sources.jsonl")
+        read_source(record, row) for row, record in numbered_records(folder / "sources.jsonl")
     )
     outputs = (
-        read_output(record, location)
-        for location, record in numbered_records(folder / "outputs.jsonl")
+        read_output(record, row) for row, record in numbered_records(folder / "outputs.jsonl")
     )
     facts = ratings_files.read_facts(file)
     dataset = assemble(
