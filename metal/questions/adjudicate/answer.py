@@ -89,9 +89,9 @@ def _verdicts(run: Adjudicated, rows: Sequence[Row]) -> str:
             sentences.append(_sentence(run, of_verdict, says, len(rows)))
     still_open = [row for row in rows if row["verdict"] == UNDECIDED]
     if still_open:
-        judges, where = _judges(still_open), _where(run, still_open, len(rows))
+        judges, in_cases = _judges(still_open), _where(run, still_open, len(rows))
         who = within(judges[0]) if len(judges) == 1 else "a judge"
-        sentences.append(f"Whether {who} {SAYS[AS_ACCURATE]} is still open {where}.")
+        sentences.append(f"Whether {who} {SAYS[AS_ACCURATE]} is still open {in_cases}.")
     return " ".join(sentences)
 
 
@@ -99,7 +99,10 @@ def _sentence(run: Adjudicated, rows: Sequence[Row], says: str, of: int) -> str:
     judges = _judges(rows)
     if len(judges) > 1 and len(rows) <= MOST_NAMED:
         first, *others = [each_place(run, _of_judge(rows, judge)) for judge in judges]
-        more = [f"{within(judge)} {where}" for judge, where in zip(judges[1:], others, strict=True)]
+        more = [
+            f"{within(judge)} {in_cases}"
+            for judge, in_cases in zip(judges[1:], others, strict=True)
+        ]
         return f"{within(judges[0])} {says} {first}, {listed(more)}."
     who = within(judges[0]) if len(judges) == 1 else "A judge"
     return f"{who} {says} {_where(run, rows, of)}."
@@ -139,12 +142,12 @@ def cards(run: Adjudicated) -> Iterator[Remark]:
     moved = [row for row in decided if _moves(row, margin)]
     if moved:
         row = moved[0]
-        words = (
+        sentence = (
             f"{_place(run, row)}: {estimate(row, 'difference', signed)}; if the adjudicator errs in"
             f" 10%, {estimate(row, 'if_random', signed)} (at random) or"
             f" {estimate(row, 'if_crowd', signed)} (with most people)."
         )
-        yield Remark("If the adjudicator errs", words)
+        yield Remark("If the adjudicator errs", sentence)
     yield _next(run, rows)
 
 
@@ -163,20 +166,20 @@ def _next(run: Adjudicated, rows: Sequence[Row]) -> Remark:
     title, settings = "What to do next", run.manifest["settings"]
     plan = quote(str(settings["plan"]))
     if waiting := int(settings["waiting"]):
-        words = f"No answer yet for {plural(waiting, 'output')}. When the files are back:"
-        return Remark(title, words, f"metal adjudicate report {plan} FILES")
+        sentence = f"No answer yet for {plural(waiting, 'output')}. When the files are back:"
+        return Remark(title, sentence, f"metal adjudicate report {plan} FILES")
     open_rows = [row for row in rows if row["verdict"] == UNDECIDED and known(row["items_needed"])]
     if open_rows:
         most = max(row["items_needed"] for row in open_rows)
-        words = (
+        sentence = (
             f"About {count(most)} decided outputs a case would settle what is open. Plan for as"
             " many; the answers so far count, and only the others are asked:"
         )
         command = f"{go_on(run, 'adjudicate plan')} --more-of {plan}"
-        return Remark(title, words, f"{command} --items {math.ceil(most)} --out {plan}-more")
+        return Remark(title, sentence, f"{command} --items {math.ceil(most)} --out {plan}-more")
     if run.draw != DISPUTED:
-        words = "More outputs? Plan for them; the answers so far count:"
+        sentence = "More outputs? Plan for them; the answers so far count:"
         command = f"{go_on(run, 'adjudicate plan')} --more-of {plan}"
-        return Remark(title, words, f"{command} --items {MORE} --out {plan}-more")
-    words = "Show these verdicts beside those on agreement:"
-    return Remark(title, words, f"{go_on(run, 'audit')} {plan}-report")
+        return Remark(title, sentence, f"{command} --items {MORE} --out {plan}-more")
+    sentence = "Show these verdicts beside those on agreement:"
+    return Remark(title, sentence, f"{go_on(run, 'audit')} {plan}-report")

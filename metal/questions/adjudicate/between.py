@@ -154,14 +154,14 @@ def sides_rows(
     dataset: Dataset,
     pair: Sequence[str],
     drawn: Mapping[str, Drawn],
-    given: Mapping[str, Sequence[Decision]],
+    by_task: Mapping[str, Sequence[Decision]],
 ) -> Iterator[dict[str, Any]]:
     """A row for each case: how many outputs of each end are good, and how often that sides with the
     first rater. Where adjudicators differ, each counts half.
     """
     cases = grouped(drawn.values(), lambda each: (each.language, each.criterion))
     for (language, criterion), of_case in cases.items():
-        decisions = [given.get(each.task, ()) for each in of_case]
+        decisions = [by_task.get(each.task, ()) for each in of_case]
         good = np.array(list(map(_share_good, decisions)))
         decided = ~np.isnan(good)
         first = np.array([each.higher == pair[0] for each in of_case])
@@ -190,11 +190,11 @@ def _share_good(decisions: Sequence[Decision]) -> float:
 
 def _share(sides: Numbers, sources: Codes) -> dict[str, Any]:
     """The mean with its interval over sources; undefined for fewer than two."""
-    names, place = np.unique(sources, return_inverse=True)
+    names, source = np.unique(sources, return_inverse=True)
     share, low, high, undefined = math.nan, math.nan, math.nan, TOO_FEW
     if len(names) >= 2:
         share, number, undefined = float(sides.mean()), len(names), ""
-        by_source = np.bincount(place, weights=sides - share) / len(sides)
+        by_source = np.bincount(source, weights=sides - share) / len(sides)
         variance = float((by_source**2).sum()) * number / (number - 1)
         low, high = share_interval(share, variance, len(sides), number, LEVEL)
     return {"sides": share, "sides_low": low, "sides_high": high, "undefined": undefined}

@@ -105,10 +105,10 @@ def adjudicate_report(
     drawn, panel = read_plan(folder), compared_people(dataset, chosen)
     asked = _criteria_asked(dataset, draw)
     contents = ((Path(file).name, Path(file).read_bytes()) for file in _files(answers))
-    given, notes = read_all(contents, criteria_of(asked), platform)
+    returned, notes = read_all(contents, criteria_of(asked), platform)
     with one_writer(folder):
         before = read_decisions(folder)
-        decisions = decided(given, drawn, asked, panel, before, replace=replace)
+        decisions = decided(returned, drawn, asked, panel, before, replace=replace)
         if decisions != before:
             write_decisions(folder, decisions)
     by_task = grouped(decisions, lambda decision: decision.task)
@@ -145,7 +145,7 @@ def _rows(
     chosen: Mapping[str, Any],
     draw: str,
     drawn: Mapping[str, Drawn],
-    given: Mapping[str, Sequence[Decision]],
+    by_task: Mapping[str, Sequence[Decision]],
 ) -> Iterator[dict[str, Any]]:
     """The rows of the table for this sort of draw."""
     from metal.questions.adjudicate.between import sides_rows
@@ -154,13 +154,13 @@ def _rows(
 
     settings = settings_of(AuditSettings, of_audit(chosen))
     if draw == BETWEEN:
-        yield from sides_rows(dataset, names(chosen["between"]), drawn, given)
+        yield from sides_rows(dataset, names(chosen["between"]), drawn, by_task)
     elif draw == AMBIGUOUS:
         for case in cases(dataset, settings):
-            yield from rater_rows(case, _of(case, drawn), given)
+            yield from rater_rows(case, _of(case, drawn), by_task)
     else:
         for case in with_judges(dataset, settings):
-            yield from judge_rows(case, _of(case, drawn), given, settings.margin)
+            yield from judge_rows(case, _of(case, drawn), by_task, settings.margin)
 
 
 def _of(case: Case, drawn: Mapping[str, Drawn]) -> list[Drawn]:

@@ -107,21 +107,21 @@ def with_errors(beside: JudgeBeside, right: Numbers, *, with_crowd: bool) -> Num
     random, another candidate being right; or siding with most people where these were wrong.
     """
     levels = right.shape[1]
-    given = np.zeros((len(right), levels))
+    counts = np.zeros((len(right), levels))
     for codes in (*beside.people.T, beside.judge):
         rows = np.flatnonzero(codes >= 0)
-        given[rows, codes[rows]] += 1
+        counts[rows, codes[rows]] += 1
     decided = beside.disputed & ~np.isnan(right[:, 0])
     share, chosen = ERRS, right > 0
     if with_crowd:
-        votes = given.copy()
+        votes = counts.copy()
         rows = np.flatnonzero(beside.judge >= 0)
         votes[rows, beside.judge[rows]] -= 1
         chosen &= votes == votes.max(axis=1, keepdims=True)
         sided = decided & chosen.any(axis=1)
         share = min(1.0, ERRS * decided.sum() / max(sided.sum(), 1))
         decided = sided
-    others = (given > 0) & ~chosen
+    others = (counts > 0) & ~chosen
     decided &= others.any(axis=1)
     instead = others / np.maximum(others.sum(axis=1, keepdims=True), 1)
     return np.where(decided[:, None], (1 - share) * right + share * instead, right)

@@ -122,8 +122,8 @@ def _against(run: AuditRun, cells: Cells) -> Remark | None:
     first, *others = against
     more = f" {plural(len(others), 'more line')} below." if others else ""
     who = f"{within(first['judge'])} {place(run, first)}"
-    words = f"{who}: {printable(first['line'])} ({first['question']}).{more}"
-    return Remark("Other runs say", words)
+    sentence = f"{who}: {printable(first['line'])} ({first['question']}).{more}"
+    return Remark("Other runs say", sentence)
 
 
 def _beware(run: AuditRun, cells: Cells) -> Remark | None:
@@ -141,11 +141,11 @@ def _beware(run: AuditRun, cells: Cells) -> Remark | None:
         more = f" ({plural(len(flattered), 'such case')})" if len(flattered) > 1 else ""
         f1, constant = estimate(top, "weighted_f1"), estimate(top, "majority_f1")
         also = " as well" if figure(top["weighted_f1"]) == figure(top["majority_f1"]) else ""
-        words = (
+        sentence = (
             f"{within(top['judge'])} {place(run, top)} has F1 {f1}{_of_fewer(top)}; always giving"
             f" the most frequent answer reaches {constant}{also}{more}."
         )
-        return Remark("Beware of F1 alone", words)
+        return Remark("Beware of F1 alone", sentence)
     silent = [cell for cell in cells if known(cell["coverage"]) and cell["coverage"] < MIN_COVERAGE]
     if silent:
         least = min(silent, key=lambda cell: cell["coverage"])
@@ -169,12 +169,12 @@ def _own(run: AuditRun) -> Remark | None:
     if not preferring:
         return None
     most = max(preferring, key=lambda row: row["preference"] / run.span(row["criterion"]))
-    words = (
+    sentence = (
         f"{within(most['judge'])} gives outputs of its own family ({printable(most['own'])})"
         f" {estimate(most, 'preference', signed)} more than equally good ones of others,"
         f" {place(run, most)}. Cases like this: {len(preferring)} of {len(rows)}."
     )
-    return Remark("Self-preference", words)
+    return Remark("Self-preference", sentence)
 
 
 def _first_place(run: AuditRun) -> Remark | None:
@@ -188,18 +188,18 @@ def _first_place(run: AuditRun) -> Remark | None:
     shown = [row for row in rows if row["p_adjusted"] < 0.05]
     most = max(shown or rows, key=lambda row: abs(row["first_place"] - 0.5))
     low, high = (percent(most[f"first_place_{end}"]) for end in ("low", "high"))
-    words = (
+    sentence = (
         f"{within(most['judge'])} chooses what is shown first in {percent(most['first_place'])}"
         f" [{low}, {high}] of its choices {place(run, most)}"
     )
     if not shown:
-        return Remark("The first place", f"{words}; it is nowhere shown to matter.")
+        return Remark("The first place", f"{sentence}; it is nowhere shown to matter.")
     same = f", and gives {percent(most['swap_consistency'])} of swapped pairs the same answer"
     more = (
         f"{same if known(most['swap_consistency']) else ''} ({plural(len(shown), 'such case')} of"
         f" {len(rows)})"
     )
-    return Remark("Beware of the order", f"{words}{more}.")
+    return Remark("Beware of the order", f"{sentence}{more}.")
 
 
 def _people(run: AuditRun, cells: Cells) -> Remark | None:
@@ -215,16 +215,16 @@ def _people(run: AuditRun, cells: Cells) -> Remark | None:
     if not rows:
         return None
     named = sorted(split)[:MOST_NAMED] or [min(rows, key=lambda key: rows[key]["alpha"])]
-    where = listed(
+    cases = listed(
         [f"{place(run, rows[key])} (alpha {estimate(rows[key], 'alpha')})" for key in named]
     )
     if not split:
-        least = f"{capital(where)}. That limits how well any judge can be measured there."
+        least = f"{capital(cases)}. That limits how well any judge can be measured there."
         return Remark("People agree least", least) if rows[named[0]]["alpha"] < GOOD_ALPHA else None
     more = f", and {len(split) - len(named)} more" if len(split) > len(named) else ""
     return Remark(
         "People disagree",
-        f"{capital(where)}{more}. No judge can be validated there until people agree.",
+        f"{capital(cases)}{more}. No judge can be validated there until people agree.",
     )
 
 
@@ -233,25 +233,25 @@ def _second_person(run: AuditRun) -> Remark:
     first, folder = in_a_folder(run)
     draw = f"metal sample {folder} --labels {SECOND_PERSON}"
     hand_out = f"metal annotate export {folder} --to html --raters 1 --drawn"
-    words = f"Have a second person rate {SECOND_PERSON} items of each language:"
+    advice = f"Have a second person rate {SECOND_PERSON} items of each language:"
     if bare := [run.criterion(name) for name in run.criteria if not run.criteria[name].question]:
         asks = (
             f"nothing says what question {listed(bare)} stands for; for a question of your own use"
             " `metal criterion new`"
         )
-        words = f"{words.removesuffix(':')} ({asks}):"
-    return Remark("What to do next", words, f"{first}{draw} && {hand_out}")
+        advice = f"{advice.removesuffix(':')} ({asks}):"
+    return Remark("What to do next", advice, f"{first}{draw} && {hand_out}")
 
 
 def _decide(run: AuditRun, why: str) -> Remark:
     """Few outputs that somebody who knows decides: what they tell, and the command that draws
     them.
     """
-    words = (
+    advice = (
         f"{why} Whether a judge is as often right as a person takes less: let somebody who knows"
         f" decide {DECISIONS} outputs a case on which they differ:"
     )
-    return Remark("What to do next", words, go_on(run, "adjudicate plan"))
+    return Remark("What to do next", advice, go_on(run, "adjudicate plan"))
 
 
 def _next(run: AuditRun, cells: Cells) -> Remark:
@@ -294,8 +294,8 @@ def _what_tells(run: AuditRun, cells: Cells) -> Remark:
         informative = [cell for cell in cells if cell["verdict"] == INFORMATIVE]
         if not decided and any(map(partial(_on_levels, run), informative)):
             return _decide(run, MORE_IN_VAIN)
-        words = "To see what more ratings would settle:"
-        return Remark("What to do next", words, go_on(run, "design"))
+        advice = "To see what more ratings would settle:"
+        return Remark("What to do next", advice, go_on(run, "design"))
     near = min(undecided, key=lambda cell: cell["items_needed"] / cell["items"])
     what = LIKE_A_PERSON if near["verdict"] == INFORMATIVE else INFORMATIVE
     who = "it" if len(run.judge_names) == 1 else within(near["judge"])
@@ -303,8 +303,8 @@ def _what_tells(run: AuditRun, cells: Cells) -> Remark:
     items, claim = f"About {needed:,.0f} items (now {now:,.0f})", f"that {who} is {what}"
     if needed - now > DECISIONS and _on_levels(run, near) and not decided:
         return _decide(run, f"{items} would be needed to show {claim} {place(run, near)}.")
-    words = f"{items} give even odds of showing {claim} {place(run, near)}. For a chance of 80%:"
-    return Remark("What to do next", words, go_on(run, "design"))
+    advice = f"{items} give even odds of showing {claim} {place(run, near)}. For a chance of 80%:"
+    return Remark("What to do next", advice, go_on(run, "design"))
 
 
 def _hardly_confirmed(run: AuditRun, cells: Cells) -> Remark | None:

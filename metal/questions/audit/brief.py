@@ -69,7 +69,7 @@ def _tally(run: AuditRun, judges: list[JudgeVerdicts]) -> TableView:
     rows = [
         (
             name(of.judge),
-            Cell(", ".join(f"{number} {words.lower()}" for _, words, number in of.counts)),
+            Cell(", ".join(f"{number} {verdict.lower()}" for _, verdict, number in of.counts)),
         )
         for of in judges
     ]
@@ -95,9 +95,9 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
     rows = [
         (
             name(criterion.title),
-            *(_shared([cells[place] for _, cells in group], signs, narrow) for group in shown),
+            *(_shared([cells[column] for _, cells in group], signs, narrow) for group in shown),
         )
-        for place, criterion in enumerate(criteria[:MOST_CRITERIA])
+        for column, criterion in enumerate(criteria[:MOST_CRITERIA])
     ]
     cells = [cell for cell in chain.from_iterable(rows) if isinstance(cell, Cell)]
     notes = [_where_good(run, columns, shown)]
@@ -147,7 +147,7 @@ def _what_signs_say(columns: Columns) -> str:
     """The meaning of each sign, in the order of verdicts."""
     cells = [cell for _, of in columns for cell in filter(None, of)]
     shapes = {(list(WORDS).index(cell.style), *_sign(cell)) for cell in cells}
-    return f"{'; '.join(f'{sign} {words}' for _, sign, words in sorted(shapes))}."
+    return f"{'; '.join(f'{sign} {meaning}' for _, sign, meaning in sorted(shapes))}."
 
 
 def _what_shares_say(
@@ -163,7 +163,7 @@ def _what_shares_say(
     on_lines = {not criterion.scale.levels for criterion in criteria}
     if shares and len(on_lines) > 1:
         meant.append("for scores, one share")
-    if any("[" in words for words in (headline(run), *(cell.below for cell in cells))):
+    if any("[" in text for text in (headline(run), *(cell.below for cell in cells))):
         meant.append(LIMITS)
     return capital(f"{'; '.join(meant)}.") if meant else ""
 
@@ -178,12 +178,12 @@ def _sign(cell: VerdictCell) -> tuple[str, str]:
     """The sign of a verdict and its words; a verdict that holds once recalibrated also has the sign
     of the verdict before.
     """
-    words = cell.words.lower()
+    verdict = cell.words.lower()
     if cell.style == "once":
-        return f"{cell.sign}→{SIGNS[LIKE_A_PERSON][0]}", words
+        return f"{cell.sign}→{SIGNS[LIKE_A_PERSON][0]}", verdict
     if "recalibrated" in cell.short:
-        return f"{SIGNS[UNINFORMATIVE][0]}→{cell.sign}", f"{words}, {cell.short}"
-    return cell.sign, words
+        return f"{SIGNS[UNINFORMATIVE][0]}→{cell.sign}", f"{verdict}, {cell.short}"
+    return cell.sign, verdict
 
 
 def _called(languages: list[str]) -> str:
@@ -239,5 +239,5 @@ def _least_to_most(rows: Sequence[Row], column: str) -> str:
         for end, most in ends.items()
     }
     least, most = percent(min(shares)), percent(max(shares))
-    words = with_limits({column: max(shares), **limits}, column)
-    return words if least == most else f"{least[:-1]}–{words}"
+    highest = with_limits({column: max(shares), **limits}, column)
+    return highest if least == most else f"{least[:-1]}–{highest}"

@@ -75,8 +75,8 @@ def details(run: AuditRun, room: float, seed: int) -> dict[str, Any]:
     order = np.random.default_rng(seed).permutation(len(cells))
     while len(order):
         packed = {
-            cells[place].place: _detail(run, cells[place], tables, differing)
-            for place in followed(sorted(order), "verdicts")
+            cells[index].place: _detail(run, cells[index], tables, differing)
+            for index in followed(sorted(order), "verdicts")
         }
         size = len(blob(packed))
         if size <= room:

@@ -82,8 +82,8 @@ def _at_most(table: pa.Table, order: Any, room: int) -> int:
 
     texts = pc.add(pc.utf8_length(table["output_text"]), 0).to_numpy()
     ratings = pc.list_value_length(table["ratings"]).to_numpy()
-    words = (np.minimum(texts, LONGEST_TEXT) + 200 + RATING_LENGTH * ratings)[order]
-    return int(np.searchsorted(np.cumsum(words), room * PROBABLE_RATIO) + 1)
+    lengths = (np.minimum(texts, LONGEST_TEXT) + 200 + RATING_LENGTH * ratings)[order]
+    return int(np.searchsorted(np.cumsum(lengths), room * PROBABLE_RATIO) + 1)
 
 
 def _numbered(text: str, places: dict[str, int]) -> int:

@@ -198,13 +198,12 @@ def _helps(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
         return ""
     if len(judges) > 1:
         return f"{_who_may_help(run, helpful, cells, judges)}{_misses_bad(helpful)}."
-    where = of_cells(run, helpful, cells)
+    in_cases = of_cells(run, helpful, cells)
     less = [cell for cell in cells if falls_short(cell)]
     if less == helpful and len(less) < len(cells) and not good:
-        where = " there"  # the claim has named them
-    return (
-        f"It can {'also' if good else 'still'} help to rank outputs{where}{_misses_bad(helpful)}."
-    )
+        in_cases = " there"  # the claim has named them
+    also = "also" if good else "still"
+    return f"It can {also} help to rank outputs{in_cases}{_misses_bad(helpful)}."
 
 
 def _misses_bad(helpful: Cells) -> str:
@@ -234,13 +233,15 @@ def _who_may_help(run: AuditRun, helpful: Cells, cells: Cells, judges: Sequence[
         first, *rest = [
             count_of(of_judge(judge, helpful), of_judge(judge, cells)) for judge in (best, *others)
         ]
-        named = [f"{within(judge)} {where}" for judge, where in zip(others, rest, strict=True)]
+        named = [
+            f"{within(judge)} {in_cases}" for judge, in_cases in zip(others, rest, strict=True)
+        ]
         return f"{within(best)} can still help to rank outputs {first}, {listed(named)}"
     as_good = [each for each in often if (often[each], of_all[each]) == (often[best], of_all[best])]
-    where = count_of(of_judge(best, helpful), of_judge(best, cells))
+    in_cases = count_of(of_judge(best, helpful), of_judge(best, cells))
     if len(as_good) == len(often):
-        return f"{claim} {where}"
-    return f"{claim} somewhere, {_how_many_of(as_good)} most often: {where}"
+        return f"{claim} {in_cases}"
+    return f"{claim} somewhere, {_how_many_of(as_good)} most often: {in_cases}"
 
 
 def _how_many_of(some: Collection[str]) -> str:
@@ -281,14 +282,14 @@ def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
         return _looked_at_alone(who, own, cells)
     if len(wins) > 1:
         return f"{_several(run, named, judges, does)}{_only_alone(own)}."
-    where = in_words(run, good, of_best) + _expected_wrong(run, good)
+    in_cases = in_words(run, good, of_best) + _expected_wrong(run, good)
     if own_of_best := of_judge(best, own):
-        where += f", and {in_words(run, own_of_best, of_best)} only if looked at alone"
+        in_cases += f", and {in_words(run, own_of_best, of_best)} only if looked at alone"
     if len(judges) == 1:
-        return f"{within(best)} {does} {where}."
+        return f"{within(best)} {does} {in_cases}."
     rest = [cell for cell in cells if cell["judge"] != best]
     others = _only_alone([cell for cell in own if cell["judge"] != best])
-    return f"{within(best)} {does} {where}{others}{_of_the_others(rest)}."
+    return f"{within(best)} {does} {in_cases}{others}{_of_the_others(rest)}."
 
 
 def _of_the_others(rest: Cells) -> str:
@@ -336,12 +337,12 @@ def _most_often(
     if len(ahead) > MOST_NAMED + 1:
         often = count_of(list(chain.from_iterable(of_each.values())), cells)
         return capital(f"{often} a judge {does}, none of the {len(judges)} in more than {most}")
-    where = count_of(of_each[ahead[0]], of_judge(ahead[0], cells))
+    in_cases = count_of(of_each[ahead[0]], of_judge(ahead[0], cells))
     if len(ahead) == 1:
         fewer = f"more often than any other of the {len(judges)} judges"
-        return f"{within(ahead[0])} {does} {where}, {fewer}"
+        return f"{within(ahead[0])} {does} {in_cases}, {fewer}"
     fewer = ", the other judges in fewer" if len(judges) > len(ahead) else ""
-    return f"{listed([*map(within, ahead)])} each {each} {where}{fewer}"
+    return f"{listed([*map(within, ahead)])} each {each} {in_cases}{fewer}"
 
 
 def _expected_wrong(run: AuditRun, good: Cells) -> str:

@@ -37,11 +37,11 @@ def f1_table(run: AuditRun) -> TableView:
     for criterion in run.audited:
         key = criterion.name
         of_people = {code: people.get((key, code)) for code in run.languages}
-        for column, words in (
+        for column, label in (
             ("pairwise_f1", "people, pairwise"),
             ("leave_one_out_f1", "people, against the others"),
         ):
-            rows.append(_f1_row(criterion, words, of_people, column, "floor"))
+            rows.append(_f1_row(criterion, label, of_people, column, "floor"))
         if run.judge_names:
             rows.append(
                 _f1_row(
@@ -235,9 +235,9 @@ def agreement_charts(run: AuditRun, criterion: Criterion) -> tuple[list[Chart], 
     people = {row["language"]: row for row in run.records("people", criterion=criterion.name)}
     records = run.records("judges", criterion=criterion.name)
     languages = [code for code in run.languages if code in people]
-    column, words = "leave_one_out_f1", "against the others"
+    column, ceiling_by = "leave_one_out_f1", "against the others"
     if all(math.isnan(people[code][column]) for code in languages):
-        column, words = "pairwise_f1", "pairwise"
+        column, ceiling_by = "pairwise_f1", "pairwise"
     ceiling = {code: people[code][column] for code in languages}
     floor = {code: row["majority_f1"] for code, row in floors(run, criterion).items() if row}
     charts: list[Chart] = []
@@ -248,7 +248,7 @@ def agreement_charts(run: AuditRun, criterion: Criterion) -> tuple[list[Chart], 
         for row in against:
             figures = (row["weighted_f1"], row["weighted_f1_low"], row["weighted_f1_high"])
             points[row["judge"]][row["language"]] = figures
-        shown = CriterionF1(key, label, languages, points, ceiling, floor, words, part)
+        shown = CriterionF1(key, label, languages, points, ceiling, floor, ceiling_by, part)
         chance = f1_against_kappa(shown.file("f1_kappa"), shown.title, label, against, judges)
         charts += filter(None, (dots(shown), chance))
         radars += filter(None, (radar(shown),))

@@ -46,14 +46,14 @@ def lead(run: AuditRun) -> str:
         UNDECIDED: "nothing can be said yet",
     }
     parts = [
-        f"in {counts[verdict]:,} {words}" for verdict, words in says.items() if counts[verdict]
+        f"in {counts[verdict]:,} {claim}" for verdict, claim in says.items() if counts[verdict]
     ]
-    words = [f"Of {len(cells):,} cases{_each_a(cells)}, {'; '.join(parts)}."]
+    sentences = [f"Of {len(cells):,} cases{_each_a(cells)}, {'; '.join(parts)}."]
     if len(parts) == 1:
         every = "both" if len(cells) == 2 else f"all {len(cells):,}"
-        words = [f"In {every} cases{_each_a(cells)} {says[next(iter(counts))]}."]
-    words += [surest_in_words(run), _list_in_words(run, cells), _luck(run)]
-    return " ".join(filter(None, words))
+        sentences = [f"In {every} cases{_each_a(cells)} {says[next(iter(counts))]}."]
+    sentences += [surest_in_words(run), _list_in_words(run, cells), _luck(run)]
+    return " ".join(filter(None, sentences))
 
 
 ONCE_ONLY, OPEN, DIFFERS = "once", "open", "differs"
@@ -83,23 +83,23 @@ def _list_in_words(run: AuditRun, cells: Cells) -> str:
     if "together" not in run.tables:
         return ""
     named, own = stands_together(run, cells)
-    words = []
+    clauses = []
     if len(named) > MOST_NAMED:
-        words.append(
+        clauses.append(
             f"{capital(LIKE_A_PERSON)} with all cases looked at together: {_named(run, named)}"
         )
     elif named:
-        words.append(
+        clauses.append(
             f"Of all that is called {LIKE_A_PERSON}, at most {ERROR:.0%} is expected to be a false"
             " finding (this is not how often the judge errs)"
         )
     if own:
         each = "" if len(own) == 1 else " if each case is"
-        words.append(
+        clauses.append(
             f"{capital(LIKE_A_PERSON)} only{each} looked at alone: {_named(run, own)};"
             " have more outputs rated there before you rely on it"
         )
-    return f"{'. '.join(words)}." if words else ""
+    return f"{'. '.join(clauses)}." if clauses else ""
 
 
 def _named(run: AuditRun, cells: Cells) -> str:

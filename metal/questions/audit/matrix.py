@@ -53,8 +53,8 @@ def verdicts_matrix(run: AuditRun) -> Chart:
     """
     judges, languages = by_judge(run), run.languages
     criteria = [
-        (name(criterion.title), [(name(of.judge), of.cells[place]) for of in judges])
-        for place, criterion in enumerate(judged_criteria(run))
+        (name(criterion.title), [(name(of.judge), of.cells[column]) for of in judges])
+        for column, criterion in enumerate(judged_criteria(run))
     ]
     meanings = {word: meaning for _, word, meaning in legend(run)}
     columns = ("criterion", "judge", *map(language_name, languages))
@@ -90,30 +90,30 @@ def _rows(
     As many languages are next to each other as fit with their names broken into lines, evenly
     spread over the parts.
     """
-    longest = max(len(word) for words in names for word in words.split())
+    longest = max(len(word) for head in names for word in head.split())
     narrowest = max(23.0, min(LETTER * longest + 4, WIDEST))
     parts = math.ceil(len(names) / max((svg.WIDTH - LEFT) // narrowest, 1))
     size = math.ceil(len(names) / parts)
     width = min((svg.WIDTH - LEFT) / size, WIDEST)
     letters = int(width / LETTER)
-    head_room = svg.LINE * (max(len(wrap(words, letters)) for words in names) - 1)
+    head_room = svg.LINE * (max(len(wrap(head, letters)) for head in names) - 1)
 
     drawn = []
     for label, of_criterion in criteria:
         y += 20
         drawn.append(svg.text(2, y, svg.short(label, svg.LEGEND_LENGTH)))
         for start in range(0, len(names), size):
-            for place, words in enumerate(names[start : start + size]):
-                x, middle = LEFT + width * (place + 0.5), y + 14 + head_room / 2
+            for column, head in enumerate(names[start : start + size]):
+                x, middle = LEFT + width * (column + 0.5), y + 14 + head_room / 2
                 drawn.append(
-                    svg.lines(x, middle, words, letters, class_="soft", text_anchor="middle")
+                    svg.lines(x, middle, head, letters, class_="soft", text_anchor="middle")
                 )
             y += 19 + head_room
             for judge, cells in of_criterion:
                 drawn.append(svg.text(8, y + 13, name(judge, LABEL), hover=judge))
-                for place, cell in enumerate(cells[start : start + size]):
+                for column, cell in enumerate(cells[start : start + size]):
                     drawn.append(
-                        _drawn(cell, LEFT + width * (place + 0.5), y + STEP / 2, width - 2)
+                        _drawn(cell, LEFT + width * (column + 0.5), y + STEP / 2, width - 2)
                     )
                 y += STEP
     return drawn, y
@@ -173,18 +173,18 @@ def _in_words(judges: list[JudgeVerdicts], meanings: Mapping[str, str]) -> str:
     """How many there are of each verdict, and how often each judge is like a person or
     informative.
     """
-    words = {of.judge: Counter(cell.word for cell in of.verdicts) for of in judges}
-    every = sum(words.values(), Counter())
+    tallies = {of.judge: Counter(cell.word for cell in of.verdicts) for of in judges}
+    every = sum(tallies.values(), Counter())
     counts = listed(
         [f"{every[style]:,} {meaning}" for style, meaning in meanings.items() if every[style]]
     )
     informed = [
         f"{within(judge)} in {of['good'] + of['some']} of {of.total()}"
-        for judge, of in list(words.items())[:MOST_DESCRIBED]
+        for judge, of in list(tallies.items())[:MOST_DESCRIBED]
     ]
     more = (
-        f", and {plural(len(words) - len(informed), 'more judge')}"
-        if len(words) > len(informed)
+        f", and {plural(len(tallies) - len(informed), 'more judge')}"
+        if len(tallies) > len(informed)
         else ""
     )
     return (

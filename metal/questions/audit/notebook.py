@@ -42,7 +42,9 @@ def in_notebook(run: AuditRun) -> str:
     parts = [Markup("<p><b>{}</b></p>").format(headline(run))]
     drawn = 0
     for number, judge in enumerate(judges):
-        counts = ", ".join(f"{count(number)} {words.lower()}" for _, words, number in judge.counts)
+        counts = ", ".join(
+            f"{count(number)} {verdict.lower()}" for _, verdict, number in judge.counts
+        )
         drawn += len(judge.verdicts)
         matrix = _matrix(run, judge) if not number or drawn <= MOST_VERDICTS else Markup()
         opened = "" if number else "open"

@@ -52,19 +52,19 @@ def sections(run: AuditRun) -> list[Section]:
 
 def _dataset(run: AuditRun) -> Iterator[Section]:
     """The length of texts, and how people rate the outputs of each quality."""
-    words = (
+    intro = (
         "What was rated: the length of passages and outputs, and people's ratings of the"
         " outputs of each quality.",
     )
-    about = ("The people's aggregate answers over all languages, as shares with their counts.",)
+    note = ("The people's aggregate answers over all languages, as shares with their counts.",)
     charts = tuple(people.dataset_charts(run))
-    parts = (Section("", "Classes by quality of the output", about, charts),) if charts else ()
+    parts = (Section("", "Classes by quality of the output", note, charts),) if charts else ()
     if tables := tuple(people.dataset_tables(run)):
-        yield Section("dataset", "The dataset", words, tables=tables, parts=parts)
+        yield Section("dataset", "The dataset", intro, tables=tables, parts=parts)
 
 
 def _people(run: AuditRun) -> Section:
-    words = (
+    intro = (
         "People's agreement limits how well a judge can be measured. Where their kappa is"
         " near 0, no judge can be validated.",
         "To find people who stand out, by test questions and compared with others: `metal"
@@ -73,27 +73,27 @@ def _people(run: AuditRun) -> Section:
     shown = (people.agreement_table(run), people.ceilings_table(run))
     parts = []
     if noisy := exclusions_table(run):
-        about = (
+        note = (
             "People who fail the test questions. No figure on this page uses their ratings;"
             " they are still in the dataset.",
         )
-        parts.append(Section("", "Left out", about, tables=(noisy,)))
+        parts.append(Section("", "Left out", note, tables=(noisy,)))
     if charts := tuple(people.class_charts(run)):
-        about = ("The people's aggregate answers, as shares with their counts.",)
-        parts.append(Section("", "The classes people give", about, charts))
+        note = ("The people's aggregate answers, as shares with their counts.",)
+        parts.append(Section("", "The classes people give", note, charts))
     tables = shown if run.audited else shown[1:]
-    return Section("people", "Agreement among people", words, tables=tables, parts=tuple(parts))
+    return Section("people", "Agreement among people", intro, tables=tables, parts=tuple(parts))
 
 
 def _judges(run: AuditRun) -> Iterator[Section]:
     """Every judge against the people, and judges and prompts against each other."""
     if not run.judge_names:
         return
-    words: tuple[str, ...] = ()
+    intro: tuple[str, ...] = ()
     tables: tuple[TableView, ...] = ()
     parts: list[Section] = []
     if run.audited:
-        words = (
+        intro = (
             "Read a judge's F1 between the floor (always the most frequent class) and the"
             " ceiling (a person against the others). A judge with high F1 and kappa near 0"
             " knows the most frequent answer, but not which outputs differ.",
@@ -107,7 +107,7 @@ def _judges(run: AuditRun) -> Iterator[Section]:
     themselves = judges.self_agreement_table(run)
     if themselves.rows:
         parts.append(Section("", "Judges against themselves", tables=(themselves,)))
-    yield Section("judges", "Judges against people", words, tables=tables, parts=tuple(parts))
+    yield Section("judges", "Judges against people", intro, tables=tables, parts=tuple(parts))
 
 
 def _by_criterion(run: AuditRun) -> Iterator[Section]:
@@ -123,8 +123,8 @@ def _by_criterion(run: AuditRun) -> Iterator[Section]:
 def _differences(run: AuditRun) -> Section:
     title, tables = "Differences, paired on the same items", tuple(judges.difference_tables(run))
     charts = tuple(judges.prompt_charts(run))
-    words = () if tables else ("There is only one judge, so there is nothing to compare.",)
-    return Section("", title, words, charts, tables)
+    intro = () if tables else ("There is only one judge, so there is nothing to compare.",)
+    return Section("", title, intro, charts, tables)
 
 
 def _justifications(run: AuditRun) -> Iterator[Section]:
@@ -134,7 +134,7 @@ def _justifications(run: AuditRun) -> Iterator[Section]:
 
 def _classes(run: AuditRun) -> Iterator[Section]:
     """What people and judges answer when people agree, and when they do not."""
-    words = (
+    intro = (
         "The classes that people and judges give when all people agree, when some do, and when"
         " none do, summed over languages.",
     )
@@ -142,7 +142,7 @@ def _classes(run: AuditRun) -> Iterator[Section]:
     tables = (people.prediction_table(run),) if run.judge_names else ()
     if run.audited:
         title = "Class distribution by agreement case"
-        yield Section("classes", title, words, charts, tables)
+        yield Section("classes", title, intro, charts, tables)
 
 
 def room(run: AuditRun) -> Room:
@@ -223,13 +223,13 @@ def screen(run: AuditRun, by: Sequence[str] = ()) -> Screen:
     yield Paragraph(f"{run.name}: {compared}; {languages}", strong=True)
     for criterion in run.audited:
         yield criterion_table(run, criterion)
-        about = {
+        identity = {
             "metal": __version__,
             "data": run.data["identity"],
             "stat": "wf1",
             "crit": criterion.short,
         }
-        yield Paragraph(signature_line(about), soft=True, copied=True)
+        yield Paragraph(signature_line(identity), soft=True, copied=True)
     if run.judge_names:
         yield verdict_table(run)
         yield from _verdict_reasons(run)
@@ -322,10 +322,10 @@ def _verdict_reasons(run: AuditRun) -> Iterator[Paragraph]:
         yield Paragraph(f"The reasons for all {len(records)} verdicts are in tables/verdicts.csv.")
         return
     for row in records:
-        where = f"{within(row['judge'])}, {run.where(row['criterion'], row['language'])}"
+        case = f"{within(row['judge'])}, {run.where(row['criterion'], row['language'])}"
         beside = map(verdicts.sentence, beside_words(run, row))
         yield Paragraph(
-            " ".join([f"{where}: {row['verdict']}. {verdicts.sentence(row['reason'])}", *beside])
+            " ".join([f"{case}: {row['verdict']}. {verdicts.sentence(row['reason'])}", *beside])
         )
 
 

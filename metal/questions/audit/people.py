@@ -183,12 +183,12 @@ def prediction_table(run: AuditRun) -> TableView:
     for criterion in run.audited:
         levels = [level.shown for level in criterion.scale.levels]
         for case, by in _by_case(run, criterion).items():
-            for (side, judge), given in by.items():
+            for (side, judge), shares in by.items():
                 if side == PEOPLE:
                     continue
-                compared = sum(int(given[level]["compared"]) for level in levels)
+                compared = sum(int(shares[level]["compared"]) for level in levels)
                 missing += not compared
-                cells = [_over(level, given[level], compared) for level in levels]
+                cells = [_over(level, shares[level], compared) for level in levels]
                 blank = [""] * (widest - len(levels))
                 rows.append(
                     [
@@ -200,7 +200,13 @@ def prediction_table(run: AuditRun) -> TableView:
                         *blank,
                     ]
                 )
-    columns = ("", "case", "judge", "items", *(f"class {place}" for place in range(1, widest + 1)))
+    columns = (
+        "",
+        "case",
+        "judge",
+        "items",
+        *(f"class {number}" for number in range(1, widest + 1)),
+    )
     explained = (
         "The class's share of the judge's answers minus its share of the people's aggregate"
         " answers, over the items that have both, in all languages together. Below it are the two"

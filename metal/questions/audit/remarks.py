@@ -80,12 +80,12 @@ def with_remarks(audit: Kind, runs: Sequence[Run]) -> Kind:
             warnings.append(
                 f"{called}: {plural(len(astray), 'line')} about what was not audited here: {named}"
             )
-    made = (
+    added = (
         {"remarks": pd.DataFrame(list(dict.fromkeys(rows)), columns=list(REMARKS))} if rows else {}
     )
     manifest = {**audit.manifest, "beside": beside}
     return replace(
-        audit, manifest=manifest, tables={**audit.tables, **made}, warnings=tuple(warnings)
+        audit, manifest=manifest, tables={**audit.tables, **added}, warnings=tuple(warnings)
     )
 
 

@@ -128,11 +128,11 @@ class Audit(Result, AuditRun):
         """One row per language and criterion: agreement among the people."""
         return self.tables["people"].copy()
 
-    def __getitem__(self, place: tuple[str, str, str]) -> JudgeCell:
+    def __getitem__(self, case: tuple[str, str, str]) -> JudgeCell:
         """The figures of (judge, language, criterion). Raises UnknownName for a case that was not
         audited.
         """
-        judge, language, criterion = place
+        judge, language, criterion = case
         language = find_language(language) or language
         row = self._row("judges", judge, language, criterion)
         return JudgeCell(

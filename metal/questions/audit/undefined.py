@@ -27,12 +27,12 @@ def undefined(
     for row in rows:
         for column, reason in parts(row["undefined"]):
             if title := title_of(columns, column):
-                where = case_of(run, row) if "criterion" in row else language_name(row["language"])
+                case = case_of(run, row) if "criterion" in row else language_name(row["language"])
                 judge = (
                     f" {name(row['judge'])}" if "judge" in row and len(run.judge_names) > 1 else ""
                 )
-                cells.setdefault((title, reason), []).append(where + judge)
+                cells.setdefault((title, reason), []).append(case + judge)
     return tuple(
-        f"{UNDEFINED} {title}: {reason} ({places(where)})"
-        for (title, reason), where in cells.items()
+        f"{UNDEFINED} {title}: {reason} ({places(cases)})"
+        for (title, reason), cases in cells.items()
     )

@@ -81,9 +81,9 @@ def audit(
         check_scored(run)
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
     warnings = [doubt for run in inputs.runs for doubt in doubts(run, dataset)]
-    dataset, made = originals(dataset)
+    dataset, left_out = originals(dataset)
     result = audited(dataset, settings, progress=progress or no_progress)
-    warnings += made
+    warnings += left_out
     warnings += warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs)
     if excluded and excluded.outputs and not min_raters:
         warnings.append(

@@ -135,9 +135,9 @@ class JudgeVerdicts:
     @property
     def counts(self) -> list[tuple[str, str, int]]:
         """Style, words and number of each verdict that it got, best first."""
-        words = {cell.style: cell.words for cell in self.verdicts}
+        titles = {cell.style: cell.words for cell in self.verdicts}
         styles = Counter(cell.style for cell in self.verdicts)
-        return [(style, words[style], styles[style]) for style in WORDS if styles[style]]
+        return [(style, titles[style], styles[style]) for style in WORDS if styles[style]]
 
 
 def judged_criteria(run: AuditRun) -> list[Criterion]:
@@ -233,18 +233,18 @@ def with_limits(row: Row, column: str) -> str:
 
 
 def _cell(
-    run: AuditRun, row: Row, place: str, lines: Iterable[str], first: float | None
+    run: AuditRun, row: Row, anchor: str, lines: Iterable[str], first: float | None
 ) -> VerdictCell:
     """The cell of a verdict. first: for a judge of pairs, how often it chose the output shown
     first.
     """
     of_case = [within(row["judge"]), run.criteria[row["criterion"]].title]
-    where = ", ".join(
+    case = ", ".join(
         [*of_case, *(language_name(code) for code in [row["language"]] if code != UNNAMED)]
     )
     reason = " ".join(
         [
-            f"{where}: {row['verdict']}. {sentence(row['reason'])}",
+            f"{case}: {row['verdict']}. {sentence(row['reason'])}",
             *map(sentence, beside_words(run, row)),
         ]
     )
@@ -253,7 +253,7 @@ def _cell(
         plural(int(row["items"]), "item"),
         f"first place {percent(first)}" if known(first) else "",
     )
-    keeps, short = (" · ".join(filter(None, (words, first_place))) for words in _kept(row))
+    keeps, short = (" · ".join(filter(None, (note, first_place))) for note in _kept(row))
     parts = (items, keeps) if row["verdict"] in (DISAGREE, UNDECIDED) else (keeps, items)
     elsewhere = tuple(map(sentence, lines))
     return VerdictCell(
@@ -264,7 +264,7 @@ def _cell(
         " · ".join(filter(None, parts)),
         _bar(row),
         reason,
-        place,
+        anchor,
         elsewhere,
     )
 
@@ -297,8 +297,8 @@ def _beside_constant(row: Row) -> tuple[str, str]:
         return ("no better than a constant", "") if above == "0.00" else (better, short)
     if known(row["above_constant_high"]) and not row["above_constant_high"] < 0:
         return "no better than a constant", ""
-    given = "given as worse than a constant"
-    return (given, given) if once(row) else ("worse than a constant", "")
+    below = "given as worse than a constant"
+    return (below, below) if once(row) else ("worse than a constant", "")
 
 
 def _missing(row: Row) -> str:
@@ -312,7 +312,7 @@ def _missing(row: Row) -> str:
         "too few of each answer": THIN in row["reason"],
         "people may disagree": UNSURE in row["reason"],
     }
-    return next((words for words, holds in lacks.items() if holds), UNCERTAIN)
+    return next((lack for lack, holds in lacks.items() if holds), UNCERTAIN)
 
 
 def _bar(row: Row) -> tuple[str, str] | None:
@@ -333,6 +333,6 @@ def _bar(row: Row) -> tuple[str, str] | None:
     return f"M{min(max(low, 0.0), 100.0):.1f} 6H{min(high, 100.0):.1f}", mark
 
 
-def sentence(words: str) -> str:
+def sentence(clause: str) -> str:
     """The words as a sentence, with a capital, a full stop, and minus signs before numbers."""
-    return with_minus(capital(words)) + "." if words else UNDEFINED
+    return with_minus(capital(clause)) + "." if clause else UNDEFINED

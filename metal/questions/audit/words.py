@@ -69,14 +69,14 @@ def facts(run: AuditRun) -> dict[str, str]:
 
 def _worst(decided: Sequence[dict[str, Any]], run: AuditRun) -> str:
     cell = max(decided, key=rank)
-    where = f"{within(cell['judge'])} {place(run, cell)}"
+    case = f"{within(cell['judge'])} {place(run, cell)}"
     named = {"F1": "weighted_f1", "kappa": "kappa"}
     figures = ", ".join(
         f"{called} {estimate(cell, column)}"
         for called, column in named.items()
         if known(cell[column])
     )
-    return f"{where}: {cell['verdict']} ({'; '.join(filter(None, [knows(cell), figures]))})."
+    return f"{case}: {cell['verdict']} ({'; '.join(filter(None, [knows(cell), figures]))})."
 
 
 def _most_trusted(
@@ -142,16 +142,16 @@ def _people(run: AuditRun) -> str:
         f"{place(run, row)} ({estimate(row, 'fleiss_kappa')})"
         for row in (pick(rows, key=lambda row: row["fleiss_kappa"]) for pick in (max, min))
     )
-    words = f"They agree most {most}, least {least}, by Fleiss' kappa."
+    sentences = f"They agree most {most}, least {least}, by Fleiss' kappa."
     if len(rows) == 1:
-        words = f"Their Fleiss' kappa is {estimate(rows[0], 'fleiss_kappa')}."
+        sentences = f"Their Fleiss' kappa is {estimate(rows[0], 'fleiss_kappa')}."
     weak = [row for row in rows if known(row["fleiss_kappa_low"]) and row["fleiss_kappa_low"] <= 0]
     if weak:
-        words += (
+        sentences += (
             f" In {len(weak)} of {len(rows)} their own agreement beyond chance is not shown: no"
             " judge can be validated there."
         )
-    return words
+    return sentences
 
 
 def _limits(run: AuditRun, cells: Sequence[dict[str, Any]]) -> str:
@@ -203,7 +203,7 @@ def definitions(run: AuditRun) -> dict[str, str]:
     }[rule]
     compat = "; as asked, Fleiss' kappa of one class is printed as 0, as in METAL's Table 6"
     compat = compat if settings.get("paper_compat") else ""
-    words = {
+    defined = {
         "People's aggregate": f"{aggregate}. Only items that enough people rated count.",
         "Weighted F1": (
             "F1 of each class with the people's aggregate as truth, averaged by how frequent"
@@ -282,7 +282,7 @@ def definitions(run: AuditRun) -> dict[str, str]:
             " and, as wrong answers, in strict F1; never guessed."
         ),
     }
-    return {**words, **of_plugins, **further}
+    return {**defined, **of_plugins, **further}
 
 
 def sources(run: AuditRun) -> dict[str, str]:

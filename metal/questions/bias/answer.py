@@ -133,7 +133,7 @@ def anchors_said(run: LanguageBias) -> str:
             " rate them."
         )
     most = max(counted, key=lambda row: row["contents"])
-    where = f"{language_name(most['language'])}, {criterion_in_words(run, most['criterion'])}"
+    case = f"{language_name(most['language'])}, {criterion_in_words(run, most['criterion'])}"
     shared = (
         f"{count(most['there'])} are there"
         if most["there"]
@@ -141,7 +141,7 @@ def anchors_said(run: LanguageBias) -> str:
     )
     return (
         f"have every panel rate {plural(int(most['contents']), 'content')} that exist in every"
-        f" language ({where} needs most; {shared}), or have the judge rate them."
+        f" language ({case} needs most; {shared}), or have the judge rate them."
     )
 
 
@@ -198,7 +198,7 @@ def _noticed(run: LanguageBias) -> str:
         key=lambda row: row["collateral"],
         default=None,
     )
-    words = [
+    sentences = [
         f"{verb} {percent(row[key])} {interval(row[f'{key}_low'], row[f'{key}_high'], percent)} of"
         f" outputs in {_where(run, row)} ({within(row['what'])})"
         for verb, key, row in (
@@ -207,7 +207,7 @@ def _noticed(run: LanguageBias) -> str:
         )
         if row
     ]
-    return " ".join(f"{each}." for each in words)
+    return " ".join(f"{each}." for each in sentences)
 
 
 def _severe(run: LanguageBias) -> str:
@@ -236,8 +236,8 @@ def _blind(run: LanguageBias, rows: Sequence[Row]) -> str:
     named = [_where(run, row) for row in rows if blind(row)]
     if not named:
         return ""
-    where = places(named, MOST_NAMED)
-    return f"Not shown to tell good from bad in {where}, so a shift there is not leniency."
+    cases = places(named, MOST_NAMED)
+    return f"Not shown to tell good from bad in {cases}, so a shift there is not leniency."
 
 
 def scope(run: LanguageBias) -> str:

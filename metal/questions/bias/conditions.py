@@ -90,13 +90,13 @@ def flips(
         int(scored.unit[row]): int(row) for row in np.flatnonzero(judged & (scored.language == at))
     }
     floor = _floor(scored, answers, repeated, judged & (scored.language == at))
-    for place, language in enumerate(scored.languages):
+    for column, language in enumerate(scored.languages):
         rows = [
             int(row)
-            for row in np.flatnonzero(judged & (scored.language == place))
+            for row in np.flatnonzero(judged & (scored.language == column))
             if int(scored.unit[row]) in in_pivot
         ]
-        if place == at or not rows or not scored.criterion.scale.levels:
+        if column == at or not rows or not scored.criterion.scale.levels:
             by_language[language] = None, None, ""
             continue
         pivots = [in_pivot[int(scored.unit[row])] for row in rows]

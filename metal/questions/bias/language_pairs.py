@@ -54,13 +54,13 @@ def language_pair_rows(
                 variance = (fit.points_half / t_quantile(0.975, fit.df)) ** 2
                 shifts = Shifts(fit.points - 0.5, variance, np.full(len(names), float(fit.df)))
         adjusted = holm(shifts.p) if shifts else np.full(len(names), math.nan)
-        for place, language in enumerate(names):
-            own = (first == place) | (second == place)
+        for index, language in enumerate(names):
+            own = (first == index) | (second == index)
             lean = NO_BOUNDS
             verdict, undefined = UNKNOWN, f"lean: {why}"
             if shifts:
-                lean = shifts.bounds(place)
-                verdict, undefined = says(shifts, place, adjusted[place], 1.0, LEANS), ""
+                lean = shifts.bounds(index)
+                verdict, undefined = says(shifts, index, adjusted[index], 1.0, LEANS), ""
             yield {
                 "language": language,
                 "criterion": criterion,
@@ -68,7 +68,7 @@ def language_pair_rows(
                 "says": verdict,
                 "by": BY_PAIRS,
                 **lean.columns("lean"),
-                "p_adjusted": adjusted[place],
+                "p_adjusted": adjusted[index],
                 "mean": lean.value + 0.5,
                 "outputs": int(own.sum()),
                 "contents": len(np.unique(contents[own])),

@@ -137,10 +137,10 @@ class LanguageBias(Result):
         for row in self.records("conditions"):
             if row["says"] == CHANGES and not row["expected"]:
                 change = estimate(row, "change", signed)
-                where = row["judge"], row["language"], row["criterion"]
-                yield VerdictLine(*where, f"{name(row['what'])}: {change}", WARNS)
+                case = row["judge"], row["language"], row["criterion"]
+                yield VerdictLine(*case, f"{name(row['what'])}: {change}", WARNS)
         for row in self.records("language_bias"):
-            where = row["judge"], row["language"], row["criterion"]
+            case = row["judge"], row["language"], row["criterion"]
             if row["says"] == LEANS:
                 of = (
                     f" of {self.span(row['criterion']):g}"
@@ -151,7 +151,7 @@ class LanguageBias(Result):
                 towards = f"towards {'better' if row['lean'] > 0 else 'worse'}"
                 by = f"{'on' if row['by'] == PARALLEL else 'with'} {row['by']}"
                 yield VerdictLine(
-                    *where, f"leans {signed(row['lean'])}{of} {ends} {towards}, {by}", WARNS
+                    *case, f"leans {signed(row['lean'])}{of} {ends} {towards}, {by}", WARNS
                 )
             else:
                 even = (
@@ -159,7 +159,7 @@ class LanguageBias(Result):
                     if row["says"] == EVEN
                     else "it is unknown whether it leans"
                 )
-                yield VerdictLine(*where, even, NOTED)
+                yield VerdictLine(*case, even, NOTED)
             if blind(row):
                 slope = f"slope {estimate(row, 'slope')}"
-                yield VerdictLine(*where, f"not shown to tell better from worse: {slope}", WARNS)
+                yield VerdictLine(*case, f"not shown to tell better from worse: {slope}", WARNS)

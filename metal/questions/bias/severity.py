@@ -38,11 +38,11 @@ def severity_rows(
     if not scored.criterion.scale.levels:
         return
     answers = scored.scores(people)
-    for place, language in enumerate(followed(scored.languages, progress)):
-        rows = np.flatnonzero((scored.language == place) & (scored.condition == ""))
-        given = ~np.isnan(answers[rows])
-        shared = given & (given.sum(axis=1, keepdims=True) > 1)
-        rated = np.flatnonzero(given.any(axis=0)).tolist()
+    for code, language in enumerate(followed(scored.languages, progress)):
+        rows = np.flatnonzero((scored.language == code) & (scored.condition == ""))
+        rated_by = ~np.isnan(answers[rows])
+        shared = rated_by & (rated_by.sum(axis=1, keepdims=True) > 1)
+        rated = np.flatnonzero(rated_by.any(axis=0)).tolist()
         groups = _linked(shared, [who for who in rated if shared[:, who].sum() >= LEAST])
         for who in rated:
             if not any(who in group for group in groups):
@@ -94,8 +94,8 @@ def _of_group(
     except Undefined as error:
         yield from (row | {"undefined": f"severity: {error}"} for row in blank)
         return
-    for place, (row, p) in enumerate(zip(blank, holm(fitted.p), strict=True)):
-        ends = Bounds(float(fitted.severity[place]), *fitted.interval(place))
+    for index, (row, p) in enumerate(zip(blank, holm(fitted.p), strict=True)):
+        ends = Bounds(float(fitted.severity[index]), *fitted.interval(index))
         lower = Bounds(*(fitted.below(each, values) for each in ends))
         far = p < 0.05 and abs(lower.value) > MARGIN * scored.span
         figures = ends.columns("severity") | lower.columns("lower_by")
@@ -106,10 +106,10 @@ def _of_group(
 def _row(
     scored: ScoredOutputs, language: str, person: str, outputs: int, people: int
 ) -> dict[str, Any]:
-    where = {"language": language, "criterion": scored.criterion.name, "person": person, "says": ""}
+    head = {"language": language, "criterion": scored.criterion.name, "person": person, "says": ""}
     return (
         dict.fromkeys(SEVERITY, math.nan)
-        | where
+        | head
         | {
             "outputs": outputs,
             "people": people,

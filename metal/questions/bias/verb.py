@@ -139,11 +139,13 @@ def bias_language(
                 dataset, people, codes, pivot_of(dataset, codes, pivot), HALF_WIDTH, shared
             )
         ]
-    made = replace(
+    with_anchors = replace(
         bias, tables={**bias.tables, "anchors": pd.DataFrame(needed, columns=list(ANCHORS))}
     )
     asked = {"pivot": pivot, "falls": ",".join(names(falls)), "reference": reference}
-    return inputs.result(LanguageBias, dataset, asked, made, made.tables["language_bias"]["judge"])
+    return inputs.result(
+        LanguageBias, dataset, asked, with_anchors, with_anchors.tables["language_bias"]["judge"]
+    )
 
 
 @dataclass(frozen=True, repr=False)

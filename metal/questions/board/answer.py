@@ -29,16 +29,15 @@ def _ranked(run: Billboard) -> list[Row]:
 
 def headline(run: Billboard) -> str:
     """The answer in a sentence."""
-    rows, where = _ranked(run), main_place(run)
+    rows, on_main = _ranked(run), main_place(run)
     if not rows:
-        return f"No rater's agreement with people is defined {where}."
+        return f"No rater's agreement with people is defined {on_main}."
     best = rows[0]
     who = within(best["rater"])
     if not (known(best["pearson_low"]) and best["pearson_low"] > 0):
         which = "the only rater" if len(rows) == 1 else "the first"
-        return (
-            f"No rater is shown to agree with people {where}: {which}, {who}, has {pearson(best)}."
-        )
+        first = f"{which}, {who}, has {pearson(best)}"
+        return f"No rater is shown to agree with people {on_main}: {first}."
     agrees = "agrees best with people"
     if len(rows) == 1:
         alone = run.rows("raters")["rater"].nunique() == 1
@@ -47,7 +46,7 @@ def headline(run: Billboard) -> str:
             if alone
             else "is the only rater that could be compared with people"
         )
-    return f"{who} {agrees} {where} (r {estimate(best, 'pearson')}{_beside_a_person(run)})."
+    return f"{who} {agrees} {on_main} (r {estimate(best, 'pearson')}{_beside_a_person(run)})."
 
 
 def _beside_a_person(run: Billboard) -> str:
@@ -86,16 +85,16 @@ def cards(run: Billboard) -> Iterator[Remark]:
     if first := best_generators(run):
         yield Remark("Which generator leads", first)
     if len(run.people_names) == 1:
-        words = (
+        advice = (
             "Have a second person rate the same outputs, to see how well people agree with each"
             " other:"
         )
-        yield Remark("What to do next", words, to_hand_out(run))
+        yield Remark("What to do next", advice, to_hand_out(run))
     elif "llm" in run.kinds.values():
-        words = (
+        advice = (
             "See in which language, on which criterion, a judge agrees with people as people do:"
         )
-        yield Remark("What to do next", words, go_on(run, "audit"))
+        yield Remark("What to do next", advice, go_on(run, "audit"))
     else:
         yield Remark(
             "What to do next",
@@ -114,14 +113,14 @@ def _both_ways(run: Billboard) -> str:
         for row in by_name.values()
         if (name := f"{row['rater']}{IN_PAIRS}") in by_name
     ]
-    words = [
+    sentences = [
         (
             f"{within(alone['rater'])} has {pearson(alone)} output by output and {pearson(paired)}"
             " in pairs"
         )
         for alone, paired in pairs[:MOST_NAMED]
     ]
-    return f"{listed(words)}." if words else ""
+    return f"{listed(sentences)}." if sentences else ""
 
 
 def _beware(run: Billboard) -> Remark | None:
@@ -134,22 +133,24 @@ def _beware(run: Billboard) -> Remark | None:
     ]
     if over:
         most = max(over, key=lambda row: row["value"])
-        words = (
+        sentence = (
             f"{plural(len(over), 'rater')} {'prefers' if len(over) == 1 else 'prefer'} machine"
             " writing to human writing that people find equally good, most"
             f" {within(most['rater'])}: {signed(most['value'])} standard deviations"
             f" {interval(most['low'], most['high'], signed)}."
         )
-        return Remark("Beware of machines judging machines", words)
+        return Remark("Beware of machines judging machines", sentence)
     partly = [row for row in run.records("raters", **here) if row["coverage"] < 1]
     if partly:
         named = [f"{within(row['rater'])} {coverage(row['coverage'])}" for row in partly]
-        words = f"Some raters scored only part of what people rated: {places(named, MOST_NAMED)}."
-        return Remark("Beware of gaps", words)
+        sentence = (
+            f"Some raters scored only part of what people rated: {places(named, MOST_NAMED)}."
+        )
+        return Remark("Beware of gaps", sentence)
     if run.language == ALL_LANGUAGES:
-        words = (
+        sentence = (
             "This ranking pools all languages, so differences between languages count too. The"
             " tables show each language alone."
         )
-        return Remark("Beware of the mean", words)
+        return Remark("Beware of the mean", sentence)
     return None

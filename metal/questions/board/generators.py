@@ -101,8 +101,8 @@ def generator_charts(run: Billboard) -> list[Chart]:
     )
     charts = [lines] if lines else []
     if by_people := list(rankings.get("people", {}).values()):
-        key, words = "generators_people", "the mean score"
-        charts.append(generator_dots(run, key, by_people, words, "mean score", "generators", share))
+        key, label = "generators_people", "the mean score"
+        charts.append(generator_dots(run, key, by_people, label, "mean score", "generators", share))
     return charts
 
 
@@ -116,7 +116,7 @@ def _lines(run: Billboard, rankings: dict[str, dict[str, Ranked]]) -> Chart | No
     places_by = {}
     for by, ranked in rankings.items():
         order = [generator for generator in ranked if generator in ranked_by_all]
-        places_by[by] = {generator: place for place, generator in enumerate(order, 1)}
+        places_by[by] = {generator: rank for rank, generator in enumerate(order, 1)}
     human = [
         generator
         for generator in ranked_by_all
@@ -146,10 +146,10 @@ def _lines(run: Billboard, rankings: dict[str, dict[str, Ranked]]) -> Chart | No
 def further_generators(run: Billboard) -> tuple[Section, ...]:
     """A folded section for each other criterion and language: its best generator, and the table."""
     further = []
-    for place, cell in enumerate(run.cells[1:], 2):
+    for number, cell in enumerate(run.cells[1:], 2):
         if rankings := _rankings(run, *cell):
             best = next(iter(next(iter(rankings.values()))))
-            table = generator_table(run, *cell, f"generators_{place}")
+            table = generator_table(run, *cell, f"generators_{number}")
             title = f"{run.where(*cell)}: {within(best)}"
             further.append(folded(table, title, run.slices(*cell)))
     return tuple(further)
@@ -215,11 +215,11 @@ def _alpha(row: dict[str, Any]) -> str:
         "smallest": "the smallest of the interval",
         "middle": "the middle of the interval",
     }
-    words = f"{row['alpha']:.5g} ({rules.get(str(row['rule']), str(row['rule']))})"
+    sentence = f"{row['alpha']:.5g} ({rules.get(str(row['rule']), str(row['rule']))})"
     if known(row["alpha_low"]) and known(row["alpha_high"]):
         ends = f"{row['alpha_low']:.5g} to {row['alpha_high']:.5g}"
-        words += f"; exactly {int(row['nonzero'])} metrics have a coefficient from {ends}"
-    return words + "."
+        sentence += f"; exactly {int(row['nonzero'])} metrics have a coefficient from {ends}"
+    return sentence + "."
 
 
 def member_table(run: Billboard) -> TableView | None:
@@ -305,7 +305,7 @@ def ensembles_table(run: Billboard) -> TableView | None:
     rows = run.records("ensembles")
     if not rows:
         return None
-    order = {cell: place for place, cell in enumerate(run.cells)}
+    order = {cell: position for position, cell in enumerate(run.cells)}
     rows.sort(key=lambda row: order.get((row["criterion"], row["language"]), len(order)))
     members: dict[tuple[str, str], list[str]] = {
         (row["criterion"], row["language"]): [] for row in rows

@@ -47,23 +47,23 @@ def sections(run: Billboard) -> list[Section]:
 
 
 def _ranking(run: Billboard) -> Section:
-    words = (
+    intro = (
         "Next to each generator are the ranks that these data allow. Where ranks overlap, no"
         " generator is shown to be better.",
     )
     ranked = len(run.records("raters", criterion=run.main, language=run.language))
     further = raters.further_rankings(run)
-    title, about = (
+    title, note = (
         OTHERS,
         "Each with its best rater and that rater's r; open one to see the whole ranking.",
     )
     return Section(
         "raters",
         "Raters: who agrees with people",
-        words,
+        intro,
         raters.further_charts(run, every=ranked > MOST_FIRST),
         (raters.ranking_table(run, run.main, run.language),),
-        (Section("", title, (about,), parts=further),) if further else (),
+        (Section("", title, (note,), parts=further),) if further else (),
     )
 
 
@@ -74,29 +74,29 @@ def _maps(run: Billboard) -> Iterator[Section]:
     shown = [Section("", "", tables=(table,)) for table in maps[:1]]
     shown += [Section("", "", tables=(map_,), by=(by,)) for by, map_ in slices.items() if map_]
     further = [folded(table, by=("criterion", "language")) for table in maps[1:]]
-    words = (
+    intro = (
         "r with people in every cell, in the order of the ranking above. A dash means undefined;"
         " the reason is below.",
     )
     if shown:
         parts = (*shown, *further)
-        yield Section("maps", "Where they agree", words, parts=parts, scale=SHADES)
+        yield Section("maps", "Where they agree", intro, parts=parts, scale=SHADES)
 
 
 def _generators(run: Billboard) -> Section:
-    words = (
+    intro = (
         "Ranked by mean score: from people, from the rater that agrees best with people, from"
         " the best one that scored every generator, and from the ensemble.",
     )
     further = generators.further_generators(run)
-    about = "Each language with the generator that people put first."
+    note = "Each language with the generator that people put first."
     return Section(
         "generators",
         "Generators",
-        words,
+        intro,
         tuple(generators.generator_charts(run)),
         (generators.generator_table(run, run.main, run.language),),
-        (Section("", OTHERS, (about,), parts=further),) if further else (),
+        (Section("", OTHERS, (note,), parts=further),) if further else (),
     )
 
 
@@ -109,10 +109,10 @@ def _ensemble(run: Billboard) -> Section:
     )
     members, ablation = generators.member_table(run), generators.ablation_chart(run)
     if not (ensemble and members and ablation):
-        where = run.where(run.main, run.language)
-        words = (f"No ensemble was fitted on {where}; the warnings say why.",)
-        return Section("ensemble", "Ensemble", words, parts=all_of_them)
-    about = (
+        case = run.where(run.main, run.language)
+        intro = (f"No ensemble was fitted on {case}; the warnings say why.",)
+        return Section("ensemble", "Ensemble", intro, parts=all_of_them)
+    remarks = (
         Remark("Formula", " ".join(ensemble.formula)),
         Remark("Predicts", ensemble.target),
         Remark("With people", ensemble.worth),
@@ -120,16 +120,16 @@ def _ensemble(run: Billboard) -> Section:
         Remark("Signature", "", ensemble.signature),
         Remark("To apply it", "", ensemble.command),
     )
-    words = ("A few metrics, combined to agree with people:",)
-    formula = Section("", "", charts=(ablation,), remarks=about, beside=True)
+    intro = ("A few metrics, combined to agree with people:",)
+    formula = Section("", "", charts=(ablation,), remarks=remarks, beside=True)
     parts = (formula, Section("", "", tables=(members,)), *all_of_them)
-    return Section("ensemble", "Ensemble", words, parts=parts)
+    return Section("ensemble", "Ensemble", intro, parts=parts)
 
 
 def _overrating(run: Billboard) -> Section:
     charts = {chart.name: chart for chart in raters.overrating_charts(run)}
     tables = raters.overrating_tables(run)
-    words = (
+    intro = (
         (
             "How much raters prefer machine writing, or writing of their own family, to"
             " writing that people find equally good: in standard deviations, with 90%"
@@ -146,7 +146,7 @@ def _overrating(run: Billboard) -> Section:
     for table in tables:
         drawn = (charts[table.name],) if table.name in charts else ()
         parts.append(Section("", "", charts=drawn, tables=(table,), beside=True))
-    return Section("overrating", "Overrating", (words,), parts=tuple(parts))
+    return Section("overrating", "Overrating", (intro,), parts=tuple(parts))
 
 
 def _crowd(run: Billboard) -> Iterator[Section]:
@@ -208,11 +208,11 @@ def _withdrawn(entries: tuple[Entry, ...]) -> dict[int, int]:
     return withdrawn
 
 
-def _remarks(about: Mapping[str, Any] | None) -> str:
+def _remarks(recorded: Mapping[str, Any] | None) -> str:
     """The other recorded facts, if they are words or numbers."""
     plain = [
         f"{name(key, 30)} {name(value)}"
-        for key, value in (about or {}).items()
+        for key, value in (recorded or {}).items()
         if isinstance(value, str | int | float) and value != ""
     ]
     return ", ".join(plain) or UNDEFINED

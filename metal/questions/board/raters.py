@@ -31,7 +31,7 @@ from metal.show.view import Cell, Chart, Rows, Section, TableView, folded
 
 # series of each kind in every chart
 MARKERS = {"human": 2, "llm": 1, "metric": 0, "ensemble": 3, "baseline": 7}
-LOOKS = {kind: (MARKERS[kind], words) for kind, words in KINDS.items()}
+LOOKS = {kind: (MARKERS[kind], title) for kind, title in KINDS.items()}
 MOST_NAMED = 3
 MOST_RATERS = 60  # of a map
 EDGES = (-0.1, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)  # of r, between one shade and the next
@@ -148,8 +148,8 @@ def one_person(run: Billboard, criterion: str, language: str) -> float | None:
 def further_rankings(run: Billboard) -> tuple[Section, ...]:
     """Every other criterion and language, folded at first: who leads there, and the table."""
     rankings = []
-    for place, cell in enumerate(run.cells[1:], 2):
-        table = ranking_table(run, *cell, f"raters_{place}")
+    for number, cell in enumerate(run.cells[1:], 2):
+        table = ranking_table(run, *cell, f"raters_{number}")
         first = run.records("raters", criterion=cell[0], language=cell[1])[0]
         best = (
             f"{within(first['rater'])} {figure(first['pearson'])}"

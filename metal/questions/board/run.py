@@ -212,7 +212,8 @@ class Billboard(Result, RankingRun):
     def _read_more(cls, folder: Path) -> tuple[Any, ...]:
         need_files(folder, ("history.jsonl", "ensembles.json"), COMMAND)
         history = tuple(
-            Entry.of(record, where) for where, record in numbered_records(folder / "history.jsonl")
+            Entry.of(record, location)
+            for location, record in numbered_records(folder / "history.jsonl")
         )
         return history, _ensembles(folder / "ensembles.json")
 

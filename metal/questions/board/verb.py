@@ -134,12 +134,12 @@ def billboard(
     inputs = replace(inputs, dataset=joined, runs=runs)
     settings = replace(settings, version=board.version if board else 1)
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
-    dataset, made = originals(dataset)
+    dataset, left_out = originals(dataset)
     for run, pairs in compared.items():
         dataset = with_comparisons(dataset, run, pairs)
     stored = stored_ensembles(inputs.folder) if board else []
     result = ranked(dataset, settings, stored=stored, progress=progress or no_progress)
-    warnings = [*made, *warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs)]
+    warnings = [*left_out, *warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs)]
     result = with_exclusions(result, excluded, warnings)
     ensembles = tuple(result.ensembles.values())
     kept = _keep(board, ensembles, settings, at) if board else False

@@ -281,11 +281,11 @@ def billboard_apply(
         check_new_file(
             Path(out), lambda path: heads(path) == ["output", "score", "reason"], force=force
         )
-    given, place = Path(outputs), Path(board) if board else None
-    record = find_ensemble(signature, _ensembles(place))
+    scored, folder = Path(outputs), Path(board) if board else None
+    record = find_ensemble(signature, _ensembles(folder))
     wanted = members(record)
     scores = (
-        _folder_scores(given, wanted) if given.is_dir() else _table_scores(given, wanted, place)
+        _folder_scores(scored, wanted) if scored.is_dir() else _table_scores(scored, wanted, folder)
     )
     table = apply_ensemble(record, scores)
     if out:
@@ -313,9 +313,9 @@ def _ensembles(board: Path | None) -> list[Mapping[str, Any]]:
                 for record in (listed if isinstance(listed, list) else [listed])
             ]
     if not ensembles:
-        where = str(board) if board else "datasets/ and runs/"
+        searched = str(board) if board else "datasets/ and runs/"
         raise UsageError(
-            f"{where}: no ensembles; `metal.billboard(...)` makes them, `board` names where they"
+            f"{searched}: no ensembles; `metal.billboard(...)` makes them, `board` names where they"
             " are"
         )
     return ensembles
@@ -329,13 +329,13 @@ def _folder_scores(folder: Path, members: list[str]) -> pd.DataFrame:
     from metal.data.ratings_files import find_ratings, read_facts
     from metal.data.records import METRIC_SCORE
 
-    where = find_ratings(folder)
-    facts = open_board(folder).dataset.ratings if read_history(folder) else read_facts(where)
+    path = find_ratings(folder)
+    facts = open_board(folder).dataset.ratings if read_history(folder) else read_facts(path)
     scores = facts[facts["rater"].isin(members) & (facts["criterion"] == METRIC_SCORE.name)]
     if (again := scores.duplicated(["output", "rater"])).any():
         first = scores[again].iloc[0]
         raise DataError(
-            where, f"two scores of {first['output']!r} by {first['rater']!r}", "Keep one of them"
+            path, f"two scores of {first['output']!r} by {first['rater']!r}", "Keep one of them"
         )
     wide = scores.astype({"output": object, "rater": object}).pivot(
         index="output", columns="rater", values="score"

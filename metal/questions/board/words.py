@@ -72,8 +72,8 @@ def _ranked(run: Billboard) -> str:
     }
     raters = listed(
         [
-            plural(kinds[kind], *named.get(kind, (words,)))
-            for kind, words in KINDS.items()
+            plural(kinds[kind], *named.get(kind, (kind_name,)))
+            for kind, kind_name in KINDS.items()
             if kinds[kind]
         ]
     )
@@ -109,8 +109,10 @@ def _best(run: Billboard, rows: Sequence[dict[str, Any]]) -> str:
         )
     best = rows[0]
     kind = "" if run.kinds[best["rater"]] == "ensemble" else f" ({run.kind(best['rater'])})"
-    words = f"{within(best['rater'])}{kind}: {pearson(best)} over {int(best['outputs']):,} outputs"
-    return f"{words}. {ahead(run, rows)}{best_single(run, rows)}"
+    sentence = (
+        f"{within(best['rater'])}{kind}: {pearson(best)} over {int(best['outputs']):,} outputs"
+    )
+    return f"{sentence}. {ahead(run, rows)}{best_single(run, rows)}"
 
 
 def ahead(run: Billboard, rows: Sequence[Row]) -> str:
@@ -123,12 +125,12 @@ def ahead(run: Billboard, rows: Sequence[Row]) -> str:
         return f"The next is {versus}."
     if best["rank_high"] == 1:
         return f"It is significantly better than the next one, {versus}, and than all after it."
-    place = f"it may be anywhere from rank {ranks(1, best['rank_high'])}"
+    standing = f"it may be anywhere from rank {ranks(1, best['rank_high'])}"
     if _told_apart(run, best, second):
-        return f"It is significantly better than the next one, {versus}, but {place}."
+        return f"It is significantly better than the next one, {versus}, but {standing}."
     return (
         f"It is not shown to be better than the next one, {versus}{_tested(run, best, second)}:"
-        f" {place}."
+        f" {standing}."
     )
 
 
@@ -179,18 +181,18 @@ def _person(run: Billboard, rows: Sequence[dict[str, Any]]) -> str:
             f"It cannot be said what one person reaches against the others{because}, so nobody"
             " knows how good r can get."
         )
-    words = (
+    sentence = (
         f"One person against the mean of the others reaches r {estimate(row, 'one_against_others')}"
     )
     if not rows:
-        return f"{words}."
+        return f"{sentence}."
     gap = ceiling - rows[0]["pearson"]
     best = within(rows[0]["rater"])
     if gap > 0:
-        return f"{words}; {best} is {figure(gap)} below that. The line is dashed in the chart."
+        return f"{sentence}; {best} is {figure(gap)} below that. The line is dashed in the chart."
     return (
-        f"{words}; {best} is {figure(-gap)} above that, which only means that it is closer to the"
-        " mean of all people than one person is to the others."
+        f"{sentence}; {best} is {figure(-gap)} above that, which only means that it is closer to"
+        " the mean of all people than one person is to the others."
     )
 
 
@@ -203,7 +205,7 @@ def _ensemble(run: Billboard, rows: Sequence[dict[str, Any]]) -> str:
     metric = next((row for row in rows if run.kinds[row["rater"]] == "metric"), None)
     if unseen is None or metric is None:
         return f"Of {named}; its r on generators that it has not seen is undefined."
-    words = f"Of {named}: on generators that it has not seen {pearson(unseen)}, "
+    sentence = f"Of {named}: on generators that it has not seen {pearson(unseen)}, "
     first, second, verdict = metric, unseen, "worse than"
     if unseen["pearson"] > metric["pearson"]:
         first, second, verdict = unseen, metric, "better than"
@@ -211,7 +213,7 @@ def _ensemble(run: Billboard, rows: Sequence[dict[str, Any]]) -> str:
         verdict = "not shown to differ from"
     tested = _tested(run, first, second)
     return (
-        f"{words}{verdict} the best single metric, {within(metric['rater'])}"
+        f"{sentence}{verdict} the best single metric, {within(metric['rater'])}"
         f" ({pearson(metric)}{tested})."
     )
 
@@ -242,14 +244,16 @@ def _overrated(run: Billboard) -> str:
     over = sum(row["low"] > 0 for row in drawn)
     under = sum(row["high"] < 0 for row in drawn)
     most = max(drawn, key=lambda row: row["value"])
-    words = (
+    sentence = (
         f"Of {plural(len(drawn), 'rater')} {over} overrate machines and {under} underrate them, by"
         " 90% intervals"
     )
     if over:
-        words += f"; most {within(most['rater'])}, by {figure(most['value'])} standard deviations"
+        sentence += (
+            f"; most {within(most['rater'])}, by {figure(most['value'])} standard deviations"
+        )
     left = len(rows) - len(drawn)
-    return words + (f". It is undefined for {left}." if left else ".")
+    return sentence + (f". It is undefined for {left}." if left else ".")
 
 
 def _limits(run: Billboard) -> str:
@@ -354,10 +358,10 @@ def undefined_table(run: Billboard) -> TableView | None:
     for table in ("raters", "within_generators", "overrating", "self_preference", "people"):
         for row in run.records(table):
             for column, reason in parts(row.get("undefined")):
-                where = run.where(row["criterion"], row["language"])
+                case = run.where(row["criterion"], row["language"])
                 who = " on ".join(within(row[key]) for key in ("rater", "generator") if key in row)
                 places_of.setdefault((table, column, reason), []).append(
-                    f"{who} ({where})" if who else where
+                    f"{who} ({case})" if who else case
                 )
     if not places_of:
         return None
@@ -366,10 +370,10 @@ def undefined_table(run: Billboard) -> TableView | None:
             table.replace("_", " "),
             title_of(run.columns(table), column) or column,
             reason,
-            count(len(where)),
-            places(where),
+            count(len(cases)),
+            places(cases),
         )
-        for (table, column, reason), where in places_of.items()
+        for (table, column, reason), cases in places_of.items()
     ]
     cut = (
         (f"The first {MOST_ROWS} of {len(rows)} reasons; the CSV files have all.",)
@@ -398,8 +402,8 @@ def standing_lines(board: Board, name: str, before: Collection[str]) -> Iterator
     for row in generators:
         if row["generator"] == name and known(row["rank"]):
             last = sum(other["by"] == row["by"] for other in generators)
-            place = f"rank {count(row['rank'])} of {last} generators by {within(row['by'])}"
-            yield f"{board.main}: {place}, mean {share(row['score'])}"
+            standing = f"rank {count(row['rank'])} of {last} generators by {within(row['by'])}"
+            yield f"{board.main}: {standing}, mean {share(row['score'])}"
     for row in _main_rows(board, "overrating"):
         if row["rater"] == name and known(row["value"]):
             ends = interval(row["low"], row["high"], signed)

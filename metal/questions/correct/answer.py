@@ -51,16 +51,16 @@ def _without_others(run: CorrectedScores) -> str:
     """What can be done if people rated all sources."""
     sources = int(run.tables["corrected"]["sources"].max())
     most = sources - LEAST_OTHERS
-    given = run.manifest["settings"].get("labels")
+    labels = run.manifest["settings"].get("labels")
     if most < LEAST:
         return (
             f"Use people's means: with at most {sources} sources per language no labels can be"
             f" left out, because a correction needs {LEAST} labelled sources and {LEAST_OTHERS}"
             " others."
         )
-    if given:
+    if labels:
         return (
-            f"`labels={given}` leaves no source without labels, because each language has at most"
+            f"`labels={labels}` leaves no source without labels, because each language has at most"
             f" {sources} sources; pass {LEAST} to {most}."
         )
     return (
@@ -78,35 +78,35 @@ def cards(run: CorrectedScores) -> Iterator[Remark]:
     rows = _answered(run)
     if classes := _answered(run, "classes"):
         worst = max(classes, key=lambda row: abs(row["judge_only"] - row["corrected"]))
-        words = (
+        sentence = (
             f"{within(worst['judge'])} calls {percent(worst['judge_only'])} of the outputs"
             f" {within(worst['level'])} on {case_of(run, worst)}; corrected it is"
             f" {estimate(worst, 'corrected', percent)}."
         )
-        yield Remark("Beware of the judge's share", words)
+        yield Remark("Beware of the judge's share", sentence)
     if not rows and not classes:
-        words = (
+        sentence = (
             f"Have people rate at least {LEAST} sources per language, drawn by `metal sample"
             " labels`."
         )
         if _why_not(run) == ALL_LABELLED:
-            words = _without_others(run)
-        yield Remark("What to do next", words)
+            sentence = _without_others(run)
+        yield Remark("What to do next", sentence)
     if rows:
         worst = max(rows, key=lambda row: abs(row["bias"]))
-        words = (
+        sentence = (
             f"{within(worst['judge'])} on {case_of(run, worst)}: its mean is"
             f" {share(worst['judge_only'])}, corrected {estimate(worst, 'corrected', share)}; its"
             f" bias is {signed_share(worst['bias'])}."
         )
-        yield Remark("Beware of the judge's mean", words)
+        yield Remark("Beware of the judge's mean", sentence)
     poor = [row for row in rows if known(row["labels_saved"]) and row["labels_saved"] < 1]
     if poor:
-        words = (
+        sentence = (
             f"In {plural(len(poor), 'case')}, for instance {case_of(run, poor[0])}: people's labels"
             " alone give an interval as narrow."
         )
-        yield Remark("Where the judge does not help", words)
+        yield Remark("Where the judge does not help", sentence)
 
 
 def scope(run: CorrectedScores) -> str:

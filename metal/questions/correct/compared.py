@@ -87,7 +87,7 @@ def compare(
     if corrected:
         settings = AuditSettings((corrected,), tuple(criteria), tuple(languages), seed=seed)
         rows += corrected_rows(dataset, settings, generators, drawn)
-    order = {name: place for place, name in enumerate(dataset.criteria)}
+    order = {name: position for position, name in enumerate(dataset.criteria)}
     rows.sort(key=lambda row: (row["language"], order[row["criterion"]]))
     for row in rows:
         row["signature"] = signature_line(
@@ -217,8 +217,8 @@ def with_corrected(
     for row in corrected_rows(dataset, settings, (), drawn):
         share = dataset.criteria[row["criterion"]].share
         ends = sorted((share(row["mean_low"]), share(row["mean_high"])))
-        where = row["language"], row["criterion"], row["generator"]
-        corrected[where] = (share(row["mean"]), *ends, row["undefined"])
+        case = row["language"], row["criterion"], row["generator"]
+        corrected[case] = (share(row["mean"]), *ends, row["undefined"])
     if not corrected:
         raise UsageError(
             f"{settings.judges[0]} rated no criterion on a bounded scale that people rated too:"
@@ -226,7 +226,7 @@ def with_corrected(
         )
     blank = (math.nan, math.nan, math.nan, "")
     places = zip(table["language"], table["criterion"], table["generator"], strict=True)
-    rows = [corrected.get(place, blank) for place in places]
+    rows = [corrected.get(case, blank) for case in places]
     columns = {
         f"corrected{end}": [row[at] for row in rows] for at, end in enumerate(("", "_low", "_high"))
     }

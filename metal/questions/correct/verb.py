@@ -116,7 +116,7 @@ def correct(
             f"{inputs.folder} has no drawn sources; draw some with `metal.sample_labels`"
         )
     drawn = chances if labelled in (None, "drawn") and not labels else {}
-    made = corrected(
+    analysis = corrected(
         dataset,
         settings,
         labels=labels,
@@ -130,17 +130,17 @@ def correct(
     asked = {"reference": reference, "labels": labels, "labelled": chosen, "seed": seed}
     warnings = (
         *left_out,
-        *made.warnings,
-        *_doubts(dataset, chosen, drawn, made.tables["corrected"]),
+        *analysis.warnings,
+        *_doubts(dataset, chosen, drawn, analysis.tables["corrected"]),
     )
     signed = {key: value for key, value in asked.items() if value}
     if drawn:
         signed["labelled"] = (
             f"drawn@{hashlib.sha256(repr(sorted(drawn.items())).encode()).hexdigest()[:4]}"
         )
-    took_part = [*made.tables["corrected"]["judge"], *made.tables["classes"]["judge"]]
+    took_part = [*analysis.tables["corrected"]["judge"], *analysis.tables["classes"]["judge"]]
     return inputs.result(
-        CorrectedScores, dataset, asked, replace(made, warnings=warnings), took_part, signed
+        CorrectedScores, dataset, asked, replace(analysis, warnings=warnings), took_part, signed
     )
 
 

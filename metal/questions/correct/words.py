@@ -35,8 +35,8 @@ def facts(run: CorrectedScores) -> dict[str, str]:
     }
     if without:
         reason = str(without[0]["undefined"]).removeprefix("corrected: ")
-        where = f"{len(without)} of {plural(len(rows), 'case')}; the first because {reason}."
-        return {"Not corrected": where, **lines}
+        cases = f"{len(without)} of {plural(len(rows), 'case')}; the first because {reason}."
+        return {"Not corrected": cases, **lines}
     return lines
 
 

@@ -106,10 +106,10 @@ def _labels(dataset: Dataset, labels: pd.DataFrame) -> Screen:
                 name(rater),
                 *(
                     f"{count(row['count'])} ({percent(row['share'])})"
-                    for row in given.to_dict("records")
+                    for row in counts.to_dict("records")
                 ),
             ]
-            for rater, given in of_criterion.groupby("rater", sort=True)
+            for rater, counts in of_criterion.groupby("rater", sort=True)
         ]
         columns = ("rater", *map(name, of_criterion["level"].unique()))
         yield TableView.of(

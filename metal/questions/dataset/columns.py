@@ -39,7 +39,7 @@ RATINGS = (
     LANGUAGE,
     CRITERION,
     Column("outputs", "outputs", count),
-    *(Column(kind, "people" if kind == "human" else words, count) for kind, words in KINDS.items()),
+    *(Column(kind, "people" if kind == "human" else title, count) for kind, title in KINDS.items()),
     *(Column(by, by, count) for by in ("by 1", "by 2", "by 3+")),
 )
 RATERS = (

@@ -51,14 +51,14 @@ def _unpaired(table: pd.DataFrame) -> str:
     if apart.empty:
         return ""
     every = len(table.drop_duplicates([*CASE, "rater"]))
-    where = (
+    unpaired = (
         "Unpaired" if len(apart) == every else f"Unpaired in {len(apart)} of {every} comparisons"
     )
     generators = table["generator"].nunique()
     fewer = "; fewer `generators` may share some" if generators > 2 else ""
     return (
-        f"{where}: no source is shared by all {generators} generators{fewer}, so each mean is over"
-        " the generator's own sources. If chance decided which generator got which source,"
+        f"{unpaired}: no source is shared by all {generators} generators{fewer}, so each mean is"
+        " over the generator's own sources. If chance decided which generator got which source,"
         " intervals that do not overlap show that the generators differ; otherwise easier sources"
         " may be the reason."
     )
@@ -101,14 +101,14 @@ def _headline(
     clear = int(best.loc[best["best"].isin(leading), "apart"].sum())
     if len(best) == 1:
         case = best.iloc[0]
-        where = (
+        on_case = (
             f"on {in_sentence(criteria[case['criterion']].title)} in"
             f" {language_name(case['language'])}"
         )
         apart = "apart from" if clear else "that overlaps with"
         return (
-            f"{whose} mean {where} is best for {within(leading[0])}, with an interval {apart} those"
-            " of the others."
+            f"{whose} mean {on_case} is best for {within(leading[0])}, with an interval {apart}"
+            " those of the others."
         )
     leaders = f"{listed([*map(within, leading)])}{' each' if len(leading) > 1 else ''}"
     return (

@@ -41,8 +41,8 @@ def raters(dataset: Dataset) -> list[str]:
         if rater.about.get("repeats") not in dataset.raters
     )
     return [
-        plural(kinds[kind], words, "people" * (kind == "human"))
-        for kind, words in KINDS.items()
+        plural(kinds[kind], kind_name, "people" * (kind == "human"))
+        for kind, kind_name in KINDS.items()
         if kinds[kind]
     ]
 

@@ -310,7 +310,7 @@ def compare(
 
     inputs = load(data, ratings, reading)
     dataset, warnings = inputs.without_noisy(exclude_noisy)
-    dataset, made = originals(dataset)
+    dataset, left_out = originals(dataset)
     drawn = {
         source: float(entry["probability"]) for source, entry in read_drawn(inputs.folder).items()
     }
@@ -326,7 +326,7 @@ def compare(
         seed=seed,
         progress=progress or no_progress,
     )
-    return Comparison(table, (*warnings, *made), dataset.criteria)
+    return Comparison(table, (*warnings, *left_out), dataset.criteria)
 
 
 @documented

@@ -50,14 +50,14 @@ def anchor_rows(
             continue
         panel = scored.scores([name for name in people if name in scored.matrix.raters])
         panel[scored.condition != ""] = np.nan
-        noises = [_noise(scored, panel, place) for place in range(len(languages))]
+        noises = [_noise(scored, panel, code) for code in range(len(languages))]
         at = languages.index(pivot)
-        for place, language in enumerate(languages):
-            if place == at:
+        for code, language in enumerate(languages):
+            if code == at:
                 continue
-            differences = _differences(scored, panel, place, at)
+            differences = _differences(scored, panel, code, at)
             same = len(differences) >= LEAST
-            sd = float(differences.std(ddof=1)) if same else math.sqrt(noises[place] + noises[at])
+            sd = float(differences.std(ddof=1)) if same else math.sqrt(noises[code] + noises[at])
             row = {
                 "language": language,
                 "criterion": criterion.name,
@@ -71,7 +71,7 @@ def anchor_rows(
                 "undefined": "",
             }
             if math.isnan(sd):
-                silent = language if math.isnan(noises[place]) else pivot
+                silent = language if math.isnan(noises[code]) else pivot
                 why = (
                     f"contents: in {silent}, fewer than {LEAST} outputs were rated by two people;"
                     " have some rated as a pilot"
@@ -81,11 +81,11 @@ def anchor_rows(
             yield row | {"contents": contents_needed(sd, half_width * scored.span)}
 
 
-def _noise(scored: ScoredOutputs, panel: Numbers, place: int) -> float:
+def _noise(scored: ScoredOutputs, panel: Numbers, code: int) -> float:
     """The variance of people's mean for an output in a language, around the output's quality; NaN
     if unknown.
     """
-    rows = (scored.language == place) & (~np.isnan(panel)).any(axis=1)
+    rows = (scored.language == code) & (~np.isnan(panel)).any(axis=1)
     several = (~np.isnan(panel[rows])).sum(axis=1) > 1
     if several.sum() < LEAST:
         return math.nan
@@ -98,10 +98,10 @@ def _noise(scored: ScoredOutputs, panel: Numbers, place: int) -> float:
     return float(totals[6] / degrees * totals[7] / totals[0]) if degrees > 0 else math.nan
 
 
-def _differences(scored: ScoredOutputs, panel: Numbers, place: int, pivot: int) -> Numbers:
+def _differences(scored: ScoredOutputs, panel: Numbers, code: int, pivot: int) -> Numbers:
     """People's mean in a language minus the pivot's, for each content that both rated."""
     means = []
-    for language in (place, pivot):
+    for language in (code, pivot):
         rows = np.flatnonzero((scored.language == language) & (~np.isnan(panel)).any(axis=1))
         contents, of = np.unique(scored.content[rows], return_inverse=True)
         sums = np.bincount(of, np.nanmean(panel[rows], axis=1), len(contents)) / np.bincount(
@@ -162,9 +162,9 @@ def draw_anchors(
     for stratum in drawn_by_score([dataset.sources[name] for name in first], values, number, seed):
         ends = {"from": stratum.low, "to": stratum.high}
         rows.append(ends | {"contents": stratum.size, "drawn": len(stratum.chosen)})
-        about = {"probability": stratum.probability, "seed": seed, "judge": judge, "anchor": True}
+        facts = {"probability": stratum.probability, "seed": seed, "judge": judge, "anchor": True}
         records += [
-            {"source": source.source, "language": source.language} | about
+            {"source": source.source, "language": source.language} | facts
             for name in stratum.chosen
             for source in contents[first[name]]
         ]

@@ -63,19 +63,19 @@ def headline(run: Design) -> str:
 
 
 def _aim(run: Design, row: Row) -> str:
-    where = _where(run, row)
+    on_case = _where(run, row)
     if row["question"] == SCORE:
         return (
-            f"To measure the score of {within(row['who'])} {where} to within"
+            f"To measure the score of {within(row['who'])} {on_case} to within"
             f" {run.settings['width']:g}:"
         )
     if row["who"] == NEW_JUDGE:
         if row["question"] == LIKE_A_PERSON:
-            return f"To recognise {NEW_JUDGE} {where}:"
-        return f"To show that {NEW_JUDGE} is {row['question']} {where}:"
+            return f"To recognise {NEW_JUDGE} {on_case}:"
+        return f"To show that {NEW_JUDGE} is {row['question']} {on_case}:"
     return (
         f"For a chance of {percent(row['target'])} to show that {within(row['who'])} is"
-        f" {row['question']} {where}:"
+        f" {row['question']} {on_case}:"
     )
 
 
@@ -92,17 +92,17 @@ def _bought(run: Design, row: Row) -> str:
     price = " and ".join(filter(None, _price(row)))
     more = count(row["items_to_buy"])
     if open_end(row):
-        words = (
+        sentence = (
             f"at least {plural(int(row['items_low']), 'item')} x {people}, no upper end from this"
             f" pilot: {rated}; "
         )
-        words += f"rate {more} more, then plan again"
-        return words + (f" ({price}, {_included(run)})" if price else "")
-    words = f"{_size(row)} x {people}, of which {rated}"
+        sentence += f"rate {more} more, then plan again"
+        return sentence + (f" ({price}, {_included(run)})" if price else "")
+    sentence = f"{_size(row)} x {people}, of which {rated}"
     upto = " up to the upper end" if interval_of(row) else ""
     if price:
-        return f"{words}; the other {more}{upto} cost {price}, {_included(run)}"
-    return f"{words}; rate {more} more, up to the upper end" if upto else words
+        return f"{sentence}; the other {more}{upto} cost {price}, {_included(run)}"
+    return f"{sentence}; rate {more} more, up to the upper end" if upto else sentence
 
 
 def _size(row: Row) -> str:
@@ -164,10 +164,10 @@ def answer_table(run: Design) -> TableView:
         rows.append([name(_aim(run, row).rstrip(":"), 200), items, people, *_price(row)])
     columns: tuple[str, ...] = ("what for", "to buy", "people", "hours", "price")
     filled = [
-        place for place in range(len(columns)) if place < 3 or any(row[place] for row in rows)
+        column for column in range(len(columns)) if column < 3 or any(row[column] for row in rows)
     ]
-    rows = [[row[place] for place in filled] for row in rows]
-    columns = tuple(columns[place] for place in filled)
+    rows = [[row[column] for column in filled] for row in rows]
+    columns = tuple(columns[column] for column in filled)
     return TableView.of(
         run, "needs", "What to buy next", columns, rows, name="answer", most=MOST_ROWS, turns=True
     )
@@ -183,21 +183,23 @@ def _of_how_many(row: Row) -> str:
 def cards(run: Design) -> Iterator[Remark]:
     """Cards: where people disagree, what to beware of, how to spend labels, and what to do next."""
     if unlike := dict.fromkeys(map(_where, repeat(run), run.records("needs", verdict=DISAGREE))):
-        words = (
+        advice = (
             "No judge can be validated there before people agree: better guidelines come before"
             " more ratings."
         )
-        yield Remark("Guidelines first", f"People disagree {places(list(unlike))}. {words}")
+        yield Remark("Guidelines first", f"People disagree {places(list(unlike))}. {advice}")
     yield Remark("Do not conclude", limits(run))
     yield Remark("One label or several", " ".join(filter(None, [designs_compared(run), pay(run)])))
     if buy := to_buy(run):
-        where = f"-l {shlex.quote(buy[0]['language'])} -c {shlex.quote(buy[0]['criterion'])}"
+        options = f"-l {shlex.quote(buy[0]['language'])} -c {shlex.quote(buy[0]['criterion'])}"
         outputs = plural(int(buy[0]["items_to_buy"]), "output")
-        words = (
+        advice = (
             f"Add {outputs} of the same kind to the dataset, then hand out what nobody has rated:"
         )
         yield Remark(
-            "What to do next", words, to_hand_out(run, f" --raters {int(buy[0]['raters'])} {where}")
+            "What to do next",
+            advice,
+            to_hand_out(run, f" --raters {int(buy[0]['raters'])} {options}"),
         )
     else:
         yield Remark("What to do next", "See what the existing ratings show:", go_on(run, "audit"))

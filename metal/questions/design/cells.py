@@ -96,9 +96,9 @@ class DesignCell:
         """A generator of random numbers seeded by its purpose, so no figure depends on which others
         are computed.
         """
-        words = "\n".join(map(str, (self.language, self.criterion.name, *names)))
+        seeded_by = "\n".join(map(str, (self.language, self.criterion.name, *names)))
         return np.random.default_rng(
-            [self.settings.seed, zlib.crc32(words.encode("utf-8", "surrogatepass"))]
+            [self.settings.seed, zlib.crc32(seeded_by.encode("utf-8", "surrogatepass"))]
         )
 
 
@@ -134,7 +134,7 @@ def design_cells(dataset: Dataset, settings: DesignSettings) -> tuple[list[Desig
     )
     audits = {(cell.criterion.name, cell.language): cell for cell in audited}
     rated = set(by_people.loc[by_people["score"].notna(), "criterion"])
-    made, endless = [], []
+    planned, endless = [], []
     for name, criterion in dataset.criteria.items():
         if name not in rated or name not in (settings.criteria or rated):
             continue
@@ -145,11 +145,11 @@ def design_cells(dataset: Dataset, settings: DesignSettings) -> tuple[list[Desig
             rows = grouped.get((name, language))
             if rows is not None and rows.loc[rows["rater"].isin(people), "score"].notna().any():
                 audit = audits[name, language]
-                made.append(
+                planned.append(
                     _cell(dataset, criterion, language, rows, people, judges, audit, settings)
                 )
-    _check_rated(dataset, made, endless, settings)
-    return made, [*left_out, *(f"{name} {_ENDLESS}: it is left out" for name in endless)]
+    _check_rated(dataset, planned, endless, settings)
+    return planned, [*left_out, *(f"{name} {_ENDLESS}: it is left out" for name in endless)]
 
 
 def _check_rated(
@@ -179,11 +179,13 @@ def _cell(
     audit: AuditCell,
     settings: DesignSettings,
 ) -> DesignCell:
-    given = rows[rows["rater"].isin(people) & rows["score"].notna()].astype(
+    answers = rows[rows["rater"].isin(people) & rows["score"].notna()].astype(
         {"output": str, "rater": str}
     )
     wide = (
-        given.pivot(index="output", columns="rater", values="score").sort_index().sort_index(axis=1)
+        answers.pivot(index="output", columns="rater", values="score")
+        .sort_index()
+        .sort_index(axis=1)
     )
     outputs = [dataset.outputs[name] for name in wide.index]
     here = tuple(map(str, wide.columns))
@@ -220,8 +222,8 @@ def _populations(dataset: Dataset, people: tuple[str, ...], by: str) -> dict[str
         names = told(what)
         if names and (by != "auto" or len(set(names)) > 1):
             places: dict[str, list[int]] = {}
-            for place, name in enumerate(names):
-                places.setdefault(name, []).append(place)
+            for row, name in enumerate(names):
+                places.setdefault(name, []).append(row)
             return {name: tuple(places[name]) for name in sorted(places)}
     if by not in ("auto", "rater"):
         raise UsageError(

@@ -96,7 +96,7 @@ def verdict_times(
     """
     standings = [_usable(pilot, judge) for pilot in pilots]
     asked = [_asked(beside, question, alike) for beside in standings]
-    stops = [words for _, words in asked]
+    stops = [reason for _, reason in asked]
     if all(stops):
         raise Undefined(stops[0])
     drawn, values = [], []
@@ -110,8 +110,8 @@ def verdict_times(
         values.append(needed(Draws(sources, np.ones((1, len(sources)), dtype=np.int64))))
         drawn += [needed(draws) for draws in Draws.of(sources, DRAWS // len(pilots), rng)]
     value = float(np.median(np.concatenate(values)))
-    words = "" if math.isfinite(value) else _why(asked[0][0])
-    return _with_interval(value, np.concatenate(drawn), words)
+    reason = "" if math.isfinite(value) else _why(asked[0][0])
+    return _with_interval(value, np.concatenate(drawn), reason)
 
 
 def score_times(sums: Numbers, drawn: Numbers, width: float) -> tuple[Times, float]:
@@ -137,12 +137,12 @@ def _width(sums: Numbers) -> Numbers:
     )
 
 
-def _with_interval(value: float, drawn: Numbers, words: str = "") -> Times:
+def _with_interval(value: float, drawn: Numbers, reason: str = "") -> Times:
     low, high = (
         np.quantile(drawn, QUANTILES[0], method="lower"),
         np.quantile(drawn, QUANTILES[1], method="higher"),
     )
-    return Times(*Interval(float(low), float(high)).holding(value), words)
+    return Times(*Interval(float(low), float(high)).holding(value), reason)
 
 
 # ---------------------------------------------------------------- what a verdict asks for
@@ -218,15 +218,15 @@ _NEVER = "with its figures as they are, no number of items would be enough"
 def _of_informative(beside: Standing) -> Limits:
     """Rule 5, and that people are shown to agree (rule 2)."""
     order, above, lead = beside.whole_order, beside.above, beside.lead
-    words = f"not shown to beat a constant answer: {in_bounds(above, signed)}"
+    reason = f"not shown to beat a constant answer: {in_bounds(above, signed)}"
     if order is None:
-        judge = [Limit(above, 0.0, P, words)]
+        judge = [Limit(above, 0.0, P, reason)]
     elif not beside.by_either:
-        judge = [Limit(_z(order.ranks, beside), 0.0, P, words)]
+        judge = [Limit(_z(order.ranks, beside), 0.0, P, reason)]
     else:
         judge = [
-            Limit(above, 0.0, OF_TWO, words),
-            Limit(_z(order.ranks, beside), 0.0, OF_TWO, words),
+            Limit(above, 0.0, OF_TWO, reason),
+            Limit(_z(order.ranks, beside), 0.0, OF_TWO, reason),
         ]
     if lead is None:
         return [judge]
@@ -291,9 +291,9 @@ def _why(limits: Limits) -> str:
         )
 
     farthest = min(limits, key=far)
-    words = farthest[0].words
+    reason = farthest[0].words
     return (
-        f"{_NEVER}: {words}"
+        f"{_NEVER}: {reason}"
         if far(farthest) <= 0
-        else f"more than {MOST} times the existing items: {words}"
+        else f"more than {MOST} times the existing items: {reason}"
     )

@@ -35,7 +35,7 @@ def sections(run: Design) -> list[Section]:
     """The sections: what each language needs, what that costs, budgets of labels, and
     populations.
     """
-    words = (
+    intro = (
         "How many items and people per item make a verdict or a score as certain as"
         " requested, planned from the existing ratings.",
     )
@@ -43,7 +43,7 @@ def sections(run: Design) -> list[Section]:
     needs = Section(
         "needs",
         "What each language needs",
-        words,
+        intro,
         tables=tuple(table for question in QUESTIONS if (table := needs_table(run, question)).rows),
         parts=(Section("", "More items, more people", parts=curves),) if curves else (),
     )
@@ -87,12 +87,12 @@ def _of_labels(run: Design) -> Iterator[Section]:
     shown = tuple(
         Section("", title, tables=(table,)) for title, table in tables.items() if table.rows
     )
-    words = (
+    intro = (
         "The same budget of labels, spent in different ways and simulated many times: the"
         " less the score moves, the better.",
     )
     if drawn or shown:
-        yield Section("labels", "What labels are best spent on", words, parts=(*drawn, *shown))
+        yield Section("labels", "What labels are best spent on", intro, parts=(*drawn, *shown))
 
 
 PAGE = Page(

@@ -73,7 +73,7 @@ def _contents(dataset: Dataset, needed: pd.DataFrame, table: pd.DataFrame) -> Sc
     yield TableView.of_figures(None, "contents", title, groups, described=DRAWN_CONTENTS)
 
 
-def changes(dataset: Dataset, made: pd.DataFrame, calls: int) -> Screen:
+def changes(dataset: Dataset, changed: pd.DataFrame, calls: int) -> Screen:
     """How many outputs were changed, how, and in which languages."""
     outputs, asked = (
         plural(len(dataset.outputs), "output"),
@@ -84,7 +84,9 @@ def changes(dataset: Dataset, made: pd.DataFrame, calls: int) -> Screen:
         " prompt."
     )
     yield Paragraph(answer, strong=True)
-    table = made.pivot_table(index=["kind", "what"], columns="language", values="made", sort=False)
+    table = changed.pivot_table(
+        index=["kind", "what"], columns="language", values="made", sort=False
+    )
     codes = sorted(map(str, table), key=language_order)
     languages = (Column(code, language_name(code), count) for code in codes)
     rows: list[dict[Any, Any]] = table.reset_index().to_dict("records")

@@ -98,11 +98,11 @@ class Design(Result):
         """Whether verdicts and scores were simulated, as in every run before version 0.2."""
         return bool(self.settings.get("thorough", True))
 
-    def records(self, table: str, **where: Any) -> list[dict[str, Any]]:
+    def records(self, table: str, **values: Any) -> list[dict[str, Any]]:
         """Rows as plain dictionaries; None for what is missing."""
         if (table,) not in self._plain:
             self._plain[(table,)] = {(): by_name(records(self.tables[table]))}
-        return super().records(table, **where)
+        return super().records(table, **values)
 
     @cached_property
     def cells(self) -> tuple[tuple[str, str], ...]:

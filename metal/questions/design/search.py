@@ -105,7 +105,7 @@ def narrow_enough(measure: Measure, target: float, sources: int, least: int = 2)
         return Needed(least, 0.0, first.value, first.error)
     while points[0].value <= target and points[0].sources > least:
         points.insert(0, measure(max(least, points[0].sources // 4), 1))
-    turn = max((place for place, point in enumerate(points) if point.value > target), default=0)
+    turn = max((index for index, point in enumerate(points) if point.value > target), default=0)
     return _between(points[turn], points[min(turn + 1, len(points) - 1)], measure, target, least)
 
 

@@ -103,19 +103,19 @@ def spread_chart(run: Design, criterion: str, language: str) -> Chart:
         Dot(f"{row['scale']}, {row['aggregation']}", row["sd"], look=row["labelling"])
         for row in rows
     ]
-    where = run.where(criterion, language)
+    case = run.where(criterion, language)
     spreads = [f"{dot.label}, {dot.look} {spread(dot.value)}" for dot in dots]
     return dots_chart(
         f"sd_{run.key(criterion, language)}",
-        f"Standard deviation by design: {where}",
-        f"Standard deviation of the score over rounds, {within(where)}: {'; '.join(spreads)}.",
+        f"Standard deviation by design: {case}",
+        f"Standard deviation of the score over rounds, {within(case)}: {'; '.join(spreads)}.",
         dots,
         LOOKS,
         Numbers(
             "sd",
             label="design",
             between={"labels": lambda row: row.look},
-            caption=f"Standard deviations: {where}",
+            caption=f"Standard deviations: {case}",
             heads=2,
         ),
         finding=_least_spread(dots),
@@ -142,7 +142,7 @@ def population_chart(run: Design, criterion: str, language: str) -> Chart:
     panels: dict[str, list[Row]] = {}
     for row in rows:
         panels.setdefault(f"{SCALES[row['scale']]}, {row['aggregation']}", []).append(row)
-    where = run.where(criterion, language)
+    case = run.where(criterion, language)
     key = f"populations_{run.key(criterion, language)}"
     populations = list(dict.fromkeys(row["population"] for row in rows))
     numbers = [
@@ -160,12 +160,12 @@ def population_chart(run: Design, criterion: str, language: str) -> Chart:
     cut = len(populations) > MOST_POPULATIONS
     return Chart(
         key,
-        f"Score by population of raters: {where}",
-        f"Mean score with the central 95% of the rounds by population, {within(where)}, one panel"
+        f"Score by population of raters: {case}",
+        f"Mean score with the central 95% of the rounds by population, {within(case)}, one panel"
         " per design; the numbers are in the table.",
         population_panels(panels, LOOKS),
         TableView.of(
-            None, "", f"Scores by population: {where}", columns, numbers, name=key, heads=3
+            None, "", f"Scores by population: {case}", columns, numbers, name=key, heads=3
         ),
         (f"The first {MOST_POPULATIONS} of {len(populations)} populations.",) if cut else (),
         _range(rows),
@@ -262,8 +262,8 @@ def needs_table(run: Design, question: str) -> TableView:
     cells: dict[str, list[str]] = {}
     for row in rows:
         if row["undefined"]:
-            where = f"{run.where(row['criterion'], row['language'])}, {int(row['raters'])} per item"
-            cells.setdefault(row["undefined"], []).append(where)
+            case = f"{run.where(row['criterion'], row['language'])}, {int(row['raters'])} per item"
+            cells.setdefault(row["undefined"], []).append(case)
     value, now = MEASURES[question]
     form = share if question == SCORE else percent
     notes = [
@@ -279,7 +279,7 @@ def needs_table(run: Design, question: str) -> TableView:
             "For each criterion and language, the generator that needs most is shown; the CSV has"
             " all."
         )
-    notes += [f"{UNDEFINED}: {reason} ({places(where)})." for reason, where in cells.items()]
+    notes += [f"{UNDEFINED}: {reason} ({places(cases)})." for reason, cases in cells.items()]
     return TableView.of_figures(
         run,
         "needs",
@@ -338,13 +338,13 @@ def curve_chart(
     run: Design, question: str, criterion: str, language: str, who: str
 ) -> Chart | None:
     """Power by items, one line per number of people; None if nothing was simulated."""
-    where = {"question": question, "criterion": criterion, "language": language, "who": who}
+    of_curve = {"question": question, "criterion": criterion, "language": language, "who": who}
     points: dict[int, list[Row]] = {}
-    for row in run.records("curves", **where):
+    for row in run.records("curves", **of_curve):
         points.setdefault(int(row["raters"]), []).append(row)
     if not points:
         return None
-    needs = {int(row["raters"]): row for row in run.records("needs", **where)}
+    needs = {int(row["raters"]): row for row in run.records("needs", **of_curve)}
     curves = [
         ItemsCurve(
             people,

@@ -32,11 +32,11 @@ def facts(run: Design) -> dict[str, str]:
     lines = {
         "Planned from": _planned_from(run),
         "One label or several": designs_compared(run),
-        **{about: _items_needed(run, question) for question, about in QUESTIONS.items()},
+        **{title: _items_needed(run, question) for question, title in QUESTIONS.items()},
         "Pay": pay(run),
         "Do not conclude": limits(run),
     }
-    return {about: words for about, words in lines.items() if words}
+    return {title: sentence for title, sentence in lines.items() if sentence}
 
 
 def _planned_from(run: Design) -> str:
@@ -63,13 +63,13 @@ def designs_compared(run: Design) -> str:
     pairs = [(uni, multi) for uni, multi in pairs if known(uni) and known(multi)]
     if not pairs:
         return "Items have one label, so there are no designs to compare."
-    words = "One label each for more items has the lower standard deviation in "
-    words += f"{sum(uni < multi for uni, multi in pairs)} of {len(pairs)} cases"
+    sentence = "One label each for more items has the lower standard deviation in "
+    sentence += f"{sum(uni < multi for uni, multi in pairs)} of {len(pairs)} cases"
     ratios = sorted(uni / multi for uni, multi in pairs if multi)
     if ratios:
         middle = ratios[len(ratios) // 2]
-        words += f"; its standard deviation is {middle:.2f} times the other's in the middle case"
-    return f"{words}."
+        sentence += f"; its standard deviation is {middle:.2f} times the other's in the middle case"
+    return f"{sentence}."
 
 
 def _items_needed(run: Design, question: str) -> str:
@@ -86,16 +86,16 @@ def _items_needed(run: Design, question: str) -> str:
         reasons = dict.fromkeys(row["undefined"] for row in rows)
         return f"{asked_for(run, question)}: undefined, {with_minus('; '.join(reasons))}."
     least, dearest = (pick(defined, key=lambda row: row["items_needed"]) for pick in (min, max))
-    words = (
+    sentence = (
         f"{asked_for(run, question)} takes, if there are {plural(most, 'person', 'people')} per"
         f" item, {_items(run, least)}"
     )
-    words += f", and {_items(run, dearest)}" if dearest is not least else ""
+    sentence += f", and {_items(run, dearest)}" if dearest is not least else ""
     enough = sum(not row["extrapolated"] for row in defined)
     left = len(rows) - len(defined)
     undefined = f" It is undefined for {left}; the reasons are below the table." if left else ""
     return (
-        f"{words}. The data have enough, even for the upper end, in {enough} of {len(defined)}"
+        f"{sentence}. The data have enough, even for the upper end, in {enough} of {len(defined)}"
         f" cases.{undefined}"
     )
 
@@ -103,8 +103,8 @@ def _items_needed(run: Design, question: str) -> str:
 def _items(run: Design, row: dict[str, Any]) -> str:
     times = row["sources_needed"] / row["sources_now"]
     beside = interval_of(row) or f"{times:.1f} times the existing {count(row['items_now'])}"
-    where = run.where(row["criterion"], row["language"])
-    return f"{count(row['items_needed'])} items for {where}, {within(row['who'])} ({beside})"
+    case = run.where(row["criterion"], row["language"])
+    return f"{count(row['items_needed'])} items for {case}, {within(row['who'])} ({beside})"
 
 
 def pay(run: Design) -> str:
@@ -113,13 +113,13 @@ def pay(run: Design) -> str:
     if "pay" not in prices or "seconds" not in prices:
         return ""
     hourly = prices["pay"] * 3600 / prices["seconds"]
-    words = (
+    sentence = (
         f"{dollars(prices['pay'])} for a task of {prices['seconds']:g} seconds is {dollars(hourly)}"
         " an hour"
     )
     least = prices["min_hourly"]
     return (
-        f"{words}, {'below' if hourly < least else 'at least'} the {dollars(least)} that people"
+        f"{sentence}, {'below' if hourly < least else 'at least'} the {dollars(least)} that people"
         " should earn."
     )
 

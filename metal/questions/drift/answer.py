@@ -103,12 +103,12 @@ def _failed(run: Diff, failed: Sequence[Row]) -> str:
     earlier = within(first["before"]) if first["before"] != first["judge"] else ""
     worse = f"is worse than {earlier or 'before'}"
     other = f"differs from {earlier or 'before'}"
-    where = f"{_languages(same)} on {criterion_in_words(run, first['criterion'])}"
+    case = f"{_languages(same)} on {criterion_in_words(run, first['criterion'])}"
     why = (
         first["why"] if len(same) == 1 else f"in {language_name(first['language'])} {first['why']}"
     )
     return (
-        f"{within(first['judge'])} {worse if first['says'] == WORSE else other} in {where}:"
+        f"{within(first['judge'])} {worse if first['says'] == WORSE else other} in {case}:"
         f" {why}.{more}"
     )
 
@@ -167,10 +167,10 @@ def _judge_itself(run: Diff, failed: bool) -> Iterator[Remark]:
     signature = run.records("signature")
     changed = [row for row in signature if row["says"] != SAME]
     if changed:
-        words = f"Changed since the baseline: {_parts(changed)}."
+        sentence = f"Changed since the baseline: {_parts(changed)}."
         if all(row["says"] == NOTED and row["before"] and row["after"] for row in changed):
-            words += " Only the provider's build changed; the anchors show whether that matters."
-        yield Remark("The judge itself", words)
+            sentence += " Only the provider's build changed; the anchors show whether that matters."
+        yield Remark("The judge itself", sentence)
     elif failed and (same := _same_parts(signature)):
         yield Remark("The judge itself", same)
 
@@ -200,22 +200,24 @@ def _next(
     undecided = [row for row in rows if row["says"] == UNDECIDED]
     if failed:
         judges = listed(list(dict.fromkeys(within(row["judge"]) for row in failed)))
-        words = f"Do not use {judges} in {_languages(failed)} as before. Audit the scores of today:"
+        advice = (
+            f"Do not use {judges} in {_languages(failed)} as before. Audit the scores of today:"
+        )
         if gate:
-            words += (
+            advice += (
                 " If the change is intended, make a new baseline (--repeat 2) and write a new gate."
             )
-        yield Remark(title, words, go_on(run, "audit"))
+        yield Remark(title, advice, go_on(run, "audit"))
     elif isinstance(run, Gate) and run.changed:
         expected = ", ".join(
             f'"{part}"' for part in dict.fromkeys(row["part"] for row in run.changed)
         )
-        words = (
+        advice = (
             f"Undo the change or, if it is intended, write expected = [{expected}] above [margins]"
             f" in {gate}."
         )
         yield Remark(
-            title, words, f"metal gate {shlex.join([str(gate), str(run.settings['run'])])}"
+            title, advice, f"metal gate {shlex.join([str(gate), str(run.settings['run'])])}"
         )
     elif undecided and undecided[0] in silent:
         yield Remark(
@@ -227,11 +229,11 @@ def _next(
         row = max(undecided, key=lambda row: row["needed"] if known(row["needed"]) else 0)
         needs = f"has {count(row['outputs'])} and needs about {count(row['needed'])}"
         margin = f" of {MARGINS[row['by']]}" if row["by"] in MARGINS else ""
-        words = (
+        advice = (
             f"Have people rate more outputs: {_case(run, row)} {needs}; or declare a wider"
             f" margin{margin}."
         )
-        yield Remark(title, words, to_hand_out(run))
+        yield Remark(title, advice, to_hand_out(run))
 
 
 def _case(run: Diff, row: Row) -> str:

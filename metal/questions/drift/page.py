@@ -126,8 +126,8 @@ def _cell(rows: list[Row]) -> Cell:
     if row["by"] == "excess_flips":
         change = f"{percent(row['flips'])} other answers"
     elif row["by"] in DECIDES:
-        words, form = DECIDES[row["by"]]
-        change = f"{words} {estimate(row, row['by'], form)}"
+        check, form = DECIDES[row["by"]]
+        change = f"{check} {estimate(row, row['by'], form)}"
     else:
         change = estimate(row, "difference", percent_change)
     below = "\n".join([change, *needs])

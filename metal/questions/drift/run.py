@@ -153,19 +153,19 @@ class Diff(Result):
         margin: a change that does not matter; by default that of the comparison. allow_undecided:
         also pass if nothing can be shown, so only a change shown to be worse fails.
         """
-        given = self.margins
-        margin = given.agreement if margin is None else margin
+        declared = self.margins
+        margin = declared.agreement if margin is None else margin
         worse: list[Row] = []
         undecided: list[Row] = []
         for row in self.ranked():
             if (
                 row["says"] == WORSE
-                and row["coverage_change_p_adjusted"] < given.alpha
+                and row["coverage_change_p_adjusted"] < declared.alpha
                 and row["coverage_change"] < 0
             ):
                 worse.append(row)
             elif not (row["difference_low"] > -margin and row["coverage_change_low"] > -margin):
-                lower = row["difference"] < 0 and row["difference_p_adjusted"] < given.alpha
+                lower = row["difference"] < 0 and row["difference_p_adjusted"] < declared.alpha
                 (worse if lower else undecided).append(row)
         parts = [f"worse than {self.baseline}: {self._named(worse)}"] if worse else []
         if undecided and not allow_undecided:
@@ -177,7 +177,7 @@ class Diff(Result):
             raise AssertionError("; ".join(parts).replace(MINUS, "-"))
 
     def _named(self, rows: list[Row]) -> str:
-        words = [
+        changes = [
             f"{row['judge']} in {language_name(row['language'])} on"
             f" {self.criterion(row['criterion'])} (agreement with "
             f"people {percent(row['agreement_after'])}, was {percent(row['agreement_before'])}, "
@@ -186,7 +186,7 @@ class Diff(Result):
             for row in rows[:MOST_NAMED]
         ]
         more = [f"{len(rows) - MOST_NAMED} more"] if len(rows) > MOST_NAMED else []
-        return ", ".join([*words, *more])
+        return ", ".join([*changes, *more])
 
 
 @dataclass(frozen=True, repr=False)
@@ -243,21 +243,21 @@ class Gate(Diff):
                     if row["says"] == UNDECIDED
                     else ""
                 )
-                words = without_isolates(printable(f"{row['says']}: {row['why']}{needs}"))
+                message = without_isolates(printable(f"{row['says']}: {row['why']}{needs}"))
                 SubElement(
                     case,
                     "failure" if row["says"] in FAILED else "error",
                     type=row["says"],
-                    message=words,
+                    message=message,
                 )
         changes = {row["judge"]: row for row in self.changed}
         for judge in dict.fromkeys(row["judge"] for row in self.records("signature")):
             case = SubElement(suite, "testcase", classname=printable(judge), name="signature")
             if change := changes.get(judge):
-                words = printable(
+                message = printable(
                     f"{change['part']} changed from {change['before']} to {change['after']}"
                 )
-                SubElement(case, "failure", type="different", message=words)
+                SubElement(case, "failure", type="different", message=message)
         cases = list(suite)
         suite.set("tests", str(len(cases)))
         for kind, name in (("failure", "failures"), ("error", "errors")):

@@ -108,7 +108,7 @@ class WatchFile:
 
         Steps that belong to no stream are left out.
         """
-        places, taken = {key: place for place, key in enumerate(self._keys)}, 0
+        places, taken = {key: position for position, key in enumerate(self._keys)}, 0
         file = os.open(self.path, os.O_WRONLY | os.O_APPEND)
         try:
             for key, source, value in steps:

@@ -104,10 +104,10 @@ def diff(
     settings = replace(now.settings, criteria=names(criteria), languages=names(languages))
     if reference:
         settings = replace(settings, reference=reference)
-    made = drift(now.dataset, before.dataset, settings, margins, pairs)
-    made = replace(made, warnings=(*now.warnings, *before.warnings, *made.warnings))
+    drifted = drift(now.dataset, before.dataset, settings, margins, pairs)
+    drifted = replace(drifted, warnings=(*now.warnings, *before.warnings, *drifted.warnings))
     manifest = now.manifest("diff", before, margins, pairs, {"reference": reference})
-    return Diff.of(made, now.dataset, manifest, pairs)
+    return Diff.of(drifted, now.dataset, manifest, pairs)
 
 
 @dataclass(frozen=True)
@@ -135,10 +135,15 @@ class Side:
         from metal.data.text import signature_line
         from metal.version import __version__
 
-        given = {key: value for key, value in more.items() if value}
-        asked = {"margins": asdict(margins), "baseline": before.called, "run": self.called, **given}
-        about = {"data": self.dataset.identity, "baseline": before.dataset.identity, **given}
-        signed = signature_line({"metal": __version__, **about, **asdict(margins)})
+        options = {key: value for key, value in more.items() if value}
+        asked = {
+            "margins": asdict(margins),
+            "baseline": before.called,
+            "run": self.called,
+            **options,
+        }
+        identity = {"data": self.dataset.identity, "baseline": before.dataset.identity, **options}
+        signed = signature_line({"metal": __version__, **identity, **asdict(margins)})
         return self.inputs.manifest(command, self.dataset, asked, sorted(pairs), signed)
 
 
@@ -155,13 +160,13 @@ def side(
     from metal.runs.judges_run import COMMANDS, RatingsRun
     from metal.runs.run import Run
 
-    about: Mapping[str, Any] = {}
+    manifest: Mapping[str, Any] = {}
     called = run.name if isinstance(run, Run) else str(getattr(run, "folder", run))
     if isinstance(run, Run | RatingsRun):
-        about = run.manifest
+        manifest = run.manifest
     elif isinstance(run, str | os.PathLike):
-        about = read_run_toml(Path(run))
-    if not about.get("command"):
+        manifest = read_run_toml(Path(run))
+    if not manifest.get("command"):
         inputs = load(run, (), reading)  # type: ignore[arg-type]
         name = called if isinstance(run, str | os.PathLike) else inputs.dataset.card.name
         return Side(
@@ -171,18 +176,18 @@ def side(
             name,
             AuditSettings(),
         )
-    first: Mapping[str, Any] = next(iter(about["datasets"]), {})
+    first: Mapping[str, Any] = next(iter(manifest["datasets"]), {})
     data_then = data if data is not None else _still_there(called, first)
     reading = reading if data is not None else first.get("reading", {})
-    if about["command"] in COMMANDS:
+    if manifest["command"] in COMMANDS:
         return judged(Path(called), data_then, reading)
-    if about["command"] != "audit":
+    if manifest["command"] != "audit":
         raise UsageError(
-            f"{called}: a run of `metal {about['command']}`; give runs of `metal.judge` or"
+            f"{called}: a run of `metal {manifest['command']}`; give runs of `metal.judge` or"
             " `metal.audit`"
         )
     inputs = load(data_then, first.get("more", []), reading)
-    asked = about["settings"]
+    asked = manifest["settings"]
     settings = AuditSettings(
         **{key: asked[key] for key in ("reference", "aggregate", "min_raters") if key in asked}
     )
@@ -192,19 +197,21 @@ def side(
             f"{called}: its ratings have changed since it was made, and the earlier ones are gone;"
             " give the runs of `metal.judge` that are compared"
         )
-    judges = tuple(name for name in judges_of(dataset, AuditSettings()) if name in about["raters"])
+    judges = tuple(
+        name for name in judges_of(dataset, AuditSettings()) if name in manifest["raters"]
+    )
     return Side(inputs, dataset, judges, called, settings)
 
 
 def _still_there(called: str, first: Mapping[str, Any]) -> Path:
     path = Path(str(first.get("path", NOWHERE)))
     if not path.exists():
-        where = (
+        problem = (
             f"was made from {path}, which is not here"
             if first.get("path")
             else "does not say what it is about"
         )
-        raise UsageError(f"{called} {where}; say where the dataset is with `data`")
+        raise UsageError(f"{called} {problem}; say where the dataset is with `data`")
     return path
 
 

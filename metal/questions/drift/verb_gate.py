@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 LEAST = 30  # anchors of a language
 
 
-def _check_values(path: Path, about: Mapping[str, Any]) -> None:
+def _check_values(path: Path, entries: Mapping[str, Any]) -> None:
     """Raise DataError for a missing hash, or for a value that should be a number or a list but is
     not.
     """
     for name in ("anchors_hash", "baseline_hash"):
-        if not isinstance(about.get(name), str) or not about[name]:
+        if not isinstance(entries.get(name), str) or not entries[name]:
             problem = (
                 f"no {name}, without which a change since the margins were declared cannot be"
                 " noticed"
             )
             raise DataError(path, problem, "Write the gate with `metal.gate_init`")
     for name in ("repeats", "least", "streams"):
-        if type(about.get(name, 2)) is not int or about.get(name, 2) < 1:
-            raise DataError(path, f"{name} is {about[name]!r}", "Write a whole number from 1 on")
+        if type(entries.get(name, 2)) is not int or entries.get(name, 2) < 1:
+            raise DataError(path, f"{name} is {entries[name]!r}", "Write a whole number from 1 on")
     for name in ("judges", "criteria", "languages", "expected"):
-        values = about.get(name, [])
+        values = entries.get(name, [])
         if not isinstance(values, list) or not all(isinstance(text, str) for text in values):
             raise DataError(path, f"{name} is {values!r}", f'Write a list, {name} = ["..."]')
 
@@ -78,10 +78,10 @@ class Declared:
         """The declaration in a file. Raises UsageError or DataError if it cannot be used."""
         if not path.is_file():
             raise no_such(path, "file", " (make one with `metal.gate_init`)")
-        about = read_toml(path)
-        margins = about.pop("margins", None)
+        entries = read_toml(path)
+        margins = entries.pop("margins", None)
         for part, choices in (
-            (about, [each.name for each in fields(cls)]),
+            (entries, [each.name for each in fields(cls)]),
             (margins, [*vars(Margins())]),
         ):
             if not isinstance(part, Mapping):
@@ -90,23 +90,23 @@ class Declared:
                 )
             check_known(f"setting of {path}", part, choices)
         for name in ("baseline", "anchors"):
-            if not isinstance(about.get(name), str):
+            if not isinstance(entries.get(name), str):
                 raise DataError(path, f"no {name}", f'Add a line such as {name} = "{name}"')
-            about[name] = Path(os.path.normpath(path.parent / about[name]))
-        if not isinstance(about.get("passport", ""), str):
+            entries[name] = Path(os.path.normpath(path.parent / entries[name]))
+        if not isinstance(entries.get("passport", ""), str):
             raise DataError(
                 path,
-                f"passport is {about['passport']!r}",
+                f"passport is {entries['passport']!r}",
                 'Write a path, passport = "passport.json"',
             )
-        if about.get("passport"):
-            about["passport"] = Path(os.path.normpath(path.parent / about["passport"]))
-        _check_values(path, about)
+        if entries.get("passport"):
+            entries["passport"] = Path(os.path.normpath(path.parent / entries["passport"]))
+        _check_values(path, entries)
         for name in ("judges", "criteria", "languages", "expected"):
-            about[name] = tuple(about.get(name, ()))
-        check_known("part of a judge", about.get("expected", ()), PARTS)
+            entries[name] = tuple(entries.get(name, ()))
+        check_known("part of a judge", entries.get("expected", ()), PARTS)
         try:
-            return cls(**about, margins=Margins(**margins))
+            return cls(**entries, margins=Margins(**margins))
         except UsageError as error:
             raise UsageError(f"{path}: {error}") from None
 
@@ -182,10 +182,10 @@ def gate(gate: StrPath, run: Ratings) -> Gate:
     before, now = declared.before(), judged(folder, declared.anchors)
     pairs = judge_pairs(now.judges, before.judges, declared.judges)
     settings = AuditSettings(criteria=declared.criteria, languages=declared.languages)
-    made = drift(now.dataset, before.dataset, settings, declared.margins, pairs)
-    check_whole(made.tables["drift"], before, pairs, declared)
+    drifted = drift(now.dataset, before.dataset, settings, declared.margins, pairs)
+    check_whole(drifted.tables["drift"], before, pairs, declared)
     if declared.passport:
-        issued, rows = read_passport(declared.passport), made.tables["drift"]
+        issued, rows = read_passport(declared.passport), drifted.tables["drift"]
         for judge in pairs:
             cells = (
                 rows[rows["judge"] == judge]
@@ -195,12 +195,12 @@ def gate(gate: StrPath, run: Ratings) -> Gate:
             check(
                 issued, judge, now.dataset.raters[judge].about, cells, use=(ALONE, BESIDE, NEITHER)
             )
-    signature = made.tables["signature"]
+    signature = drifted.tables["signature"]
     meant = signature["part"].isin(declared.expected) & (signature["says"] == CHANGED)
     signature.loc[meant, "says"] = EXPECTED
-    made = replace(made, warnings=(*now.warnings, *made.warnings))
+    drifted = replace(drifted, warnings=(*now.warnings, *drifted.warnings))
     manifest = now.manifest("gate", before, declared.margins, pairs, {"gate": str(gate)})
-    return Gate.of(made, now.dataset, manifest, pairs)
+    return Gate.of(drifted, now.dataset, manifest, pairs)
 
 
 def check_whole(rows: Any, before: Side, pairs: Mapping[str, str], declared: Declared) -> None:
@@ -209,20 +209,20 @@ def check_whole(rows: Any, before: Side, pairs: Mapping[str, str], declared: Dec
     wanted = ratings[ratings["rater"].isin(list(pairs.values()))]
     for name, chosen in (("criterion", declared.criteria), ("language", declared.languages)):
         wanted = wanted[wanted[name].isin(list(chosen))] if chosen else wanted
-    given = set(zip(rows["before"], rows["criterion"], rows["language"], strict=True))
+    answered = set(zip(rows["before"], rows["criterion"], rows["language"], strict=True))
     keys = wanted.loc[:, ["rater", "criterion", "language"]].astype(str).drop_duplicates()
     for rater, criterion, language in keys.itertuples(index=False):
-        if (rater, criterion, language) not in given:
-            where = f"{before.dataset.called(criterion)} in {language_name(language)}"
+        if (rater, criterion, language) not in answered:
+            case = f"{before.dataset.called(criterion)} in {language_name(language)}"
             raise UsageError(
-                f"{where} was judged by {rater} for the baseline but not now; judge all anchors"
+                f"{case} was judged by {rater} for the baseline but not now; judge all anchors"
                 " again"
             )
     for row in rows.to_dict("records"):
-        where = f"{before.dataset.called(row['criterion'])} in {language_name(row['language'])}"
+        case = f"{before.dataset.called(row['criterion'])} in {language_name(row['language'])}"
         if row["outputs"] < declared.least:
             raise UsageError(
-                f"{where}: {plural(row['outputs'], 'anchor')} with people's label and an answer"
+                f"{case}: {plural(row['outputs'], 'anchor')} with people's label and an answer"
                 f" both times, {declared.least} needed; have people rate more, or lower least ="
                 f" {declared.least} in the gate's file"
             )

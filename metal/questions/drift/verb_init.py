@@ -223,10 +223,10 @@ def _too_few(
                 index=False, name=None
             )
         ]
-        where = places[0]
+        case = places[0]
         if places[1:]:
-            where = f"{len(places)} of {plural(len(table), 'case')} ({first_few(places, 3)})"
+            case = f"{len(places)} of {plural(len(table), 'case')} ({first_few(places, 3)})"
         yield (
-            f"Too few anchors in {where}: {outputs} anchors of {sources} sources, and about"
+            f"Too few anchors in {case}: {outputs} anchors of {sources} sources, and about"
             f" {needed:.0f} are needed to show that nothing changed within these margins."
         )

@@ -66,18 +66,18 @@ class Watch:
         judges, systems = (
             self._where(self.drifted[self.drifted["what"] == what]) for what in (JUDGE, SYSTEM)
         )
-        alone = [where for where in systems if where not in judges]
-        words = [
+        alone = [judge for judge in systems if judge not in judges]
+        sentences = [
             f"The judge drifted: {within(judge)} in {listed(judges[judge])}." for judge in judges
         ]
-        words += [
+        sentences += [
             f"The system drifted, and its judge did not: {listed(systems[judge])}."
             for judge in alone
         ]
         if judges and systems:
-            words.append("Where its judge drifted, the system's scores mean nothing.")
-        if words:
-            return " ".join(words)
+            sentences.append("Where its judge drifted, the system's scores mean nothing.")
+        if sentences:
+            return " ".join(sentences)
         names = list(dict.fromkeys(self.streams["judge"]))
         who = plural(len(names), "judge") if names[1:] else within(names[0])
         of = plural(len(self.begun), "stream")

@@ -41,31 +41,31 @@ def cards(run: GeneratedTexts) -> Iterator[Remark]:
     rows = [row for row in run.records("texts") if row["flagged"]]
     if rows:
         worst = max(rows, key=lambda row: (row["flagged"] / row["texts"], row["flagged"]))
-        words = (
+        sentence = (
             f"{within(worst['generator'])} in {language_name(worst['language'])}:"
             f" {count(worst['flagged'])} of {plural(worst['texts'], 'text')} flagged"
             f" ({within(worst['reasons'])})."
         )
-        yield Remark("Flagged texts", words)
+        yield Remark("Flagged texts", sentence)
     left = [row for row in run.records("languages") if row["without"]]
     if left:
         most = max(left, key=lambda row: row["without"] / row["passages"])
-        words = (
+        sentence = (
             f"{plural(sum(row['without'] for row in left), 'passage')} in"
             f" {plural(len(left), 'language')}; in {language_name(most['language'])}"
             f" {count(most['without'])} of {count(most['passages'])}."
         )
         if not run.not_asked:
             flagged = ", or flagged texts as well (`keep_flagged`)," if rows else ""
-            words += f" To fill them, use another model{flagged.rstrip(',')}."
-        yield Remark("Passages without a text to rate", words)
+            sentence += f" To fill them, use another model{flagged.rstrip(',')}."
+        yield Remark("Passages without a text to rate", sentence)
     title, data = "What to do next", shlex.quote(str(run.data.get("path", "DATASET")))
     if run.not_asked:
-        words = (
+        sentence = (
             f"{plural(run.not_asked, 'call')} not made yet. To make them (RUN is the folder of this"
             " run):"
         )
-        yield Remark(title, words, "metal generate --resume RUN")
+        yield Remark(title, sentence, "metal generate --resume RUN")
     elif any(row["chosen"] for row in run.records("languages")):
         yield Remark(title, "Give the texts to people:", f"metal annotate export {data} --to html")
 

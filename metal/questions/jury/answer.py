@@ -27,7 +27,7 @@ def headline(run: Jury) -> str:
     better = [row for row in rows if row["better"] == "yes"]
     cases = plural(len(rows), "case")
     if not better:
-        where = f" in any of {cases}" if len(rows) > 1 else f" on {case_of(run, rows[0])}"
+        in_cases = f" in any of {cases}" if len(rows) > 1 else f" on {case_of(run, rows[0])}"
         best = Counter(within(row["best"]) for row in rows)
         instead = (
             " or ".join(name for name, _ in best.most_common(2))
@@ -35,7 +35,7 @@ def headline(run: Jury) -> str:
             else "the best member"
         )
         return (
-            f"The jury is not shown to be better than its best member{where}. Use {instead}"
+            f"The jury is not shown to be better than its best member{in_cases}. Use {instead}"
             " instead."
         )
     most = max(better, key=lambda row: row["gain"])
@@ -57,31 +57,31 @@ def cards(run: Jury) -> Iterator[Remark]:
         shares = (
             f"{percent(most['agreement'])}, its best member in {percent(most['best_agreement'])}"
         )
-        words = (
+        sentence = (
             f"In {plural(len(worse), 'case')}; on {case_of(run, most)} it agrees with people in"
             f" {shares}."
         )
-        yield Remark("Worse than one member", words)
+        yield Remark("Worse than one member", sentence)
     worth = [row for row in rows if known(row["size"])]
     if worth:
         least = min(worth, key=lambda row: row["size"] / row["members"])
-        words = (
+        sentence = (
             f"On {case_of(run, least)} its {least['members']} members count as"
             f" {figure(least['size'], '.1f')} independent judges: they are often wrong about the"
             " same outputs."
         )
-        yield Remark("Members alike", words)
+        yield Remark("Members alike", sentence)
     missing = sum(row["missing"] for row in rows)
     if missing:
         reasons = sorted({str(reason) for reason in run.ratings["reason"]} - {""})
-        words = (
+        sentence = (
             f"{count(missing)} of {count(len(run.ratings))} outputs have no rating:"
             f" {'; '.join(reasons)}."
         )
-        yield Remark("Outputs without a rating", words)
+        yield Remark("Outputs without a rating", sentence)
     if any(row["better"] == "yes" for row in rows):
-        words = "Get a verdict on the jury itself (JURY is the folder of this run):"
-        yield Remark("What to do next", words, f"{go_on(run, 'audit')} JURY")
+        sentence = "Get a verdict on the jury itself (JURY is the folder of this run):"
+        yield Remark("What to do next", sentence, f"{go_on(run, 'audit')} JURY")
     else:
         yield Remark(
             "What to do next", "Check whether a member can be trusted:", go_on(run, "audit")

@@ -115,15 +115,15 @@ def jury(
         "resamples": resamples,
         "seed": seed,
     }
-    about: dict[str, object] = {"members": list(members), "by": by}
+    identity: dict[str, object] = {"members": list(members), "by": by}
     prices = [dataset.raters[member].about.get("dollars_per_thousand") for member in members]
     if None not in prices:
-        about["dollars_per_thousand"] = sum(float(price or 0) for price in prices)
+        identity["dollars_per_thousand"] = sum(float(price or 0) for price in prices)
     signed = signature_line(
         {"metal": __version__, "data": dataset.identity, **asked, "judges": "+".join(members)}
     )
     manifest = inputs.manifest("jury", dataset, asked, [name], signed).to_dict()
-    raters = {name: Rater(name, "llm", "jury", about)}
+    raters = {name: Rater(name, "llm", "jury", identity)}
     return Jury(
         dataset.card.name, manifest, dataset.criteria, raters, {"jury": table}, left_out, facts
     )

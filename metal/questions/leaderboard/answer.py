@@ -24,12 +24,12 @@ from metal.show.view import Remark
 
 def headline(run: Leaderboard) -> str:
     """The answer in a sentence."""
-    rows, where = run.ranking(run.main, run.language), main_place(run)
+    rows, on_main = run.ranking(run.main, run.language), main_place(run)
     best = rows[0]
     who, points = within(best["generator"]), f"({share(best['score'])} of 1)"
     if len(rows) == 1:
-        return f"{who} is the only generator that people rated {where} {points}."
-    first = f"People put {who} first {where} {points}"
+        return f"{who} is the only generator that people rated {on_main} {points}."
+    first = f"People put {who} first {on_main} {points}"
     rivals = [row for row in rows[1:] if not why_alone(row)]
     if why_alone(best) or not rivals:
         return (
@@ -81,5 +81,5 @@ def cards(run: Leaderboard) -> Iterator[Remark]:
             command,
         )
         return
-    words = "Plan how many more ratings make the scores as precise as you need:"
-    yield Remark("What to do next", words, go_on(run, "design"))
+    advice = "Plan how many more ratings make the scores as precise as you need:"
+    yield Remark("What to do next", advice, go_on(run, "design"))

@@ -35,7 +35,7 @@ def beside_rows(
     items: Codes,
     cells: Sequence[OutputScores],
     language: str,
-    given: Mapping[str, Mapping[str, Numbers]],
+    by_rater: Mapping[str, Mapping[str, Numbers]],
 ) -> Iterator[dict[str, Any]]:
     """The scores of metrics and judges for each generator, on the outputs that people rated.
 
@@ -45,7 +45,7 @@ def beside_rows(
     if not cells:
         return
     ranked = {cell.criterion: cell for cell in cells}
-    for rater, by_criterion in given.items():
+    for rater, by_criterion in by_rater.items():
         shares = _shares(dataset, ranked, by_criterion)
         columns = [(name, "share", ranked[name], share) for name, share in shares.items()]
         if dataset.raters[rater].kind == "metric":
@@ -56,14 +56,14 @@ def beside_rows(
             ]
         for name, scale, cell, values in columns:
             asked = items & ~np.isnan(cell.share)
-            where = {
+            head = {
                 "language": language,
                 "criterion": name,
                 "rater": rater,
                 "kind": dataset.raters[rater].kind,
             }
             for row in _by_generator(outputs, asked, values):
-                yield where | {"scale": scale} | row
+                yield head | {"scale": scale} | row
 
 
 def _shares(

@@ -23,7 +23,7 @@ def about_one_person(people: Sequence[str]) -> list[str]:
     )
 
 
-def about_people(ranking: Ranking, where: str) -> list[str]:
+def about_people(ranking: Ranking, title: str) -> list[str]:
     """Generators that were rated by different groups of people than most, and how to rank all by
     the same people.
     """
@@ -44,13 +44,13 @@ def about_people(ranking: Ranking, where: str) -> list[str]:
         )
     )
     return [
-        f"{where}: generators were rated by different groups of people, who can differ in how high"
+        f"{title}: generators were rated by different groups of people, who can differ in how high"
         f" they score: {named}{more}; the rest by {mixed.others}. Their scores are not comparable,"
         f" and no test compares the ones named with the rest; {remedy}"
     ]
 
 
-def about_a_ranking(ranking: Ranking, where: str) -> list[str]:
+def about_a_ranking(ranking: Ranking, title: str) -> list[str]:
     """Which generators cannot be compared because they share too few sources, and how their texts
     differ.
     """
@@ -61,14 +61,14 @@ def about_a_ranking(ranking: Ranking, where: str) -> list[str]:
             f" and {len(few) - NAMED} more" if len(few) > NAMED else ""
         )
         warnings.append(
-            f"{where}: fewer than {LEAST_SHARED} sources are shared with some other generators, so"
+            f"{title}: fewer than {LEAST_SHARED} sources are shared with some other generators, so"
             f" no test says whether these are better or worse: {named}"
         )
-    warnings += _about_texts(ranking, where)
+    warnings += _about_texts(ranking, title)
     return warnings
 
 
-def _about_texts(ranking: Ranking, where: str) -> list[str]:
+def _about_texts(ranking: Ranking, title: str) -> list[str]:
     """Whether generators were rated on different sources, and in different languages."""
     by_sources = sorted((row["sources"], row["languages"]) for row in ranking.rows)
     (least, least_languages), (most, most_languages) = by_sources[0], by_sources[-1]
@@ -83,14 +83,14 @@ def _about_texts(ranking: Ranking, where: str) -> list[str]:
             else f"{ends[0]} each, not the same"
         )
         return [
-            f"{where}: generators were rated in different languages (sources: {each}); their"
+            f"{title}: generators were rated in different languages (sources: {each}); their"
             " scores are about different texts, people and languages; tests use shared sources"
             ' only; `by="language"` ranks within each language'
         ]
     if least == most:
         return []
     return [
-        f"{where}: generators were rated on different sources, {least} to {most} of them, so their"
+        f"{title}: generators were rated on different sources, {least} to {most} of them, so their"
         " scores are about different texts; tests use shared sources only"
     ]
 
@@ -104,10 +104,10 @@ def about_overall(cells: Sequence[OutputScores], items: Codes, language: str) ->
     if len(cells) < 2:
         return []
     parts, last = [part for part in cells if part.criterion != OVERALL], cells[-1]
-    where = language_name(language) if language else "all languages"
+    title = language_name(language) if language else "all languages"
     if last.criterion != OVERALL:
         return [
-            f"{where}: no output was rated on all {len(parts)} criteria, so there is no overall"
+            f"{title}: no output was rated on all {len(parts)} criteria, so there is no overall"
             " score"
         ]
     rated = np.any([~np.isnan(part.share) for part in parts], axis=0)
@@ -115,7 +115,7 @@ def about_overall(cells: Sequence[OutputScores], items: Codes, language: str) ->
     return (
         [
             (
-                f"{where}: {partly:,} outputs were rated on only some criteria and do not count for"
+                f"{title}: {partly:,} outputs were rated on only some criteria and do not count for"
                 " overall"
             )
         ]

@@ -138,7 +138,7 @@ def leaderboard(
     )
     slices = {ALL_LANGUAGES: np.isin(outputs.language, languages)} if len(languages) > 1 else {}
     slices |= {language: outputs.language == language for language in languages}
-    given = scores_of_each(
+    by_rater = scores_of_each(
         dataset, outputs, raters_beside(dataset, with_judges=settings.with_judges)
     )
     rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -150,17 +150,17 @@ def leaderboard(
         of_people: list[list[str]] = []
         for cell in cells:
             ranking = rank(cell, outputs, items, groups, settings.seed, settings.permutations)
-            where = {"language": language, "criterion": cell.criterion}
+            head = {"language": language, "criterion": cell.criterion}
             rows["leaderboard"] += [
-                where | row | {"human": _human(dataset, row["generator"])} for row in ranking.rows
+                head | row | {"human": _human(dataset, row["generator"])} for row in ranking.rows
             ]
-            rows["comparisons"] += [where | pair for pair in ranking.pairs]
+            rows["comparisons"] += [head | pair for pair in ranking.pairs]
             title = f"{of_language}, {dataset.called(cell.criterion)}"
             of_people.append(about_people(ranking, title))
             if cell is cells[-1]:  # the others' are in the tables
                 warnings += about_a_ranking(ranking, title)
                 first += of_people[-1] or chain.from_iterable(of_people)
-        rows["beside"] += beside_rows(dataset, outputs, items, cells, language, given)
+        rows["beside"] += beside_rows(dataset, outputs, items, cells, language, by_rater)
         rows["coverage"] += coverage_rows(dataset, outputs, items, [*scores.values()], language)
         warnings += about_overall(cells, items, language)
     if not rows["leaderboard"]:
@@ -173,7 +173,7 @@ def leaderboard(
         people,
         tuple(scores),
         left_out,
-        tuple(given),
+        tuple(by_rater),
         tables,
         tuple(dict.fromkeys([*first, *warnings])),
         signature(dataset.identity, settings),
@@ -233,8 +233,8 @@ def _nothing_rated(dataset: Dataset, settings: LeaderboardSettings) -> str:
 def _human(dataset: Dataset, generator: str) -> bool:
     """Whether dataset.toml says that a generator is human."""
     generators = dataset.extra.get("generators", {})
-    about = generators.get(generator, {}) if isinstance(generators, Mapping) else {}
-    return isinstance(about, Mapping) and about.get("kind") == "human"
+    entry = generators.get(generator, {}) if isinstance(generators, Mapping) else {}
+    return isinstance(entry, Mapping) and entry.get("kind") == "human"
 
 
 def _cells(scores: Mapping[str, OutputScores], items: Codes) -> list[OutputScores]:

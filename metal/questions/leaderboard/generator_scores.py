@@ -66,14 +66,14 @@ class Panels:
         several on average.
         """
         share = self.shares[:, at].reshape(len(self.names), -1).mean(axis=1)
-        rated = [int(place) for place in np.argsort(-share, kind="stable") if share[place] > 0]
+        rated = [int(group) for group in np.argsort(-share, kind="stable") if share[group] > 0]
         if len(rated) == 1:
             return (
                 f"group {self.names[rated[0]]} only"
                 if self.names[rated[0]]
                 else "people without a group only"
             )
-        parts = [f"{self.names[place] or '(none)'} {100 * share[place]:.0f}%" for place in rated]
+        parts = [f"{self.names[group] or '(none)'} {100 * share[group]:.0f}%" for group in rated]
         if len(parts) > MOST_GROUPS:
             parts = [*parts[:MOST_GROUPS], f"{len(parts) - MOST_GROUPS} more"]
         return f"groups {', '.join(parts[:-1])} and {parts[-1]}"
@@ -99,7 +99,7 @@ class Mixed:
 
 
 def panels(
-    scores: OutputScores, groups: Groups, place: Codes, counts: Numbers, least_shared: int
+    scores: OutputScores, groups: Groups, cell_of: Codes, counts: Numbers, least_shared: int
 ) -> Panels:
     """Who rated the generators of a cell.
 
@@ -115,7 +115,7 @@ def panels(
             np.ones((len(groups.names), generators)),
             np.zeros((generators, generators), bool),
         )
-    weight = _weights(scores, groups, place, counts)
+    weight = _weights(scores, groups, cell_of, counts)
     overall = ratio(weight.sum(axis=2), counts.sum(axis=1))
     scored = (counts > 0).astype(np.float64)
     shared = scored @ scored.T
@@ -130,11 +130,11 @@ def panels(
     )
 
 
-def _weights(scores: OutputScores, groups: Groups, place: Codes, counts: Numbers) -> Numbers:
+def _weights(scores: OutputScores, groups: Groups, cell_of: Codes, counts: Numbers) -> Numbers:
     """(groups, generators, sources) outputs, each divided among the groups of the people who rated
     it.
     """
-    at = place[scores.output]
+    at = cell_of[scores.output]
     kept = at >= 0
     output, group = scores.output[kept], groups.of[scores.rater[kept]]
     weight = 1.0 / np.bincount(output)[output]
@@ -224,18 +224,18 @@ def rank(
     generator_codes, generator = np.unique(outputs.generator[items], return_inverse=True)
     names = [outputs.generators[code] for code in generator_codes]
     source_codes, source = np.unique(outputs.source[items], return_inverse=True)
-    place = generator * len(source_codes) + source
-    sums, counts = sums_and_counts(place, scores.share[items], len(names), len(source_codes))
+    cell = generator * len(source_codes) + source
+    sums, counts = sums_and_counts(cell, scores.share[items], len(names), len(source_codes))
     means = generator_means(sums, counts)
     everywhere = np.full(len(items), -1, dtype=np.int64)
-    everywhere[items] = place
+    everywhere[items] = cell
     people = panels(scores, groups, everywhere, counts, LEAST_SHARED)
     table = ratio(sums, counts)
     rng = np.random.default_rng([seed, table.shape[1]])
     pairs = generator_pairs(table, rng, least=LEAST_SHARED, resamples=permutations)
     pairs = Pairs(pairs.ahead, np.where(people.apart, np.nan, pairs.p))
-    given = _counted(scores, outputs, asked, items, generator_codes)
-    alone, mixed = _untested(means["score"], pairs.p, names, people, given["ratings"])
+    counted = _counted(scores, outputs, asked, items, generator_codes)
+    alone, mixed = _untested(means["score"], pairs.p, names, people, counted["ratings"])
     order = pairs.in_order(means["score"])
     sources = (counts > 0).sum(axis=1)
     reasons = [
@@ -251,7 +251,7 @@ def rank(
             **{name: float(values[at]) for name, values in means.items()},
             "outputs": int(counts[at].sum()),
             "sources": int(sources[at]),
-            **{key: int(values[at]) for key, values in given.items()},
+            **{key: int(values[at]) for key, values in counted.items()},
             "undefined": "; ".join(reasons[at]),
         }
         for at, ranks in order
@@ -326,8 +326,8 @@ def _pairs(
     """Rows for every pair of generators, the better one first."""
     adjusted = pairs.adjusted
     rows = []
-    for place, first in enumerate(order):
-        for second in order[place + 1 :]:
+    for position, first in enumerate(order):
+        for second in order[position + 1 :]:
             p = {"p": float(pairs.p[first, second]), "p_adjusted": float(adjusted[first, second])}
             rows.append(_pair(table, names, first, second, people) | p)
     return rows

@@ -76,8 +76,8 @@ def ranking_chart(run: Leaderboard, key: str = "ranking", most: int = MOST_DOTS)
 def _further_rankings(run: Leaderboard) -> tuple[Section, ...]:
     """Every other criterion and language, folded at first; empty if there is none."""
     tables = [
-        (cell, ranking_table(run, *cell, f"ranking_{place}"))
-        for place, cell in enumerate(run.cells[1:], 1)
+        (cell, ranking_table(run, *cell, f"ranking_{number}"))
+        for number, cell in enumerate(run.cells[1:], 1)
     ]
     rankings = tuple(folded(table, by=run.slices(*cell)) for cell, table in tables)
     title = "Other criteria and languages"
@@ -219,10 +219,10 @@ def sections(run: Leaderboard) -> list[Section]:
 
 def _maps(run: Leaderboard) -> Iterator[Section]:
     if table := criterion_map(run):
-        words = ("The score on each criterion, in the order of the ranking above.",)
-        yield Section("criteria", "Criteria", words, tables=(table,), scale=SHADES)
+        intro = ("The score on each criterion, in the order of the ranking above.",)
+        yield Section("criteria", "Criteria", intro, tables=(table,), scale=SHADES)
     if maps := language_maps(run):
-        words = (
+        intro = (
             (
                 "Each language has its own texts and people: compare generators within a column"
                 " only."
@@ -230,7 +230,7 @@ def _maps(run: Leaderboard) -> Iterator[Section]:
         )
         main, *others = maps
         further = tuple(folded(table, by=("criterion", "language")) for table in others)
-        yield Section("languages", "Languages", words, tables=(main,), parts=further)
+        yield Section("languages", "Languages", intro, tables=(main,), parts=further)
 
 
 def _beside(run: Leaderboard) -> Section:
@@ -247,7 +247,7 @@ def _beside(run: Leaderboard) -> Section:
 
 def _next(run: Leaderboard) -> Section:
     """What a new generator needs, and the commands that hand out unrated outputs."""
-    words = (
+    intro = (
         "A new generator needs ratings of its own outputs only: add its outputs to the"
         " dataset, have people rate them, import the ratings, and make this page again. Other"
         " scores stay the same.",
@@ -261,7 +261,7 @@ def _next(run: Leaderboard) -> Section:
         else ""
     )
     rated = folded(coverage_table(run), "Rated so far, by generator and language")
-    return Section("next", "What to do next", words, remarks=to_rate, parts=(rated,), left=left)
+    return Section("next", "What to do next", intro, remarks=to_rate, parts=(rated,), left=left)
 
 
 PAGE = Page(

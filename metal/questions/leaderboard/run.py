@@ -68,9 +68,9 @@ class Leaderboard(Result, RankingRun):
         return {"main": self.main}
 
     @classmethod
-    def _about(cls, made: LeaderboardTables) -> dict[str, Any]:
-        about = super()._about(made)[cls.about]
-        return {cls.about: about | {"counted": list(made.counted)}}
+    def _about(cls, analysis: LeaderboardTables) -> dict[str, Any]:
+        compared = super()._about(analysis)[cls.about]
+        return {cls.about: compared | {"counted": list(analysis.counted)}}
 
     def _check(self, folder: Path) -> None:
         super()._check(folder)

@@ -79,7 +79,7 @@ def leaderboard(
     settings = settings_of(LeaderboardSettings, locals())
     inputs = load(data, ratings, reading)
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
-    dataset, made = originals(dataset)
+    dataset, left_out = originals(dataset)
     result = ranked(dataset, settings, progress or no_progress)
     if corrected:
         by = AuditSettings(
@@ -91,7 +91,9 @@ def leaderboard(
         }
         board = with_corrected(result.tables["leaderboard"], dataset, by, drawn)
         result = replace(result, tables={**result.tables, "leaderboard": board})
-    result = replace(result, warnings=(*result.warnings, *about_one_person(result.people), *made))
+    result = replace(
+        result, warnings=(*result.warnings, *about_one_person(result.people), *left_out)
+    )
     result = with_exclusions(
         result, excluded, warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs)
     )

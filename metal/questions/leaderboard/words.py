@@ -94,9 +94,9 @@ def _sure(run: Leaderboard, rows: list[dict[str, Any]]) -> str:
     errors = [row["standard_error"] for row in rows if known(row["standard_error"])]
     alone = sum(bool(why_alone(row)) for row in rows)
     most = max(row["worst_error"] for row in rows)
-    words = "No generator has two sources, so there is no standard error"
+    sentence = "No generator has two sources, so there is no standard error"
     if errors:
-        words = (
+        sentence = (
             "Standard errors"
             f" {' to '.join(dict.fromkeys(share(pick(errors)) for pick in (min, max)))}, where"
             f" such scores allow at most {share(most)}"
@@ -105,15 +105,15 @@ def _sure(run: Leaderboard, rows: list[dict[str, Any]]) -> str:
         tested = run.records("comparisons", criterion=run.main, language=run.language)
         shown = sum(known(pair["p_adjusted"]) and pair["p_adjusted"] <= LEVEL for pair in tested)
         verb = "is" if shown == 1 else "are"
-        words += (
+        sentence += (
             f"; {shown or 'none'} of {plural(len(tested), 'pair')} of generators {verb} shown to"
             " differ"
         )
     if alone:
-        words += (
+        sentence += (
             f"; {alone} cannot be compared with most others, for reasons given below the ranking"
         )
-    return f"{words}."
+    return f"{sentence}."
 
 
 def first_by_language(run: Leaderboard) -> str:
@@ -128,10 +128,12 @@ def first_by_language(run: Leaderboard) -> str:
             first.setdefault(rows[0]["generator"], []).append(spoken(code))
     if len(first) == 1:
         return "".join(
-            f"{within(who)} is first in each of {len(where)} languages."
-            for who, where in first.items()
+            f"{within(who)} is first in each of {len(languages)} languages."
+            for who, languages in first.items()
         )
-    leaders = [f"{within(generator)} in {places(where)}" for generator, where in first.items()]
+    leaders = [
+        f"{within(generator)} in {places(languages)}" for generator, languages in first.items()
+    ]
     more = [f"{len(leaders) - NAMED} more elsewhere"] if len(leaders) > NAMED else []
     return f"First is {'; '.join([*leaders[:NAMED], *more])}."
 

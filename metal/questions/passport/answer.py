@@ -28,15 +28,15 @@ def headline(run: Passport) -> str:
         rules = " Issued by the rules before version 0.2: audit again."
     if uses[ALONE]:
         alone = ", each looked at alone" if total > 1 else ""
-        where = f"in {uses[ALONE]} of {plural(total, 'case')}{alone}, until {until}"
+        cases = f"in {uses[ALONE]} of {plural(total, 'case')}{alone}, until {until}"
         if judges == 1:
-            return f"{within(best)} may be used alone {where}.{rules}"
+            return f"{within(best)} may be used alone {cases}.{rules}"
         allowed = len({row["judge"] for row in run.records("uses", use=ALONE)})
         if allowed == 1:
-            return f"Of {judges} judges only {within(best)} may be used alone: {where}.{rules}"
+            return f"Of {judges} judges only {within(best)} may be used alone: {cases}.{rules}"
         return (
             f"{allowed} of {judges} judges may be used alone somewhere, most often {within(best)}:"
-            f" {where}.{rules}"
+            f" {cases}.{rules}"
         )
     beside = len(run.records("uses", use=BESIDE))
     who = within(best) if judges == 1 else f"None of the {judges} judges"
@@ -62,14 +62,14 @@ def cards(run: Passport) -> Iterator[Remark]:
     ]
     if against:
         row = against[0]
-        where = (
+        on_case = (
             f"on {criterion_in_words(run, row['criterion'])} in {language_name(row['language'])}"
         )
         more = f" {plural(len(against) - 1, 'more line')} below." if len(against) > 1 else ""
-        words = (
-            f"{within(row['judge'])} {where}: {printable(row['line'])} ({row['question']}).{more}"
+        sentence = (
+            f"{within(row['judge'])} {on_case}: {printable(row['line'])} ({row['question']}).{more}"
         )
-        yield Remark("Allowed, with a warning", words)
+        yield Remark("Allowed, with a warning", sentence)
     gaps = [printable(row["what"]) for row in run.records("not_tested", judge=best)]
     if gaps:
         title = f"Not tested: {within(best)}" if len(run.judge_names) > 1 else "Not tested"
@@ -79,8 +79,8 @@ def cards(run: Passport) -> Iterator[Remark]:
         command = f"metal judge DATASET -j {shlex.quote(model)} --require passport.json"
         yield Remark("What to do next", "Judge only what the passport allows:", command)
     else:
-        words = "Have METAL ask the judge, then audit that run; its passport can be required:"
-        yield Remark("What to do next", words, f"metal judge {data_of(run)} --judge MODEL")
+        sentence = "Have METAL ask the judge, then audit that run; its passport can be required:"
+        yield Remark("What to do next", sentence, f"metal judge {data_of(run)} --judge MODEL")
 
 
 def scope(run: Passport) -> str:

@@ -40,12 +40,12 @@ def issue(audit: AuditRun, issued: date, days: int) -> dict[str, Any]:
     for judge in audit.judge_names:
         if audit.raters[judge].kind == "baseline":
             continue
-        about = audit.raters[judge].about
+        identity = audit.raters[judge].about
         cells = [
             _cell(row, lines.get((judge, row["language"], row["criterion"]), []))
             for row in audit.records("verdicts", judge=judge)
         ]
-        facts = {key: about[key] for key in (*IDENTITY, "versions") if about.get(key)}
+        facts = {key: identity[key] for key in (*IDENTITY, "versions") if identity.get(key)}
         judges[judge] = {
             **facts,
             "cells": cells,
@@ -95,8 +95,8 @@ def _not_tested(
         runs = [run for run in audit.manifest.get("beside", ()) if run["question"] == question]
         asked = chain.from_iterable(run.get("asked", {}).get(judge, ()) for run in runs)
         if unasked := sorted(set(map(language_name, codes.difference(asked)))):
-            where = "" if unasked == languages else f" in {listed(unasked)}"
-            yield f"{what}{where}: no run of metal {question} was given"
+            in_languages = "" if unasked == languages else f" in {listed(unasked)}"
+            yield f"{what}{in_languages}: no run of metal {question} was given"
     if not facts.get("prompt_hash"):
         yield (
             "how it was asked: no prompt is recorded, so no judge can be shown to be the same one"

@@ -65,7 +65,7 @@ class Passport(Result):
     def issued(cls, audit: AuditRun, on: date, days: int) -> Self:
         """The passport of an audit's judges."""
         content = issue(audit, on, days)
-        about = {
+        settings = {
             "issued": content["issued"],
             "expires": content["expires"],
             "sha256": content["sha256"],
@@ -73,7 +73,7 @@ class Passport(Result):
         manifest = {
             **audit.manifest,
             "command": cls.command,
-            "settings": about,
+            "settings": settings,
             "raters": list(content["judges"]),
         }
         tables = _tables(content["judges"])
@@ -128,10 +128,10 @@ def _tables(judges: Mapping[str, Mapping[str, Any]]) -> dict[str, pd.DataFrame]:
             }
         )
         gaps += [{"judge": judge, "what": what} for what in of["not_tested"]]
-    made = {"uses": uses, "judges": facts, "not_tested": gaps}
+    rows_of = {"uses": uses, "judges": facts, "not_tested": gaps}
     return {
         table: pd.DataFrame(
             rows, columns=[name for column in DESCRIBED[table] for name in column.names]
         )
-        for table, rows in made.items()
+        for table, rows in rows_of.items()
     }

@@ -69,12 +69,12 @@ def passport(
         issued = Date.fromisoformat(date) if date else today()
     except ValueError:
         raise UsageError(f'`date="{date}"` is not a valid date; use YYYY-MM-DD') from None
-    made = Passport.issued(with_remarks(audit, beside), issued, days)
-    if not made.content["judges"]:
+    issued_run = Passport.issued(with_remarks(audit, beside), issued, days)
+    if not issued_run.content["judges"]:
         raise UsageError(
             f"{audit.name}: no judges were audited; add a run of `metal.judge` to the audit"
         )
-    return made
+    return issued_run
 
 
 def _folder(run: Any) -> StrPath:

@@ -71,7 +71,7 @@ def _beside(run: Monitor) -> str:
     if not standing:
         return _nobody(overall, people)
     worst = standing[0]
-    who, where = within(worst["rater"]), _where(run, worst)
+    who, on_case = within(worst["rater"]), _where(run, worst)
     if not _disagrees(worst):
         number = len({row["rater"] for row in standing})
         stand = "stands" if number == 1 else "stand"
@@ -84,7 +84,8 @@ def _beside(run: Monitor) -> str:
     )
     return (
         f"{number} of {people} people {'agrees' if number == 1 else 'agree'} with the others"
-        f" significantly less than these do with each other. The lowest is {who} {where}{figures}."
+        f" significantly less than these do with each other. The lowest is {who}"
+        f" {on_case}{figures}."
     )
 
 
@@ -174,11 +175,11 @@ def cards(run: Monitor) -> Iterator[Remark]:
         )
         yield Remark("Who cannot be compared", f"{within(first)}: {apart[first]}.{also}")
     if len(run.tables["exclusions"]):
-        words = "Audit without people who fail the test questions (the dataset stays as it is):"
-        yield Remark("What to do next", words, f"{go_on(run, 'audit')} --exclude-noisy")
+        advice = "Audit without people who fail the test questions (the dataset stays as it is):"
+        yield Remark("What to do next", advice, f"{go_on(run, 'audit')} --exclude-noisy")
     elif not run.examined:
-        words = "Hide test questions among the next tasks, to find people who do not read:"
-        yield Remark("What to do next", words, to_hand_out(run, " --test-questions"))
+        advice = "Hide test questions among the next tasks, to find people who do not read:"
+        yield Remark("What to do next", advice, to_hand_out(run, " --test-questions"))
     else:
         yield Remark(
             "What to do next", "Compare the judges with these people:", go_on(run, "audit")

@@ -141,12 +141,12 @@ def _severer_or_milder(row: Mapping[str, Any]) -> list[str]:
     severity = row["severity"]
     if not (abs(severity) >= SEVERER_BY and row["severity_p_adjusted"] < ALPHA):
         return []
-    how, where, sign = ("severer", "below", 1) if severity > 0 else ("milder", "above", -1)
+    how, side, sign = ("severer", "below", 1) if severity > 0 else ("milder", "above", -1)
     low, high = sorted(sign * row[f"severity_{end}"] for end in ("low", "high"))
     # as the words have it
     along = {**row, "severity": abs(severity), "severity_low": low, "severity_high": high}
     return [
-        f"much {how} than colleagues: scores stand {percent(abs(severity))} of the scale {where}"
+        f"much {how} than colleagues: scores stand {percent(abs(severity))} of the scale {side}"
         f" theirs ({_figures(along, 'severity', percent)})"
     ]
 

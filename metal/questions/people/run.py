@@ -153,8 +153,8 @@ class Monitor(Result):
         habits: dict[str, list[str]] = {}
         for row in self.records("behaviour"):
             if known(row["stands_out"]) and row["stands_out"]:
-                where = self.where(row["criterion"], row["language"])
+                case = self.where(row["criterion"], row["language"])
                 habits.setdefault(row["rater"], []).append(
-                    f"{where}: {with_minus(row['stands_out'])}"
+                    f"{case}: {with_minus(row['stands_out'])}"
                 )
         return habits

@@ -52,7 +52,7 @@ def examined_section(run: Monitor) -> Section | None:
     """Accuracy of each rater where they did worst, and who is noisy."""
     if not run.examined:
         return None
-    words = (
+    intro = (
         (
             "Each rater by the task (language, criterion, side) that speaks most against them:"
             f" share right with 95% interval. Left of the line at {THRESHOLD:g} somebody is wrong"
@@ -66,7 +66,7 @@ def examined_section(run: Monitor) -> Section | None:
     return Section(
         "tests",
         "Test questions",
-        words,
+        intro,
         (_tests_chart(run),),
         (raters_table(run),),
         (folded(further, by=("criterion",)),),
@@ -138,12 +138,12 @@ def question_section(run: Monitor) -> Section | None:
     asked.sort(key=lambda row: (row["right"] / row["asked"], -row["asked"], row["question"]))
     wrong = [row for row in asked if row["right"] < row["asked"]]
     nobody = sum(row["right"] == 0 and row["asked"] > 1 for row in asked)
-    words = [
+    intro = [
         f"{plural(len(asked), 'question')} by criterion answered, {len(wrong):,} of them wrong by"
         " somebody."
     ]
     if nobody:
-        words.append(f"Nobody got {nobody:,} of them right: check their golds before the people.")
+        intro.append(f"Nobody got {nobody:,} of them right: check their golds before the people.")
     rows = (
         (
             Cell(
@@ -160,7 +160,7 @@ def question_section(run: Monitor) -> Section | None:
     columns = ("source", "language", "side", "criterion", "right")
     title = "Questions answered wrong most often"
     table = TableView.of(run, "questions", title, columns, rows, heads=4, most=MOST_QUESTIONS)
-    return Section("questions", "Questions", tuple(words), (), (table,) if wrong else ())
+    return Section("questions", "Questions", tuple(intro), (), (table,) if wrong else ())
 
 
 def beside_section(run: Monitor) -> Section | None:
@@ -169,12 +169,12 @@ def beside_section(run: Monitor) -> Section | None:
     if not rows:
         return None
     overall = [row for row in rows if row["criterion"] == ALL_CRITERIA]
-    words = [
+    intro = [
         "Each person is compared with the colleagues who rated the same outputs, so hard outputs"
         " condemn nobody."
     ]
     if not run.standing_out:
-        words.append("Nobody stands out.")
+        intro.append("Nobody stands out.")
     why = [(name(rater), line) for rater, lines in run.standing_out.items() for line in lines]
     apart = [row for row in overall if known(row["not_compared"]) and row["not_compared"]]
     uncompared = [
@@ -192,7 +192,7 @@ def beside_section(run: Monitor) -> Section | None:
     return Section(
         "beside",
         "People compared with each other",
-        tuple(words),
+        tuple(intro),
         charts,
         tuple(tables),
         (folded(further, by=("criterion",)),),
@@ -260,10 +260,10 @@ def agreement_section(run: Monitor) -> Section | None:
         figures = (_agreed(column, row, left) for column in columns)
         heads = name(language_name(row["language"])), run.criterion(row["criterion"])
         rows.append((*heads, count(row["people"]), items, *figures))
-    words = ("Below each figure is its value without noisy people.",) if after else ()
+    intro = ("Below each figure is its value without noisy people.",) if after else ()
     titles = ("language", "", "people", "outputs", *(column.title for column in columns))
     table = TableView.of(run, "agreement", "Agreement of the people", titles, rows, heads=2)
-    return Section("agreement", "Agreement", words, (), (table,))
+    return Section("agreement", "Agreement", intro, (), (table,))
 
 
 def exclusion_section(run: Monitor) -> Section | None:
@@ -271,13 +271,13 @@ def exclusion_section(run: Monitor) -> Section | None:
     table = exclusions_table(run)
     if not table:
         return None
-    words = (
+    intro = (
         (
             "These ratings are still in the dataset. `metal audit --exclude-noisy` leaves them out,"
             " counts them and names the people; so do billboard, leaderboard, design and others."
         ),
     )
-    return Section("exclusions", "Exclusions", words, (), (table,))
+    return Section("exclusions", "Exclusions", intro, (), (table,))
 
 
 def history_section(run: Monitor) -> Section | None:
@@ -293,13 +293,13 @@ def history_section(run: Monitor) -> Section | None:
     ]
     columns = ("rater", *(f"{number}: {str(at)[:16].replace('T', ' ')}" for number, at in rounds))
     table = TableView.of(run, "rounds", "Ratings after each import", columns, rows)
-    words = (
+    intro = (
         (
             "What each import brought, added up; times are UTC. annotation/answers.jsonl has every"
             " answer."
         ),
     )
-    return Section("history", "History", words, (), (table,))
+    return Section("history", "History", intro, (), (table,))
 
 
 def _standing(row: Row | None) -> Cell | str:
@@ -318,7 +318,7 @@ def design_section(run: Monitor) -> Section | None:
     cells: dict[tuple[str, str], list[Row]] = grouped(
         rows, lambda row: (row["language"], row["criterion"])
     )
-    words = [
+    intro = [
         (
             "Width of the 95% interval of a mean score, in shares of the scale; the line is at"
             f" {TARGET:g}. Twice as many outputs help more than twice as many people on each."
@@ -329,7 +329,7 @@ def design_section(run: Monitor) -> Section | None:
         ),
     ]
     if len(cells) > MOST_CHARTS:
-        words.append(
+        intro.append(
             f"The chart shows the first {MOST_CHARTS} of {len(cells)} languages and criteria; the"
             " table has all."
         )
@@ -337,7 +337,7 @@ def design_section(run: Monitor) -> Section | None:
         _design_chart(run, *cell, of_cell) for cell, of_cell in list(cells.items())[:MOST_CHARTS]
     )
     return Section(
-        "design", "How many are needed", tuple(words), charts, (_design_table(run, cells),)
+        "design", "How many are needed", tuple(intro), charts, (_design_table(run, cells),)
     )
 
 

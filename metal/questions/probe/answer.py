@@ -31,8 +31,8 @@ def headline(run: ProbeReport) -> str:
     judges, languages = ({row[key] for row in rows} for key in ("judge", "language"))
     who = within(*judges) if len(judges) == 1 else f"any of {len(judges)} judges"
     judge = "it" if len(judges) == 1 else "they"
-    where = plural(len(languages), "language")
-    return f"No fault is shown for {who} in {where}. This does not prove that {judge} can judge."
+    rated_in = plural(len(languages), "language")
+    return f"No fault is shown for {who} in {rated_in}. This does not prove that {judge} can judge."
 
 
 def _said_against(says: str, against: Mapping[str, Sequence[Row]]) -> str:
@@ -52,8 +52,8 @@ def _said_against(says: str, against: Mapping[str, Sequence[Row]]) -> str:
         if len(others) > MOST_NAMED:
             places.append(plural(len(others) - MOST_NAMED, "more judge"))
         more += f" Also {says}: {'; '.join(places)}."
-    where = f"in {_languages(alike)}, {BY[says]} {_changes(alike)}"
-    return f"{within(judge)} {DOES[says]} {where}.{more}"
+    in_changes = f"in {_languages(alike)}, {BY[says]} {_changes(alike)}"
+    return f"{within(judge)} {DOES[says]} {in_changes}.{more}"
 
 
 def _by_judge(rows: Iterable[Row]) -> dict[str, list[Row]]:
@@ -85,13 +85,13 @@ def cards(run: ProbeReport) -> Iterator[Remark]:
     against = {says: [row for row in rows if row["says"] == says] for says in AGAINST}
     for says, title in [(LURED, "Lured"), (MOVED, "Moved by changes that do not matter")]:
         if against[says] and any(against[worse] for worse in AGAINST[: AGAINST.index(says)]):
-            where = (
+            pairs = (
                 (within(row["judge"]), criterion_in_words(run, row["criterion"]))
                 for row in against[says]
             )
             lines = [
                 f"{judge}, {on}: {row['line']}"
-                for (judge, on), row in zip(where, against[says], strict=True)
+                for (judge, on), row in zip(pairs, against[says], strict=True)
             ]
             more = f"; and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
             yield Remark(title, f"{'; '.join(lines[:MOST_NAMED])}{more}.")
@@ -100,8 +100,8 @@ def cards(run: ProbeReport) -> Iterator[Remark]:
             "Open",
             f"Of {plural(len(rows), 'case')} {' and '.join(counted)}; “All figures” has why.",
         )
-    words = _next(_by_judge(against[BLIND] + against[LURED]), _by_judge(against[MOVED]))
-    yield Remark("What to do next", words, to_hand_out(run))
+    advice = _next(_by_judge(against[BLIND] + against[LURED]), _by_judge(against[MOVED]))
+    yield Remark("What to do next", advice, to_hand_out(run))
 
 
 def _open(rows: Sequence[Row]) -> list[str]:
@@ -119,19 +119,19 @@ def _next(unfit: Mapping[str, Sequence[Row]], moved: Mapping[str, Sequence[Row]]
     """Where a judge must not be used alone, and which texts it must not be given unchanged."""
     if not unfit and not moved:
         return "Have people rate a sample in each language:"
-    words = []
+    sentences = []
     if unfit:
         places = [f"{within(judge)} alone in {_languages(rows)}" for judge, rows in unfit.items()]
         left = [plural(len(places) - MOST_NAMED, "more judge")] if len(places) > MOST_NAMED else []
-        words.append(
+        sentences.append(
             f"Do not use {'; nor '.join([*places[:MOST_NAMED], *left])}. Have people rate there."
         )
     for judge, rows in islice(moved.items(), MOST_NAMED):
-        words.append(
+        sentences.append(
             f"In {_languages(rows)}, give {within(judge)} only texts that are alike in what moves"
             f" it: {_changes(rows)}."
         )
-    return " ".join(words)
+    return " ".join(sentences)
 
 
 def scope(run: ProbeReport) -> str:

@@ -227,46 +227,50 @@ def _rows(
     """A row for each language and condition in which outputs were changed, and one for all certain
     changes together.
     """
-    by_condition = {about["condition"]: about for about in declared}
+    by_condition = {change["condition"]: change for change in declared}
     together: dict[str, list[pd.DataFrame]] = {}
     for (language, condition), changed in scores.changed.groupby(
         ["language", "condition"], sort=False
     ):
-        about = by_condition.get(condition)
-        if about:
-            yield _row(scores, judge, people, about, changed, settings)
-        if about and about["kind"] == "certain" and scores.criterion.name in about.get(FALLS, ()):
+        change = by_condition.get(condition)
+        if change:
+            yield _row(scores, judge, people, change, changed, settings)
+        if (
+            change
+            and change["kind"] == "certain"
+            and scores.criterion.name in change.get(FALLS, ())
+        ):
             together.setdefault(str(language), []).append(changed)
     for parts in together.values():
         if len(parts) > 1:
-            about = {**ALL_CERTAIN, FALLS: [scores.criterion.name]}
-            yield _row(scores, judge, people, about, pd.concat(parts), settings)
+            change = {**ALL_CERTAIN, FALLS: [scores.criterion.name]}
+            yield _row(scores, judge, people, change, pd.concat(parts), settings)
 
 
 def _row(
     scores: _Scores,
     judge: str,
     people: Sequence[str],
-    about: Mapping[str, Any],
+    change: Mapping[str, Any],
     changed: pd.DataFrame,
     settings: AuditSettings,
 ) -> dict[str, Any]:
-    """How the judge rates these changed outputs, all in one language. about: what the dataset
+    """How the judge rates these changed outputs, all in one language. change: what the dataset
     declares about them.
     """
     expected = next(
-        (key for key in (FALLS, STAYS, CAPPED) if scores.criterion.name in about.get(key, ())), ""
+        (key for key in (FALLS, STAYS, CAPPED) if scores.criterion.name in change.get(key, ())), ""
     )
     clean, after, source, unanswered = scores.pairs([judge], changed)
     seen = (
         detection(clean, after, source, scores.ends, seed=settings.seed) if len(clean) else _UNSEEN
     )
-    noticed = _noticed(scores, people, changed) if about["kind"] == "graded" else NO_BOUNDS
-    says, p, final, undefined = _says(seen, about["kind"], expected, noticed, scores.ends)
+    noticed = _noticed(scores, people, changed) if change["kind"] == "graded" else NO_BOUNDS
+    says, p, final, undefined = _says(seen, change["kind"], expected, noticed, scores.ends)
     figures = {name: getattr(seen, name) for name in SHARES[:-1]} | {"people_a": noticed}
     return {
-        **{name: about[name] for name in ("probe", "condition", "kind", "what")},
-        "dose": about.get("dose", math.nan),
+        **{name: change[name] for name in ("probe", "condition", "kind", "what")},
+        "dose": change.get("dose", math.nan),
         "language": changed["language"].iloc[0],
         "criterion": scores.criterion.name,
         "judge": judge,
@@ -356,11 +360,11 @@ def _conclude(rows: list[dict[str, Any]]) -> None:
 
 def _line(row: Mapping[str, Any]) -> str:
     """`blind to swapped outputs in Yoruba: A 0.58 [0.50, 0.66]`."""
-    place = f"{row['what']} in {language_name(row['language'])}"
+    case = f"{row['what']} in {language_name(row['language'])}"
     if row["says"] == BLIND:
-        return f"blind to {place}: A {estimate(row, 'a')}"
+        return f"blind to {case}: A {estimate(row, 'a')}"
     change = estimate(row, "change", signed)
-    return f"{'raised' if row['says'] == LURED else 'moved'} by {place}: {change}"
+    return f"{'raised' if row['says'] == LURED else 'moved'} by {case}: {change}"
 
 
 def _trends(
@@ -370,8 +374,10 @@ def _trends(
     the dose.
     """
     answers = scores.wide[judge]
-    for probe in dict.fromkeys(about["probe"] for about in declared if "dose" in about):
-        doses = {about["condition"]: about["dose"] for about in declared if about["probe"] == probe}
+    for probe in dict.fromkeys(change["probe"] for change in declared if "dose" in change):
+        doses = {
+            change["condition"]: change["dose"] for change in declared if change["probe"] == probe
+        }
         part = scores.changed[scores.changed["condition"].isin(list(doses))]
         for language, changed in part.groupby("language", sort=False):
             by_dose = changed.reset_index().pivot(index="of", columns="condition", values="output")
@@ -413,7 +419,7 @@ def _warnings(
             f" {first_few(unordered)}"
         )
     asked = set(probes["criterion"])
-    aspects = [about.get(key, ()) for about, key in product(declared, (FALLS, STAYS, CAPPED))]
+    aspects = [change.get(key, ()) for change, key in product(declared, (FALLS, STAYS, CAPPED))]
     declared_for = set(chain.from_iterable(aspects))
     if unknown := sorted(asked - declared_for):
         yield (

@@ -191,18 +191,18 @@ def _by_judge(
     figures.
     """
     judges = list(dict.fromkeys(row["judge"] for row in rows))
-    for place, judge in enumerate(judges):
+    for index, judge in enumerate(judges):
         own = [row for row in rows if row["judge"] == judge]
         open_cases: dict[str, list[str]] = {}
         for row in own:
             for of, reason in parts(row["undefined"]):
-                words = row["says"] if of == "says" else title_of(run.columns(table), of)
-                open_cases.setdefault(f"{capital(words)}: {reason}", []).append(
+                what = row["says"] if of == "says" else title_of(run.columns(table), of)
+                open_cases.setdefault(f"{capital(what)}: {reason}", []).append(
                     language_name(row["language"])
                 )
         notes = [
-            f"{words} ({plural(len(where), 'case')}: {places(list(dict.fromkeys(where)))})"
-            for words, where in open_cases.items()
+            f"{what} ({plural(len(languages), 'case')}: {places(list(dict.fromkeys(languages)))})"
+            for what, languages in open_cases.items()
         ]
         for column in run.columns(table):
             if column.name in DASHES and any(column.text(row) == UNDEFINED for row in own):
@@ -214,7 +214,7 @@ def _by_judge(
             own,
             cells=cells,
             without=("judge",),
-            name=f"{table}_{place + 1}" if place else table,
+            name=f"{table}_{index + 1}" if index else table,
             heads=3,
             most=MOST_ROWS,
             notes=notes,

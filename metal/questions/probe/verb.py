@@ -186,7 +186,7 @@ def probe_run(
     from metal.data.dataset import load_dataset, save_dataset
 
     inputs = load(data, (), reading)
-    place = Path(folder) if folder else Path("datasets") / f"{inputs.name}-probes"
+    home = Path(folder) if folder else Path("datasets") / f"{inputs.name}-probes"
     asked: dict[str, Any] = {
         "probes": probes,
         "criteria": criteria,
@@ -197,19 +197,19 @@ def probe_run(
     with tempfile.TemporaryDirectory() as temporary:
         advance = callbacks.progress if callbacks else None
         plan = probe_plan(
-            inputs.dataset, **asked, out=Path(temporary) / place.name, progress=advance
+            inputs.dataset, **asked, out=Path(temporary) / home.name, progress=advance
         )
-    if place.exists():
-        if load_dataset(place).outputs != plan.dataset.outputs:
+    if home.exists():
+        if load_dataset(home).outputs != plan.dataset.outputs:
             raise UsageError(
-                f"{place} holds other probes than these; pass another `folder`, or move it away"
+                f"{home} holds other probes than these; pass another `folder`, or move it away"
             )
     elif not dry_run:
-        save_dataset(plan.dataset, place, maker=PLAN)
+        save_dataset(plan.dataset, home, maker=PLAN)
     if callbacks:
         for warning in plan.warnings:
             callbacks.say(f"warning: {warning}")
-    run = Path(out) if out else Path("runs") / f"{place.resolve().name}-judges"
+    run = Path(out) if out else Path("runs") / f"{home.resolve().name}-judges"
     terms: dict[str, Any] = {
         "dry_run": dry_run,
         "max_cost": max_cost,
@@ -217,7 +217,13 @@ def probe_run(
         "concurrency": concurrency,
     }
     terms |= {"prompt_folders": prompt_folders, "base_url": base_url, "callbacks": callbacks}
-    return ask(place if place.exists() else plan.dataset, judge, prompt=prompt, out=run, **terms)
+    return ask(
+        home if home.exists() else plan.dataset,
+        judge,
+        prompt=prompt,
+        out=run,
+        **terms,
+    )
 
 
 @documented_by(AuditSettings)
@@ -269,6 +275,6 @@ def probe_report(
     settings = settings_of(AuditSettings, locals())
     inputs = load(data, ratings, reading)
     dataset = inputs.dataset
-    made = probe_tables(dataset, settings, progress=progress or no_progress)
+    report = probe_tables(dataset, settings, progress=progress or no_progress)
     asked = {"reference": reference, "seed": seed}
-    return inputs.result(ProbeReport, dataset, asked, made, made.tables["probes"]["judge"])
+    return inputs.result(ProbeReport, dataset, asked, report, report.tables["probes"]["judge"])

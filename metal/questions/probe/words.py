@@ -15,11 +15,11 @@ SOURCES = {
 
 def facts(run: ProbeReport) -> dict[str, str]:
     """What the report leaves open."""
-    words = (
+    caution = (
         "That a judge is good where nothing is shown against it: a change may be easier to see than"
         " real faults."
     )
-    return {"Do not conclude": words}
+    return {"Do not conclude": caution}
 
 
 def definitions(run: ProbeReport) -> dict[str, str]:

@@ -50,26 +50,26 @@ def cards(run: Selection) -> Iterator[Remark]:
     if rows:
         worst = max(rows, key=lambda row: row["sure"] - row["agreement"])
         if worst["sure"] > worst["agreement"]:
-            words = (
+            sentence = (
                 f"{within(worst['judge'])} on {case_of(run, worst)}: it is"
                 f" {percent(worst['sure'])} sure on average, but agrees with people in only"
                 f" {percent(worst['agreement'])}."
             )
-            yield Remark("Overconfident", words)
+            yield Remark("Overconfident", sentence)
     unsaid = [row for row in run.records("selection") if row["says"] == UNKNOWN]
     if unsaid:
         reason = str(unsaid[0]["undefined"]).removeprefix("threshold: ")
-        words = (
+        sentence = (
             f"In {plural(len(unsaid), 'case')}, for instance {case_of(run, unsaid[0])}: {reason}."
         )
-        yield Remark("Could not be tested", words)
+        yield Remark("Could not be tested", sentence)
     title, best = "What to do next", _best(run)
     if unsaid and reason == NO_CONFIDENCE:
-        words = "Ask the judge with token probabilities, or several times, and add that run:"
-        yield Remark(title, words, f"metal judge {data_of(run)} --judge MODEL --repeat 5")
+        sentence = "Ask the judge with token probabilities, or several times, and add that run:"
+        yield Remark(title, sentence, f"metal judge {data_of(run)} --judge MODEL --repeat 5")
     elif best is None:
-        words = "Check whether a judge is good enough to have people rate more outputs:"
-        yield Remark(title, words, go_on(run, "audit"))
+        sentence = "Check whether a judge is good enough to have people rate more outputs:"
+        yield Remark(title, sentence, go_on(run, "audit"))
     elif not run.settings.get("costs"):
         command = (
             f"{go_on(run, 'select')} --alpha {run.settings['alpha']:g} --costs"

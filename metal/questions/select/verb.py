@@ -145,13 +145,15 @@ def select(
         "resamples": resamples,
         "seed": seed,
     }
-    about = {
+    signed = {
         key: ",".join(map(str, value)) if isinstance(value, list) else value
         for key, value in asked.items()
     }
-    about["costs"] = ",".join(f"{who}={price}" for who, price in (costs or {}).items())
-    made = Analysed(tables, (*made_of_others, *doubts(tables, alpha)))
-    return inputs.result(Selection, dataset, asked, made, tables["calibration"]["judge"], about)
+    signed["costs"] = ",".join(f"{who}={price}" for who, price in (costs or {}).items())
+    analysis = Analysed(tables, (*made_of_others, *doubts(tables, alpha)))
+    return inputs.result(
+        Selection, dataset, asked, analysis, tables["calibration"]["judge"], signed
+    )
 
 
 def _dollars(dataset: Dataset, costs: Pairs) -> dict[str, float]:

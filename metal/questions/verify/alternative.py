@@ -51,14 +51,14 @@ def _wins(panel: Panel, judge: str) -> Iterator[tuple[Any, Any]]:
     usable = answer.notna() & (panel.ratings >= 2)
     rows = panel.people[usable].to_numpy().tolist()
     answers = answer[usable].tolist()
-    for place in range(panel.people.shape[1]):
+    for person in range(panel.people.shape[1]):
         closer = []
         for row, by_judge in zip(rows, answers, strict=True):
-            if row[place] != row[place]:
+            if row[person] != row[person]:
                 continue
-            others = [score for at, score in enumerate(row) if at != place and score == score]
+            others = [score for at, score in enumerate(row) if at != person and score == score]
             of_judge, of_person = (
-                _closeness(score, others, panel.ordered) for score in (by_judge, row[place])
+                _closeness(score, others, panel.ordered) for score in (by_judge, row[person])
             )
             closer.append((of_judge >= of_person, of_person >= of_judge))
         if closer:

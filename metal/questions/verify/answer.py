@@ -57,14 +57,14 @@ def cards(run: Verified) -> Iterator[Remark]:
     yield Remark("Not compared", NOT_COMPARED)
     title, folder = "What to do next", shlex.quote(run.of_run)
     if run.exit_code:
-        words = (
+        advice = (
             "Run it again and verify the new run. If figures still differ, a library or METAL"
             " is at fault: report it with tables/figures.csv."
         )
-        yield Remark(title, words, f"metal {run.settings['command']} {data_of(run)}")
+        yield Remark(title, advice, f"metal {run.settings['command']} {data_of(run)}")
     else:
-        words = "Write the verified tables for a paper:"
-        yield Remark(title, words, f"metal report {folder} --latex tables")
+        advice = "Write the verified tables for a paper:"
+        yield Remark(title, advice, f"metal report {folder} --latex tables")
 
 
 def scope(run: Verified) -> str:

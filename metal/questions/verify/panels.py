@@ -101,8 +101,8 @@ class Panel:
 
     def codes(self, scores: Any) -> list[int]:
         """The places of scores among the levels, -1 without a score: classes for scikit-learn."""
-        place = {level: code for code, level in enumerate(self.levels)}
-        return [place.get(score, -1) for score in np.asarray(scores, dtype=float).tolist()]
+        code_of = {level: code for code, level in enumerate(self.levels)}
+        return [code_of.get(score, -1) for score in np.asarray(scores, dtype=float).tolist()]
 
 
 def panels(

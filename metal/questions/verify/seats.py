@@ -30,8 +30,8 @@ def of_seats(
     of_judge, of_person = np.zeros((2, len(panel.levels), len(panel.levels)))
     for row, answer in zip(people.to_numpy().tolist(), answered, strict=True):
         scores = [score for score in row if score == score]
-        for place, score in enumerate(scores):
-            others = scores[:place] + scores[place + 1 :] or scores
+        for index, score in enumerate(scores):
+            others = scores[:index] + scores[index + 1 :] or scores
             means.append(sum(others) / len(others))
             own.append(score)
             answers.append(float(answer))
@@ -42,12 +42,12 @@ def of_seats(
                 of_person[level, by_person] += 1 / len(commonest)
                 of_judge[level, by_judge] += 1 / len(commonest)
     tied = [round(mean, DIGITS) for mean in means]
-    for whose, given, table in (("", answers, of_judge), ("person_", own, of_person)):
+    for whose, answered_with, table in (("", answers, of_judge), ("person_", own, of_person)):
         if whose and alone:
             continue
         kappa = libraries.quadratic_kappa(table, panel.levels)
-        yield f"{whose}spearman", Recomputed(libraries.spearman(tied, given), SCIPY, items)
-        yield f"{whose}pearson", Recomputed(libraries.pearson(means, given), SCIPY, items)
+        yield f"{whose}spearman", Recomputed(libraries.spearman(tied, answered_with), SCIPY, items)
+        yield f"{whose}pearson", Recomputed(libraries.pearson(means, answered_with), SCIPY, items)
         yield f"{whose}kappa_with_others", Recomputed(kappa, STATSMODELS, items)
 
 

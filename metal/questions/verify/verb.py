@@ -79,12 +79,12 @@ def verify(
     }
     recompute = compute.RECOMPUTE[command]
     rows = list(recompute(dataset, opened.settings, tables, progress or no_progress))
-    made = {
+    checked = {
         "summary": pd.DataFrame(compute.summary_rows(rows), columns=[*compute.SUMMARY]),
         "figures": pd.DataFrame(rows, columns=[*compute.FIGURES]),
     }
     signature = f"{opened.signature}|verified:{'+'.join(map(' '.join, versions.items()))}"
-    for table in made.values():
+    for table in checked.values():
         table["signature"] = signature
     manifest = {
         **opened.manifest,
@@ -93,7 +93,7 @@ def verify(
         "signature": signature,
         "libraries": versions,
     }
-    return Verified(opened.name, manifest, opened.criteria, opened.raters, made, ())
+    return Verified(opened.name, manifest, opened.criteria, opened.raters, checked, ())
 
 
 def _data_of(opened: Run, folder: Path, data: Any) -> Dataset:

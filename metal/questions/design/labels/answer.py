@@ -43,15 +43,19 @@ def headline(run: LabelPlan) -> str:
     places = (
         plural(every, "language") if len(rows) == every else f"{len(rows)} of {every} languages"
     )
-    where = f"on {criterion_in_words(run, criterion)} in {places}"
+    on_case = f"on {criterion_in_words(run, criterion)} in {places}"
     if len(rows) == 1:
-        where = f"on {criterion_in_words(run, criterion)} in {language_name(rows[0]['language'])}"
+        on_case = f"on {criterion_in_words(run, criterion)} in {language_name(rows[0]['language'])}"
     labels, alone = (sum(int(row[name]) for row in rows) for name in ("labels", "labels_alone"))
     if run.manifest["settings"].get("budget"):
         widest = share(max(row["half_width"] for row in rows))
-        aim = f"{dollars(run.manifest['settings']['budget'])} give means {where} within {widest}: "
+        aim = (
+            f"{dollars(run.manifest['settings']['budget'])} give means {on_case} within {widest}: "
+        )
     else:
-        aim = f"Means {where} within {run.manifest['settings']['half_width']:g} of the scale take "
+        aim = (
+            f"Means {on_case} within {run.manifest['settings']['half_width']:g} of the scale take "
+        )
     if not any(row["pays"] for row in rows):
         return f"{aim}{count(labels)} labels at random; {judge} does not pay."
     return f"{aim}{count(labels)} labels with {judge}, {count(alone)} without it."
@@ -62,16 +66,16 @@ def cards(run: LabelPlan) -> Iterator[Remark]:
     rows = planned(run)
     poor = [row for row in rows if not row["pays"]]
     if poor:
-        where = f"{plural(len(poor), 'case')}, for instance in {language_name(poor[0]['language'])}"
-        yield Remark("Where the judge does not pay", f"In {where}: label at random.")
+        cases = f"{plural(len(poor), 'case')}, for instance in {language_name(poor[0]['language'])}"
+        yield Remark("Where the judge does not pay", f"In {cases}: label at random.")
     if rows:
         best = max(rows, key=lambda row: row["saved_at_most"])
-        words = (
+        sentence = (
             f"However many outputs {within(best['judge'])} rates, with its help a label is worth"
             f" at most {figure(best['saved_at_most'])} labels, in"
             f" {language_name(best['language'])}: 1 / (1 − rho²)."
         )
-        yield Remark("The most that it can save", words)
+        yield Remark("The most that it can save", sentence)
         first, data = in_a_folder(run)
         most = max(int(row["labels"]) for row in rows)
         yield Remark(

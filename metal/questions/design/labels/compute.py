@@ -244,8 +244,8 @@ def _spent(
     """What a cell gets of the budget of all cells of its criterion and judge."""
     each = [
         other if other.pays else other.alone()
-        for about, other in rows
-        if other and all(about[key] == row[key] for key in ("criterion", "judge"))
+        for case, other in rows
+        if other and all(case[key] == row[key] for key in ("criterion", "judge"))
     ]
     total = sum(part.weight * part.price(1) for part in each)
     return budget * chosen.weight * chosen.price(1) / total

@@ -46,7 +46,7 @@ def drawn_by_score(
     scored, rest = np.flatnonzero(~np.isnan(values)), np.flatnonzero(np.isnan(values))
     groups = [scored[group] for group in score_groups(values[scored])] if len(scored) else []
     for group, size in shared_out(groups + [rest] * bool(len(rest)), number):
-        chosen = sources_chosen([sources[place] for place in group], size, seed)
+        chosen = sources_chosen([sources[row] for row in group], size, seed)
         ends = values[group]
         yield Stratum(float(ends.min()), float(ends.max()), len(group), sorted(chosen))
 
@@ -78,11 +78,11 @@ def draw(
             raise UsageError(f"nothing to draw in {language}: {why}")
         values = np.array([scores[source.source] for source in kept])
         for stratum in drawn_by_score(kept, values, labels, seed):
-            about = {"language": language, "probability": stratum.probability}
+            facts = {"language": language, "probability": stratum.probability}
             ends = {"judge_from": stratum.low, "judge_to": stratum.high}
-            rows.append(ends | about | {"sources": stratum.size, "drawn": len(stratum.chosen)})
-            about |= {"seed": seed, "judge": judge}
-            records += [{"source": name} | about for name in stratum.chosen]
+            rows.append(ends | facts | {"sources": stratum.size, "drawn": len(stratum.chosen)})
+            facts |= {"seed": seed, "judge": judge}
+            records += [{"source": name} | facts for name in stratum.chosen]
     return records, rows, without
 
 
@@ -120,6 +120,6 @@ def shared_out(groups: list[Codes], labels: int) -> list[tuple[Codes, int]]:
     """
     sizes = [min(len(group), LEAST_OF_GROUP) for group in groups]
     while sum(sizes) < min(labels, sum(map(len, groups))):
-        open_ = [place for place, group in enumerate(groups) if sizes[place] < len(group)]
-        sizes[min(open_, key=lambda place: sizes[place])] += 1
+        open_ = [number for number, group in enumerate(groups) if sizes[number] < len(group)]
+        sizes[min(open_, key=lambda number: sizes[number])] += 1
     return list(zip(groups, sizes, strict=True))

@@ -106,10 +106,10 @@ def pool_of(rows: Numbers, sources: Codes) -> Pool:
     versions, items, columns = rows.shape
     by_source = rows.reshape(versions * items, columns)
     if len(names) < items:
-        place = (np.arange(versions)[:, None] * len(names) + source).ravel()
+        cell = (np.arange(versions)[:, None] * len(names) + source).ravel()
         size = versions * len(names)
         by_source = np.stack(
-            [np.bincount(place, column, minlength=size) for column in by_source.T], axis=1
+            [np.bincount(cell, column, minlength=size) for column in by_source.T], axis=1
         )
     which = np.zeros(len(by_source), dtype=np.int64)  # of each row, equal for equal rows
     for column in by_source.T:
@@ -235,10 +235,10 @@ def _panels(rated: Codes, size: int, rng: np.random.Generator) -> Codes:
     """Every single label once, if one is drawn and all items have the same number; else panels
     drawn at random.
     """
-    given = rated.sum(axis=1)
-    if size == 1 and (given == given[0]).all():
-        order = np.argsort(~rated, axis=1, kind="stable")[:, : given[0]]
-        return np.stack([order[:, [at]] == np.arange(rated.shape[1]) for at in range(given[0])])
+    answers = rated.sum(axis=1)
+    if size == 1 and (answers == answers[0]).all():
+        order = np.argsort(~rated, axis=1, kind="stable")[:, : answers[0]]
+        return np.stack([order[:, [at]] == np.arange(rated.shape[1]) for at in range(answers[0])])
     return draw_panels(rated, size, rng)
 
 

@@ -80,8 +80,8 @@ def design_labels(
     dataset = one_item_per_pair(inputs.dataset)
     prices = Prices(pay, seconds, fee, 0.0, min_hourly)
     asked = LabelSettings(half_width, budget, sources, judge_price, prices)
-    made = plan_labels(dataset, settings, asked, progress=progress or no_progress)
+    plan = plan_labels(dataset, settings, asked, progress=progress or no_progress)
     plain = {"reference": reference, **asked.to_dict()}
-    about = {key: value for key, value in plain.items() if value and key != "prices"}
-    signed = {"design": "labels", **about, "pay": pay or "", "fee": fee if pay else ""}
-    return inputs.result(LabelPlan, dataset, plain, made, made.tables["labels"]["judge"], signed)
+    set_options = {key: value for key, value in plain.items() if value and key != "prices"}
+    signed = {"design": "labels", **set_options, "pay": pay or "", "fee": fee if pay else ""}
+    return inputs.result(LabelPlan, dataset, plain, plan, plan.tables["labels"]["judge"], signed)
