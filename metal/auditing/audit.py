@@ -142,8 +142,8 @@ def audit(
         "justifications": partial(justification_rows, items, audited),
         "own_outputs": partial(own_output_rows, items, settings, audited),
     }
-    for name, made in followed(further.items(), "tables"):
-        rows[name] += made()
+    for name, make in followed(further.items(), "tables"):
+        rows[name] += make()
     kept = {name: rows[name] for name in TABLES if rows[name] or name in ALWAYS}
     return _result(dataset, items, settings, audited, kept)
 
@@ -239,7 +239,7 @@ def _result(
         "lengths": partial(lengths, dataset, languages=settings.languages),
         "classes_by_quality": partial(classes, dataset, settings.aggregate, **limits),
     }
-    tables |= {name: made() for name, made in followed(described.items(), "tables")}
+    tables |= {name: make() for name, make in followed(described.items(), "tables")}
     tables["class_distribution_overall"] = overall(tables["class_distribution"])
     of_classes = [cell for cell in audited if not cell.continuous]
     people_on_classes = tables["people"][
@@ -349,11 +349,11 @@ def _departures(audited: list[AuditCell]) -> list[str]:
 def _doubtful(audited: list[AuditCell]) -> list[str]:
     """Where a model's own fit shows that its labels are doubtful."""
     doubts = [(cell, cell.model.doubt) for cell in audited if cell.model and cell.model.doubt]
-    where = "; ".join(
+    cases = "; ".join(
         f"{cell.criterion.title}, {language_name(cell.language)}: {doubt}" for cell, doubt in doubts
     )
     return (
-        [f'`aggregate="{audited[0].settings.aggregate}"`: {where}. Compare with majority']
+        [f'`aggregate="{audited[0].settings.aggregate}"`: {cases}. Compare with majority']
         if doubts
         else []
     )
@@ -400,16 +400,16 @@ def _how_asked(judge: Rater | None, criterion: str) -> dict[str, str]:
     """What a signature records about a judge that METAL asked: model version, prompt with hash,
     parameters not sent.
     """
-    about = judge.about if judge else {}
-    versions = list(about.get("versions") or {})
-    hashes = about.get("prompt_hash") or {}
+    facts = judge.about if judge else {}
+    versions = list(facts.get("versions") or {})
+    hashes = facts.get("prompt_hash") or {}
     asked = {}
     if versions:
         asked["model"] = versions[0].split()[0] + (
             f"+{len(versions) - 1}" if len(versions) > 1 else ""
         )
     if criterion in hashes:
-        asked["prompt"] = f"{about['prompt']}@{hashes[criterion][:4]}"
-    if about.get("rejected"):
-        asked["without"] = "+".join(sorted(about["rejected"]))
+        asked["prompt"] = f"{facts['prompt']}@{hashes[criterion][:4]}"
+    if facts.get("rejected"):
+        asked["without"] = "+".join(sorted(facts["rejected"]))
     return asked

@@ -34,30 +34,33 @@ def numbered_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _check_required(
-    record: dict[str, Any], where: str, required: tuple[str, ...], remedy: str
+    record: dict[str, Any], location: str, required: tuple[str, ...], remedy: str
 ) -> None:
     """Raise DataError unless each required field is a string that is not empty."""
     for name in required:
         if not isinstance(record.get(name), str) or not record[name]:
-            raise DataError(where, f"no {name!r}", remedy)
+            raise DataError(location, f"no {name!r}", remedy)
 
 
 def _check_keys(
-    record: dict[str, Any], where: str, required: tuple[str, ...], optional: tuple[str, ...]
+    record: dict[str, Any], location: str, required: tuple[str, ...], optional: tuple[str, ...]
 ) -> None:
-    _check_required(record, where, required, f"Each line has {', '.join(required)}")
-    check_known(f"{where}: key", record, required + optional)
+    _check_required(record, location, required, f"Each line has {', '.join(required)}")
+    check_known(f"{location}: key", record, required + optional)
 
 
-def read_source(record: dict[str, Any], where: str) -> Source:
+def read_source(record: dict[str, Any], location: str) -> Source:
     """A line of sources.jsonl."""
     _check_keys(
-        record, where, ("source", "language"), ("text", "title", "references", "tokens", "content")
+        record,
+        location,
+        ("source", "language"),
+        ("text", "title", "references", "tokens", "content"),
     )
-    return Source(**_checked(record, where))
+    return Source(**_checked(record, location))
 
 
-def read_output(record: dict[str, Any], where: str) -> Output:
+def read_output(record: dict[str, Any], location: str) -> Output:
     """A line of outputs.jsonl."""
     required = ("output", "source", "generator", "language")
     optional = (
@@ -72,17 +75,17 @@ def read_output(record: dict[str, Any], where: str) -> Output:
         "condition",
         "texts",
     )
-    _check_keys(record, where, required, optional)
+    _check_keys(record, location, required, optional)
     if type(record.get("chosen", True)) is not bool:
         raise DataError(
-            where,
+            location,
             "chosen is neither true nor false",
             "Leave it out for an output to be rated",
         )
-    return Output(**_checked(record, where))
+    return Output(**_checked(record, location))
 
 
-def _checked(record: dict[str, Any], where: str) -> dict[str, Any]:
+def _checked(record: dict[str, Any], location: str) -> dict[str, Any]:
     """The fields of a source or an output; null means an empty field. Raises DataError for a field
     of another type.
     """
@@ -92,16 +95,16 @@ def _checked(record: dict[str, Any], where: str) -> dict[str, Any]:
         ("text", "title", "content", "note", "first", "second", "of", "condition"),
     ):
         if checked[key] is not None and not isinstance(checked[key], str):
-            raise DataError(where, f"{key} is not a text", "Write it in quotes, or leave it out")
+            raise DataError(location, f"{key} is not a text", "Write it in quotes, or leave it out")
         checked[key] = checked[key] or ""
     for key in filter(checked.__contains__, ("references", "flags", "texts")):
         texts = checked[key] or []
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-            raise DataError(where, f"{key} is not a list of texts", f'Write "{key}": []')
+            raise DataError(location, f"{key} is not a list of texts", f'Write "{key}": []')
         checked[key] = tuple(texts)
     tokens = checked.get("tokens")
     if tokens is not None and (type(tokens) is not int or tokens < 0):
-        raise DataError(where, f"tokens is {tokens!r}", "Write a whole number, or leave it out")
+        raise DataError(location, f"tokens is {tokens!r}", "Write a whole number, or leave it out")
     return checked
 
 
@@ -196,7 +199,7 @@ def read_criterion(name: str, entry: object, path: Path) -> Criterion:
         )
     try:
         scale = Scale(entry.get("measure", "ordinal" if levels else "interval"), levels, *ends)
-        words = {
+        texts = {
             key: str(entry[key])
             for key in ("abbreviation", "label", "called", "question")
             if key in entry
@@ -206,7 +209,7 @@ def read_criterion(name: str, entry: object, path: Path) -> Criterion:
             scale,
             entry.get("direction", "higher"),
             of_source=entry.get("of_source", True),
-            **words,
+            **texts,
         )
     except DataError as error:
         raise DataError(

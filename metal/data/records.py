@@ -40,8 +40,8 @@ def _named(record: object, own: str, *others: str) -> None:
         name = getattr(record, field_name)
         if not isinstance(name, str) or not name.strip():
             what = type(record).__name__.lower()
-            where = what if field_name == own else f"{what} {getattr(record, own)}: {field_name}"
-            raise DataError(where, "the name is empty", "give it a name")
+            subject = what if field_name == own else f"{what} {getattr(record, own)}: {field_name}"
+            raise DataError(subject, "the name is empty", "give it a name")
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Scale:
         if "," in text:
             labels = [label.strip() for label in text.split(",")]
             return cls(
-                "nominal", tuple(Level(float(place), label) for place, label in enumerate(labels))
+                "nominal", tuple(Level(float(index), label) for index, label in enumerate(labels))
             )
         low, high = ends_of(text)
         if low.is_integer() and high.is_integer() and 0 < high - low < MOST_LEVELS:
@@ -162,7 +162,7 @@ class Scale:
     def tie(self) -> int | None:
         """The place of the level that says that neither is better; None if there is none."""
         return next(
-            (place for place, level in enumerate(self.levels) if level.label.casefold() == "tie"),
+            (index for index, level in enumerate(self.levels) if level.label.casefold() == "tie"),
             None,
         )
 
@@ -408,8 +408,8 @@ class Rating:
     def __post_init__(self) -> None:
         missing = self.score is None or math.isnan(self.score)
         if missing and not self.reason:
-            where = f"rating of {self.output} by {self.rater}"
-            raise DataError(where, "neither a score nor a reason", "say why there is no answer")
+            rating = f"rating of {self.output} by {self.rater}"
+            raise DataError(rating, "neither a score nor a reason", "say why there is no answer")
 
 
 @dataclass(frozen=True)
