@@ -61,8 +61,8 @@ class Case:
     def answers_to(self, item: int) -> Counter[int]:
         """How many people and judges gave each answer to an item, by code."""
         cell = self.cell
-        given = [*cell.by_people[item], *(cell.by_judge(judge)[item] for judge in cell.judges)]
-        return Counter(int(code) for code in given if code >= 0)
+        answers = [*cell.by_people[item], *(cell.by_judge(judge)[item] for judge in cell.judges)]
+        return Counter(int(code) for code in answers if code >= 0)
 
 
 def cases(dataset: Dataset, settings: AuditSettings) -> Iterator[Case]:

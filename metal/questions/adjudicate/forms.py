@@ -122,7 +122,7 @@ def written(
             dataset.card.name,
             adjudicator,
             language,
-            tuple(tasks[place] for place in order),
+            tuple(tasks[index] for index in order),
             rubrics,
             BLIND if asked.candidates is None else TEMPLATE,
         )
@@ -145,7 +145,7 @@ def _task(dataset: Dataset, asked: Questionnaire, drawn: Drawn, seed: int) -> Ta
     source = dataset.sources[output.source]
     candidates = (asked.candidates or {}).get(drawn.task, ())
     order = generator_of(seed, drawn.task).permutation(len(candidates))
-    shuffled = tuple(candidates[place] for place in order)
+    shuffled = tuple(candidates[index] for index in order)
     text = output.text or output.output
     return Task(
         drawn.task, output.output, output.language, source.title, source.text, text, shuffled

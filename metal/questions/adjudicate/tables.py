@@ -78,7 +78,7 @@ TABLE_OF = {DISPUTED: "adjudicated", AMBIGUOUS: "right", BETWEEN: "sides"}
 _Given = Mapping[str, Sequence[Decision]]  # by task
 
 
-def truth_of(case: Case, tasks: Mapping[str, str], given: _Given) -> Truth:
+def truth_of(case: Case, tasks: Mapping[str, str], by_task: _Given) -> Truth:
     """What adjudicators said of the case's items. tasks: output -> task, of those drawn."""
     values = case.cell.matrix.values
     right = np.full((len(case.rated), len(values)), np.nan)
@@ -86,7 +86,7 @@ def truth_of(case: Case, tasks: Mapping[str, str], given: _Given) -> Truth:
     for item, output in enumerate(case.cell.matrix.outputs):
         sets = [
             (each.answer, *each.also)
-            for each in given.get(tasks.get(output, ""), ())
+            for each in by_task.get(tasks.get(output, ""), ())
             if each.answer is not None
         ]
         if sets:
@@ -96,10 +96,10 @@ def truth_of(case: Case, tasks: Mapping[str, str], given: _Given) -> Truth:
 
 
 def judge_rows(
-    case: Case, drawn: Sequence[Drawn], given: _Given, margin: float
+    case: Case, drawn: Sequence[Drawn], by_task: _Given, margin: float
 ) -> Iterator[dict[str, Any]]:
     """A row for each judge of a case. drawn: the outputs of this case."""
-    truth = truth_of(case, {each.output: each.task for each in drawn}, given)
+    truth = truth_of(case, {each.output: each.task for each in drawn}, by_task)
     for judge in case.cell.judges:
         at = case.asked(judge)
         if len(at):
@@ -111,7 +111,7 @@ def judge_rows(
                 "criterion": case.cell.criterion.name,
                 "judge": judge,
                 **_figures(beside, of_judge, margin),
-                **_counts([each for each in drawn if each.output in disputed], given),
+                **_counts([each for each in drawn if each.output in disputed], by_task),
             }
 
 
@@ -137,9 +137,9 @@ def _figures(beside: JudgeBeside, truth: Truth, margin: float) -> dict[str, Any]
     }
 
 
-def _counts(drawn: Sequence[Drawn], given: _Given) -> dict[str, int]:
+def _counts(drawn: Sequence[Drawn], by_task: _Given) -> dict[str, int]:
     """What came back. drawn: the outputs that are disputed for a judge."""
-    opinions = [given.get(each.task, ()) for each in drawn]
+    opinions = [by_task.get(each.task, ()) for each in drawn]
     return {
         "drawn": len(drawn),
         "undecidable": sum(map(_undecidable, opinions)),
@@ -182,11 +182,11 @@ def _columns(name: str, figure: Measured | None, limits: tuple[float, float]) ->
     return {name: value, f"{name}_low": limits[0], f"{name}_high": limits[1]}
 
 
-def rater_rows(case: Case, drawn: Sequence[Drawn], given: _Given) -> Iterator[dict[str, Any]]:
+def rater_rows(case: Case, drawn: Sequence[Drawn], by_task: _Given) -> Iterator[dict[str, Any]]:
     """How often each person and judge is right on the outputs on which all people differ. drawn:
     the outputs of this case.
     """
-    truth = truth_of(case, {each.output: each.task for each in drawn}, given)
+    truth = truth_of(case, {each.output: each.task for each in drawn}, by_task)
     cell, strata = case.cell, case.ambiguous
     decided = (strata != AGREED) & truth.decided
     weights = np.where(decided, weights_of(strata, decided), 0.0)
@@ -214,12 +214,12 @@ def rater_rows(case: Case, drawn: Sequence[Drawn], given: _Given) -> Iterator[di
         }
 
 
-def agreement_rows(drawn: Mapping[str, Drawn], given: _Given) -> Iterator[dict[str, Any]]:
+def agreement_rows(drawn: Mapping[str, Drawn], by_task: _Given) -> Iterator[dict[str, Any]]:
     """How often two adjudicators decided an output alike, by criterion and language. An answer that
     the other says would do as well is alike.
     """
     pairs: dict[tuple[str, str, str, str], list[bool]] = {}
-    for task, decisions in given.items():
+    for task, decisions in by_task.items():
         by_name = sorted(decisions, key=lambda each: each.adjudicator)
         output = drawn[task]
         for first, second in combinations(by_name, 2):

@@ -81,8 +81,8 @@ class SourceMeans:
     @property
     def people(self) -> Numbers:
         """(sources,) people's mean, NaN without one."""
-        given = ~np.isnan(self.panel)
-        counts = given.sum(axis=1)
+        scored = ~np.isnan(self.panel)
+        counts = scored.sum(axis=1)
         return np.where(counts > 0, np.nansum(self.panel, axis=1) / np.maximum(counts, 1), np.nan)
 
     def corrected(self, panel: Numbers, seed: int) -> Corrected:
@@ -190,11 +190,11 @@ def source_means(
 
 def _means(shares: Numbers, source: Codes, chances: Numbers | None) -> SourceMeans:
     """The mean of each rater over the outputs of a source."""
-    names, first, place = np.unique(source, return_index=True, return_inverse=True)
-    given = ~np.isnan(shares)
+    names, first, source_of = np.unique(source, return_index=True, return_inverse=True)
+    scored = ~np.isnan(shares)
     sums, counts = np.zeros((len(names), shares.shape[1])), np.zeros((len(names), shares.shape[1]))
-    np.add.at(sums, place, np.where(given, shares, 0.0))
-    np.add.at(counts, place, given)
+    np.add.at(sums, source_of, np.where(scored, shares, 0.0))
+    np.add.at(counts, source_of, scored)
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
     return SourceMeans(
         means[:, 1:],

@@ -115,8 +115,8 @@ class SimulatedVerdicts:
         source = np.repeat(np.arange(self.sources), self._of_source)
         versions = len(self._people)
         number = most if self.judge == NEW_JUDGE else min(most, versions)
-        for place in range(number):
-            yield self._cell(np.full(self.items, place % versions), row, source)
+        for version in range(number):
+            yield self._cell(np.full(self.items, version % versions), row, source)
 
     def _cell(self, version: Codes, row: Codes, source: Codes) -> AuditCell:
         codes = np.column_stack([self._people[version, row], self._answer(version, row)]).astype(
@@ -193,18 +193,18 @@ def one_more(scores: Numbers) -> tuple[Numbers, Numbers]:
     and away from there has the variance w + b w / (k b + w): its score is then to each person's as
     people's are. Raises Undefined as `like_a_person`.
     """
-    given = (~np.isnan(scores)).sum(axis=1)
-    if not (given > 1).any():
+    people = (~np.isnan(scores)).sum(axis=1)
+    if not (people > 1).any():
         raise Undefined("items have one person, so how much people differ is unknown")
-    mean, every = np.nansum(scores, axis=1) / given, np.nanmean(scores)
+    mean, every = np.nansum(scores, axis=1) / people, np.nanmean(scores)
     away = scores - mean[:, None]
-    within = float(np.nansum(away**2) / (given - 1).sum())
+    within = float(np.nansum(away**2) / (people - 1).sum())
     between = max(float(np.nanvar(scores)) - within, 0.0)
-    size = float(given.mean())
-    expected = every + (mean - every) * between * given / np.maximum(
-        between * given + within, 1e-12
+    size = float(people.mean())
+    expected = every + (mean - every) * between * people / np.maximum(
+        between * people + within, 1e-12
     )
-    errors = (away * np.sqrt(given / np.maximum(given - 1, 1))[:, None])[
-        (given > 1)[:, None] & ~np.isnan(scores)
+    errors = (away * np.sqrt(people / np.maximum(people - 1, 1))[:, None])[
+        (people > 1)[:, None] & ~np.isnan(scores)
     ]
     return expected, errors * math.sqrt(1 + between / max(size * between + within, 1e-12))

@@ -226,17 +226,17 @@ def _signature(
         }
 
 
-def _parts(about: Mapping[str, Any], called: Callable[[str], str]) -> tuple[str, ...]:
+def _parts(identity: Mapping[str, Any], called: Callable[[str], str]) -> tuple[str, ...]:
     """What a judge is identified by, in the order of PARTS; each part's values by commas."""
-    parameters = about.get("parameters") or {}
-    sent = {key: value for key, value in about.get("sent", {}).items() if key not in parameters}
-    hashes = sorted(about.get("prompt_hash", {}).items())
+    parameters = identity.get("parameters") or {}
+    sent = {key: value for key, value in identity.get("sent", {}).items() if key not in parameters}
+    hashes = sorted(identity.get("prompt_hash", {}).items())
     parts: tuple[Iterable[Any], ...] = (
-        (about.get("asked") or about.get("model", ""), about.get("base_url", "")),
-        (about.get("prompt", ""), *(f"{called(key)} {value}" for key, value in hashes)),
-        (sent.pop("structured", about.get("structured", "")), *_listed(sent)),
-        ["none set"] if about.get("parameters") == {} else _listed(parameters),
-        sorted({*about.get("versions", {})} - {NOT_TOLD}),
+        (identity.get("asked") or identity.get("model", ""), identity.get("base_url", "")),
+        (identity.get("prompt", ""), *(f"{called(key)} {value}" for key, value in hashes)),
+        (sent.pop("structured", identity.get("structured", "")), *_listed(sent)),
+        ["none set"] if identity.get("parameters") == {} else _listed(parameters),
+        sorted({*identity.get("versions", {})} - {NOT_TOLD}),
     )
     return tuple(", ".join(filter(None, map(str, part))) for part in parts)
 
@@ -321,9 +321,9 @@ class Compared:
         now = np.where(
             (self.codes[:, :2] >= 0).all(axis=1), self.codes[:, 0] != self.codes[:, 1], np.nan
         )
-        given = ~np.isnan(changed[:, 1:])
-        floor = np.nansum(changed[:, 1:], axis=1) / np.maximum(given.sum(axis=1), 1)
-        return now, np.where(given.any(axis=1) & (self.codes[:, 1] >= 0), floor, np.nan)
+        answered = ~np.isnan(changed[:, 1:])
+        floor = np.nansum(changed[:, 1:], axis=1) / np.maximum(answered.sum(axis=1), 1)
+        return now, np.where(answered.any(axis=1) & (self.codes[:, 1] >= 0), floor, np.nan)
 
     def differences(self) -> dict[str, PairedDifference]:
         """{name of CHECKS: the difference}, for the checks that have one."""
@@ -483,5 +483,5 @@ def reason(row: Mapping[str, Any], check: str) -> str:
         "difference": ("agreement with people", percent_change),
         "mean_change": ("mean score", signed),
     }
-    words, form = forms[check]
-    return f"{words} {estimate(row, check, form)}"
+    title, form = forms[check]
+    return f"{title} {estimate(row, check, form)}"

@@ -93,9 +93,9 @@ def _together(cell: AuditCell, members: Sequence[str], by: str) -> tuple[Numbers
     """The jury's scores, why it has none although members answered, and the weights of its members
     in words.
     """
-    given = cell.scores(members)
+    scores = cell.scores(members)
     if by == "weights":
-        return _weighted(cell, members, given)
+        return _weighted(cell, members, scores)
     if cell.continuous or by == "mean":
         if not (cell.continuous or cell.ordered):
             raise UsageError(
@@ -106,7 +106,7 @@ def _together(cell: AuditCell, members: Sequence[str], by: str) -> tuple[Numbers
                 f"`by` dawid-skene: {cell.criterion.name} has scores and no classes; use mean or"
                 " weights"
             )
-        mean = ratio(np.nansum(given, axis=1), (~np.isnan(given)).sum(axis=1))
+        mean = ratio(np.nansum(scores, axis=1), (~np.isnan(scores)).sum(axis=1))
         return _on_scale(cell, mean), SPLIT, ""
     rule = "majority-or-mean" if by == "majority" else by
     panel = replace(
@@ -115,27 +115,30 @@ def _together(cell: AuditCell, members: Sequence[str], by: str) -> tuple[Numbers
     return cell.values_of(panel.truth), SPLIT, ""
 
 
-def _weighted(cell: AuditCell, members: Sequence[str], given: Numbers) -> tuple[Numbers, str, str]:
+def _weighted(
+    cell: AuditCell, members: Sequence[str], by_member: Numbers
+) -> tuple[Numbers, str, str]:
     """The jury's scores by weights learnt from people on other sources; labels without an order
     count as 0 or 1.
     """
-    features, target = given, _people(cell)[:, None]
+    features, target = by_member, _people(cell)[:, None]
     if nominal := not (cell.continuous or cell.ordered):
         features = np.concatenate(
-            [np.where(np.isnan(given), np.nan, given == value) for value in cell.values], axis=1
+            [np.where(np.isnan(by_member), np.nan, by_member == value) for value in cell.values],
+            axis=1,
         )
         target = np.where(np.isnan(target), np.nan, target == cell.values)
     predicted, slopes = stacked(features, target, cell.matrix.sources)
-    answered = ~np.isnan(given).all(axis=1) & ~np.isnan(predicted).any(axis=1)
-    scores = np.full(len(given), np.nan)
+    answered = ~np.isnan(by_member).all(axis=1) & ~np.isnan(predicted).any(axis=1)
+    scores = np.full(len(by_member), np.nan)
     if nominal:
         scores[answered] = cell.values[predicted[answered].argmax(axis=1)]
         return scores, UNLEARNT, ""
     scores[answered] = _on_scale(cell, predicted[answered, 0])
-    words = ", ".join(
+    weights = ", ".join(
         f"{name} {figure(weight)}" for name, weight in zip(members, slopes[:, 0], strict=True)
     )
-    return scores, UNLEARNT, words if answered.any() else ""
+    return scores, UNLEARNT, weights if answered.any() else ""
 
 
 def _on_scale(cell: AuditCell, scores: Numbers) -> Numbers:
@@ -154,8 +157,8 @@ def _people(cell: AuditCell) -> Numbers:
     """(items,) people's aggregate answer, NaN if there is none."""
     if not cell.continuous:
         return cell.values_of(cell.truth)
-    given = cell.scores(cell.people)
-    return np.asarray(ratio(np.nansum(given, axis=1), (~np.isnan(given)).sum(axis=1)))
+    scores = cell.scores(cell.people)
+    return np.asarray(ratio(np.nansum(scores, axis=1), (~np.isnan(scores)).sum(axis=1)))
 
 
 def _facts(
@@ -165,8 +168,8 @@ def _facts(
     codes = cell.matrix.of(members)
     asked = (codes != NOT_ASKED).any(axis=1)
     why = np.where(np.isnan(scores), np.where((codes < 0).all(axis=1), SILENT, reason), "")
-    about = {"output": cell.matrix.outputs, "criterion": cell.criterion.name, "rater": name}
-    facts: pd.DataFrame = pd.DataFrame({**about, "score": scores, "reason": why, "comment": ""})[
+    head = {"output": cell.matrix.outputs, "criterion": cell.criterion.name, "rater": name}
+    facts: pd.DataFrame = pd.DataFrame({**head, "score": scores, "reason": why, "comment": ""})[
         asked
     ]
     return facts
@@ -185,8 +188,8 @@ def _row(
     people, sources = _people(cell), cell.matrix.sources
     ends = cell.criterion.scale.ends
 
-    def agreement(given: Numbers) -> Numbers:
-        off = np.abs(given - people[:, None])
+    def agreement(answers: Numbers) -> Numbers:
+        off = np.abs(answers - people[:, None])
         return (
             1 - off / (ends[1] - ends[0])
             if cell.continuous and ends

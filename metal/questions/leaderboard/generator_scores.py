@@ -103,7 +103,7 @@ def panels(
 ) -> Panels:
     """Who rated the generators of a cell.
 
-    place: (outputs,) generator * sources + source of each output, -1 if it is not in the cell.
+    cell_of: (outputs,) generator * sources + source of each output, -1 if it is not in the cell.
     counts: (generators, sources) outputs. The panels of two generators with least_shared sources or
     more in common are compared on these sources, as in their test; those of other pairs on all
     their sources.

@@ -234,7 +234,7 @@ class Everywhere:
         ]
         return cls(
             matrix.codes,
-            {name: place for place, name in enumerate(matrix.raters)},
+            {name: column for column, name in enumerate(matrix.raters)},
             pd.Index(matrix.outputs),
             pd.factorize(pd.Index(rated, tupleize_cols=False))[0],
             pd.factorize(np.array([output.language for output in outputs]))[0],
@@ -255,18 +255,18 @@ class Everywhere:
         """
         rows = self.places.get_indexer(pd.Index(cell.matrix.outputs))
         codes = self.codes[:, self.raters[judge]]
-        given = np.full((self.content.max() + 1, self.languages.max() + 1), UNANSWERED)
-        given[self.content[codes >= 0], self.languages[codes >= 0]] = codes[codes >= 0]
-        return np.delete(given[self.content[rows]], self.languages[rows[:1]], axis=1)
+        answers = np.full((self.content.max() + 1, self.languages.max() + 1), UNANSWERED)
+        answers[self.content[codes >= 0], self.languages[codes >= 0]] = codes[codes >= 0]
+        return np.delete(answers[self.content[rows]], self.languages[rows[:1]], axis=1)
 
 
 def _share(codes: Codes, others: Codes) -> Numbers:
     """(items,) the share of raters that gave the judge's answer, itself included; NaN if there is
     no other rater.
     """
-    given = (others >= 0).sum(axis=1)
+    number = (others >= 0).sum(axis=1)
     alike = ((others == codes[:, None]) & (others >= 0)).sum(axis=1)
-    return np.where((codes >= 0) & (given > 0), (1 + alike) / (1 + given), np.nan)
+    return np.where((codes >= 0) & (number > 0), (1 + alike) / (1 + number), np.nan)
 
 
 def _calibration_row(
@@ -301,8 +301,8 @@ def _calibration_row(
     }
     figures = ("items", "sure", "right", "mapped")
     return row, [
-        head | {"bin": place, **dict(zip(figures, values, strict=True))}
-        for place, values in enumerate(fit.bins.tolist(), 1)
+        head | {"bin": bin_number, **dict(zip(figures, values, strict=True))}
+        for bin_number, values in enumerate(fit.bins.tolist(), 1)
     ]
 
 
@@ -353,7 +353,7 @@ def _selection_row(
         "kept": int(kept.sum()),
         "coverage": share,
         "at_least": 1 - threshold.limit,
-        "by": ", ".join(f"{name} {(who == place).mean():.0%}" for place, name in enumerate(line)),
+        "by": ", ".join(f"{name} {(who == rank).mean():.0%}" for rank, name in enumerate(line)),
         "to_people": 1 - share,
         "cost": float(ratio(paid, len(rated))) * 1000,
         "cost_people": 1000 * prices[-1],

@@ -50,9 +50,9 @@ class Recorded:
         """The rows of the last file."""
         return [*self.files.values()][-1].to_dict("records")
 
-    def values(self, place: int, figure: str) -> dict[str, float]:
+    def values(self, row: int, figure: str) -> dict[str, float]:
         """A figure of a row in each file."""
-        return {file: float(table[figure].iloc[place]) for file, table in self.files.items()}
+        return {file: float(table[figure].iloc[row]) for file, table in self.files.items()}
 
     @cached_property
     def torn(self) -> dict[int, list[str]]:
@@ -64,13 +64,13 @@ class Recorded:
             same = (other[columns] == last[columns]) | (
                 other[columns].isna() & last[columns].isna()
             )
-            for place, column in zip(*np.nonzero(~same.to_numpy()), strict=True):
-                apart.setdefault(int(place), []).append(str(columns[column]))
+            for row, column in zip(*np.nonzero(~same.to_numpy()), strict=True):
+                apart.setdefault(int(row), []).append(str(columns[column]))
         return apart
 
-    def middle(self, place: int, figure: str) -> Recomputed:
+    def middle(self, row: int, figure: str) -> Recomputed:
         """What most files say, used in place of a library for a number that no library has."""
-        return Recomputed(float(np.median([*self.values(place, figure).values()])), OWN_FILES, 0)
+        return Recomputed(float(np.median([*self.values(row, figure).values()])), OWN_FILES, 0)
 
 
 def digits_equal(value: float, other: float) -> int:
@@ -147,13 +147,13 @@ def figure_rows(
 
     who: the column of the rater.
     """
-    for place, row in enumerate(followed(table.rows, progress)):
+    for number, row in enumerate(followed(table.rows, progress)):
         reasons = reasons_of(row)
         figures = {name: figure for name, figure in recompute(row) if name in row}
-        for name in table.torn.get(place, ()):
-            figures.setdefault(name, table.middle(place, name))
+        for name in table.torn.get(number, ()):
+            figures.setdefault(name, table.middle(number, name))
         for figure, recomputed in figures.items():
-            values = table.values(place, figure)
+            values = table.values(number, figure)
             yield {
                 "table": table.name,
                 "language": row["language"],

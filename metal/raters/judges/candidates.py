@@ -63,11 +63,11 @@ def number_of_field(
         return alone
     if not_verdicts.REFUSAL.match(value):
         return None
-    if own := [given for given in evidence_in(value, scale, letters) if not given.borrowed]:
+    if own := [verdict for verdict in evidence_in(value, scale, letters) if not verdict.borrowed]:
         best = max(own)
         return (
             None
-            if any(given.rank == best.rank and given.score != best.score for given in own)
+            if any(verdict.rank == best.rank and verdict.score != best.score for verdict in own)
             else best.score
         )
     value = without_verdicts_of_none(value, percent=False)
@@ -389,7 +389,7 @@ def _answers(lowered: str, labels: tuple[str, ...]) -> list[tuple[str, ...]]:
     """
     keys = ("yes", "no", "neither")
     listed = [(*words_in(lowered, key, "en"), *words_in(lowered, key)) for key in keys]
-    return [tuple(word for word in words if word not in labels) for words in listed]
+    return [tuple(word for word in listed_words if word not in labels) for listed_words in listed]
 
 
 @lru_cache(maxsize=256)

@@ -69,24 +69,24 @@ class Behaviour:
     shift: float = 1.0
 
     @classmethod
-    def read(cls, model: str, place: object) -> Behaviour:
+    def read(cls, model: str, location: object) -> Behaviour:
         """The behaviour from a name such as `blind?language=yo&d=2`. Raises UnknownName or
         DataError for any other name.
         """
         kind, _, query = model.partition("?")
-        check_known(f"{place}: synthetic judge", [kind], BEHAVIOURS)
+        check_known(f"{location}: synthetic judge", [kind], BEHAVIOURS)
         settings = dict(part.partition("=")[::2] for part in query.split("&") if part)
-        check_known(f"{place}: setting", settings, BEHAVIOURS[kind])
+        check_known(f"{location}: setting", settings, BEHAVIOURS[kind])
         values: dict[str, Any] = {"d": 1.5 if kind == "sensitive" else SURE}
         values |= {"shift": ALWAYS} if kind == "position" else {}
         if kind == "swayed" and not settings.get("by"):
             raise DataError(
-                place, "swayed by nothing", "Name a change, e.g. fake:swayed?by=authority"
+                location, "swayed by nothing", "Name a change, e.g. fake:swayed?by=authority"
             )
         values |= {"by": settings.pop("by").replace("-", " ")} if "by" in settings else {}
         for key, value in settings.items():
             if key == "language":
-                check_language(value, place)
+                check_language(value, location)
                 values[key] = value
                 continue
             try:
@@ -94,7 +94,7 @@ class Behaviour:
             except ValueError:
                 values[key] = math.nan
             if not math.isfinite(values[key]):
-                raise DataError(place, f"{key}={value}", f"Write a number, e.g. {key}=1.5")
+                raise DataError(location, f"{key}={value}", f"Write a number, e.g. {key}=1.5")
         return cls(kind, **values)
 
 
@@ -105,8 +105,8 @@ def _open_client(model: Model) -> Any:
     )
 
 
-def _settings(model: str, place: str) -> Mapping[str, Any]:
-    Behaviour.read(model, place)
+def _settings(model: str, location: str) -> Mapping[str, Any]:
+    Behaviour.read(model, location)
     return {"family": SYNTHETIC, "structured": "none"}
 
 
@@ -127,7 +127,7 @@ def with_records(outputs: Iterable[Output], declared: Iterable[Mapping[str, Any]
     declared: what a dataset of probes says about each condition (`falls`: criteria; `share` of the
     strongest dose).
     """
-    by_condition = {about["condition"]: about for about in declared}
+    by_condition = {change["condition"]: change for change in declared}
     records = []
     for output in outputs:
         record: dict[str, Any] = {
@@ -137,10 +137,10 @@ def with_records(outputs: Iterable[Output], declared: Iterable[Mapping[str, Any]
         }
         changed = "" if output.is_pair else output.condition  # a pair in the other order is not
         record |= {"condition": changed, "text": output.text, "pair": output.is_pair}
-        about = by_condition.get(output.condition)
+        change = by_condition.get(output.condition)
         record |= (
-            {"share": about.get("share", 1.0), "falls": list(about.get("falls", ()))}
-            if about
+            {"share": change.get("share", 1.0), "falls": list(change.get("falls", ()))}
+            if change
             else {}
         )
         records.append(replace(output, text=json.dumps(record, ensure_ascii=False), texts=()))
@@ -225,8 +225,8 @@ def _score(criterion: Criterion, draw: float, shift: float, chance: float) -> fl
     worse_first = sorted(scale.values, reverse=criterion.direction == "lower")
     if worse_first:
         steps = math.floor(shift) + (chance < shift % 1)
-        place = min(int(draw * len(worse_first)), len(worse_first) - 1) + steps
-        return worse_first[min(max(place, 0), len(worse_first) - 1)]
+        level = min(int(draw * len(worse_first)), len(worse_first) - 1) + steps
+        return worse_first[min(max(level, 0), len(worse_first) - 1)]
     sign = 1 if criterion.direction == "higher" else -1
     if scale.ends is None:
         return sign * (_NORMAL.inv_cdf(min(max(draw, 1e-9), 1 - 1e-9)) + shift)

@@ -31,8 +31,8 @@ _AND = "\N{ARABIC LETTER WAW}"  # and, which is written as one with the number a
 
 
 def _any_of(key: str, languages: tuple[str, ...]) -> str:
-    words = words_of(key, *languages)
-    return pattern_of(words) if words else "(?!)"
+    any_word = words_of(key, *languages)
+    return pattern_of(any_word) if any_word else "(?!)"
 
 
 def _between(languages: tuple[str, ...]) -> str:
@@ -90,7 +90,7 @@ def _languages_of_ranges(lowered: str) -> list[str]:
     numbers = _languages_of(_NUMBERS)
     languages: set[str] = set()
     tokens = _TOKEN.findall(lowered)
-    places = [place for place, token in enumerate(tokens) if token in numbers or token.isdigit()]
+    places = [index for index, token in enumerate(tokens) if token in numbers or token.isdigit()]
     for first, second in pairwise(places):
         if second - first <= _FARTHEST:
             languages |= _languages_of_range(tokens[first : second + 1])

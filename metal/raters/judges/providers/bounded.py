@@ -38,8 +38,8 @@ def check_redirect(
         and (same_server or encrypted)
     ):
         return
-    place = without_secrets(target._replace(query="", fragment="").geturl())
-    message = f"{here.netloc} redirects to {place}; give that address if it is the model's"
+    landing = without_secrets(target._replace(query="", fragment="").geturl())
+    message = f"{here.netloc} redirects to {landing}; give that address if it is the model's"
     raise CallFailed(calls.REDIRECTED, f"HTTP {status}: {message}", status=status)
 
 
