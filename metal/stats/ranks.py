@@ -23,6 +23,7 @@ from metal.stats.significance import holm
 
 FEW = 10  # flips that reach the observed difference, below which their share is not taken for p
 LEVEL = 0.05
+DIGITS = 9  # to which scores are equal; means of rounded scores differ beyond
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class Pairs:
         """The place of each of the G, the highest score first, with its rank, which equal scores
         share, and the first and the last that are not ruled out.
         """
+        scores = np.round(scores, DIGITS)  # equal means may differ in their last digits
         low, high = self.ranks()
         return [
             (

@@ -68,6 +68,15 @@ def test_holm_runs_over_all_pairs() -> None:
     assert (low.tolist(), high.tolist()) == ([1, 2, 1, 2], [3, 4, 3, 4])
 
 
+def test_equal_scores_share_a_rank() -> None:
+    """0.1 + 0.2 and 0.3 differ in the last digit only."""
+    pairs = Pairs(np.zeros((4, 4), dtype=bool), np.full((4, 4), NONE))
+    in_order = pairs.in_order(np.array([0.3, 0.1 + 0.2, 0.1, 0.9]))
+    assert [at for at, _ in in_order] == [3, 0, 1, 2]
+    assert [ranks["rank"] for _, ranks in in_order] == [1, 2, 2, 4]
+    assert {(ranks["rank_low"], ranks["rank_high"]) for _, ranks in in_order} == {(1, 4)}
+
+
 def test_raters_exchange_whole_sources() -> None:
     """Two equal raters whose errors an output shares with its source: exchanging single outputs is
     too sure.
