@@ -63,7 +63,8 @@ def jury(
     Members that make the same mistakes add little: the table shows how many independent judges they
     count as. The jury is compared with its best member, which is chosen on sources other than those
     compared. Where the jury is not better, use that member instead. A jury costs as much as its
-    members together.
+    members together; `metal.select(cascade=...)` asks a second judge only where the first is
+    unsure.
 
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from

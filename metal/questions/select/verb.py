@@ -86,7 +86,7 @@ def select(
     most `alpha` of the kept answers differ from people's aggregate (fixed sequence of exact tests,
     Jung et al. 2025). The rest goes to the next judge of `cascade`, then to people. METAL also
     shows whether to believe the confidence (ECE, Brier, AUROC, a reliability curve, and the result
-    of isotonic regression).
+    of isotonic regression). `metal.jury` asks all judges about every output instead.
 
     Confidence is the probability of the answered level if ratings have a column `confidence`.
     Otherwise it is the share of answers that agree with it: from the judge asked again
