@@ -130,9 +130,8 @@ def classes_worth(drawn: Resampled, margins: Sums) -> tuple[float, float]:
     """The number of independent items that macro F1 can be worth: at most, and if all sources
     agree.
 
-    A class counts as (truths + answers)
-
-    2 items, and likewise for sources (metal.stats.intervals.balanced_items).
+    A class counts as half of its truths and answers, and likewise for sources
+    (metal.stats.intervals.balanced_items).
     """
     times = drawn.alone.times
     sources = np.tensordot(times, margins.alone[:, 1:] > 0, axes=1)

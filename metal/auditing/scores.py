@@ -296,7 +296,8 @@ class ScoreStanding(Standing):
         beyond, judge, person = seats.drop(HALF)
         low = "low" if seats.higher else "high"
         points = "places" if self.panel.heavy else "points"
-        how = "less than half as much" if beyond.high() < 0 else "not shown to be half as much"
+        open_end = "too uncertain to show that it is half as much"
+        how = "less than half as much" if beyond.high() < 0 else open_end
         statement = (
             f"scores the {low} fifth of outputs {figure(judge)} {points} further down than the"
             f" rest, a person {figure(person)}: {how}"

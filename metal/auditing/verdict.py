@@ -284,7 +284,7 @@ def _rank_alike(beside: Standing) -> str:
     if not rho > ALIKE:
         return ""
     return (
-        f"; they rank outputs alike all the same (Spearman {figure(rho)}), so they use the scale"
+        f"; they still rank outputs alike (Spearman {figure(rho)}), so they use the scale"
         " differently: `standardise` takes away each rater's mean and spread"
     )
 

@@ -99,7 +99,7 @@ def open_board(folder: Path, version: int | None = None) -> OpenBoard:
 
 
 def with_submissions(base: Dataset, folder: Path) -> Dataset:
-    """The dataset of a folder with what has joined its board; `base` itself where it has none."""
+    """The dataset of a folder with what has joined its board; `base` itself if nothing has."""
     return open_board(folder).dataset if read_history(folder) else base
 
 

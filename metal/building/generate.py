@@ -245,7 +245,7 @@ class TextRequest:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The quality's own temperature."""
+        """The temperature that is set for this quality."""
         return {"temperature": self.instruction.temperature}
 
     @property

@@ -312,7 +312,7 @@ class WithDefault(CommandGroup):
         return super().parse_args(ctx, ["", *args])
 
     def _is_command(self, ctx: click.Context, args: list[str]) -> bool:
-        """Whether these arguments name one of the commands, or ask for the help of all."""
+        """Whether these arguments name one of the commands, or ask for the list of all."""
         if args and args[0] in self.commands:
             return True
         meant = [other for other in self.others if other.taken(args) is not None]

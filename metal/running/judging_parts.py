@@ -248,7 +248,7 @@ def judged_outputs(asked: AskedCriteria) -> dict[str, Output]:
 def set_examples_apart(
     request: JudgeRequest, judges: Judges, asked: AskedCriteria, judged: Mapping[str, Output]
 ) -> tuple[Mapping[str, tuple[RatedExample, ...]], dict[str, Output], str]:
-    """The examples by language, the outputs that are left to judge, and a note on how many are not.
+    """The examples by language, the outputs still to be judged, and a note on how many are not.
 
     Raises UsageError if no examples can be shown.
     """

@@ -322,7 +322,7 @@ def to_hand_out(run: Run, more: str = "") -> str:
 
 
 def in_a_folder(run: Run) -> tuple[str, str]:
-    """The command that makes a dataset folder of a table or release first, "" for one, and the
+    """The command that first makes a dataset folder, empty if the data are one already; and the
     folder.
     """
     path = path_of(run)

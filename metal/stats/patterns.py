@@ -61,8 +61,8 @@ def find_patterns(codes: Codes) -> Patterns:
 
 
 def distinct(key: Codes) -> tuple[Codes, Codes]:
-    """The first item with each distinct value of `key` (whole numbers >= 0), and the place of each
-    item's value.
+    """The first item with each distinct value of `key` (whole numbers >= 0) and, for each item, the
+    place of its value among these.
 
     The values are in rising order.
     >>> first, place = distinct(np.array([7, 2, 7, 5]))

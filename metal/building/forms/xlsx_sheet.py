@@ -220,7 +220,7 @@ def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[A
         raise DataError(
             name,
             "no sheet with tasks",
-            f"Sheets found: {sheet.listed(list(pages))}; it is called {TASKS}",
+            f"The sheet with tasks is called {TASKS}; this file has {sheet.listed(list(pages))}",
         )
     return sheet.answers_from(name, chosen, criteria)
 

@@ -268,8 +268,8 @@ def check_no_judge_beside(
     if not people:
         return
     problem = (
-        f"each row is a person's ({roles['rater']!r}), but the name {judges[0]!r} is that of a"
-        " judge's scores"
+        f"each row holds one person's rating (column {roles['rater']!r}), but column {judges[0]!r}"
+        " is named like a judge's scores"
     )
     each_once = len(people) == 1 and all(
         _one_to_each_output(frame, name, roles) for name in (*people, *judges)

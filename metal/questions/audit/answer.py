@@ -248,7 +248,7 @@ def _decide(run: AuditRun, why: str) -> Remark:
     them.
     """
     advice = (
-        f"{why} Whether a judge is as often right as a person takes less: let somebody who knows"
+        f"{why} Whether a judge is as often right as a person needs fewer: let somebody who knows"
         f" decide {DECISIONS} outputs a case on which they differ:"
     )
     return Remark("What to do next", advice, go_on(run, "adjudicate plan"))

@@ -42,7 +42,7 @@ def _avoid_it(run: AuditRun, useless: Cells, cells: Cells) -> str:
     if {cell["verdict"] for cell in cells} == {UNINFORMATIVE, DISAGREE}:
         return f"Do not use it there{' as it is' * turned}."
     if len(useless) > MOST_NAMED:
-        return f"Do not use it {count_of(useless, cells)}, those marked uninformative."
+        return f"Do not use it {count_of(useless, cells)}: those marked uninformative."
     return f"Do not use it {for_words(run, useless)}{doubt}."
 
 

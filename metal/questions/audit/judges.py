@@ -132,7 +132,8 @@ FURTHER = {
         "Scores on a line",
         (
             "Skill: 1 − squared error / squared error of a constant; 0 is a constant, 1"
-            " perfect. Shifted, recalibrated: after a shift or a line fitted on other sources."
+            " perfect. Shifted, recalibrated: the skill once a shift or a straight line, fitted on"
+            " other sources, has corrected the scores."
         ),
     ),
     "pairs": (

@@ -35,7 +35,7 @@ _FITTED = (
     " uncertainty"
 )
 SOURCES = {
-    "Weighted F1": "METAL 4.4.1",
+    "Weighted F1": "METAL paper, 4.4.1",
     "Kappa, alpha, AC1": "Cohen 1960, Krippendorff 2004, Gwet 2014",
     "Fleiss' kappa": "Fleiss 1971; METAL Table 6",
     "Three human ceilings": "METAL 5.1",
@@ -267,9 +267,10 @@ def definitions(run: AuditRun) -> dict[str, str]:
             " with the others' most frequent answer, class by class, so that a rare class counts"
             " as much as a common one. The judge's lead over a constant answer, as a share of the"
             f" person's lead, is what it keeps: 0 is a constant, 1 a person. “{LIKE_A_PERSON}”:"
-            f" surely less than {settings.get('margin', 0.1):g} below a person, keeps surely more"
-            f" than {settings.get('keep', 0.7):.0%}, finds the bad end and every common class, and"
-            f" answers at least {MIN_COVERAGE:.0%}. “{INFORMATIVE}”: surely more than a constant;"
+            f" shown to be less than {settings.get('margin', 0.1):g} below a person and to keep"
+            f" more than {settings.get('keep', 0.7):.0%}, to find the bad end and every common"
+            f" class; it answers at least {MIN_COVERAGE:.0%}. “{INFORMATIVE}”: surely more than a"
+            f" constant;"
             f" the reason says what is open. “{UNINFORMATIVE}”: one answer only, or surely less"
             f" than {SMALL} more than a constant. “{DISAGREE}”: people agree too little to judge"
             f" anybody by. “{UNDECIDED}”: fewer than {MIN_ITEMS} items or {MIN_SOURCES} sources,"
@@ -289,6 +290,6 @@ def sources(run: AuditRun) -> dict[str, str]:
     """Where the definitions come from."""
     rule = run.manifest.get("settings", {}).get("aggregate")
     source = {"dawid-skene": "Dawid and Skene 1979", "mace": "Hovy et al. 2013"}.get(
-        rule, "METAL 3.2.6"
+        rule, "METAL paper, 3.2.6"
     )
     return {**SOURCES, "People's aggregate": source}

@@ -342,7 +342,7 @@ def _translated(path: Path) -> dict[str, str]:
         raise DataError(
             path,
             "no columns called id and text",
-            "Call them id and text, and use the ids of the texts to translate",
+            "Name the columns id and text; id is that of the text that was translated",
         )
     filled = frame[frame["text"].notna()]
     return dict(zip(filled["id"].astype(str), filled["text"].astype(str), strict=True))

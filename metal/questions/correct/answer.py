@@ -74,7 +74,7 @@ def _answered(run: CorrectedScores, table: str = "corrected") -> list[Row]:
 
 
 def cards(run: CorrectedScores) -> Iterator[Remark]:
-    """Cards: where the judge alone misleads most, and where it does not pay."""
+    """Cards: where the judge alone misleads most, and where adding it to labels does not help."""
     rows = _answered(run)
     if classes := _answered(run, "classes"):
         worst = max(classes, key=lambda row: abs(row["judge_only"] - row["corrected"]))

@@ -303,7 +303,7 @@ def needs_table(run: Design, question: str) -> TableView:
 
 
 def _how_sure(run: Design, rows: Sequence[Row]) -> str:
-    """A note on what is written next to and below a number of items."""
+    """A note on what stands beside and below each number of items."""
     beside = "Items with ± the Monte Carlo error of the simulation."
     if not any(known(row["items_low"]) for row in rows):
         return (

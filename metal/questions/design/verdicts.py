@@ -130,8 +130,8 @@ class SimulatedVerdicts:
 
 
 def like_a_person(people: Codes, levels: int) -> Numbers:
-    """(items, levels) the probabilities of the answers of a judge that agrees with each person's
-    colleagues as that person does.
+    """(items, levels) how likely each answer is from a judge that agrees with a person's colleagues
+    as well as that person does.
 
     people: (items, people) codes, negative without an answer. The chances are proportional to
     exp(sum_t w(t) l(t, y)), where w are the most frequent labels of the others (metal.stats.seats),

@@ -201,7 +201,8 @@ def _next(
     if failed:
         judges = listed(list(dict.fromkeys(within(row["judge"]) for row in failed)))
         advice = (
-            f"Do not use {judges} in {_languages(failed)} as before. Audit the scores of today:"
+            f"Do not rely on {judges} in {_languages(failed)} as you did before. Audit today's"
+            " scores:"
         )
         if gate:
             advice += (

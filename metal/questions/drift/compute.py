@@ -249,7 +249,8 @@ def _listed(facts: Mapping[str, Any]) -> list[str]:
 class Compared:
     """One judge in one cell, on the outputs that it was asked about both times. codes, shares:
     (outputs, columns) with the answers now, those of the baseline, and the baseline's repeats;
-    shares are of the scale, with 1 as its better end. truth: people's class, or their mean.
+    shares: scores rescaled so that the better end of the scale is 1. truth: people's class, or
+    their mean.
     """
 
     cell: AuditCell

@@ -5,7 +5,7 @@ from __future__ import annotations
 from metal.building.flags import AHEAD, COPIED_LENGTH, COPIED_OVERLAP
 from metal.questions.generate.run import GeneratedTexts
 
-SOURCES = {"Good and bad": "METAL 3.1.2"}
+SOURCES = {"Good and bad": "METAL paper, 3.1.2"}
 
 
 def facts(run: GeneratedTexts) -> dict[str, str]:

@@ -13,8 +13,8 @@ from metal.show.view import Cell, Section, TableView
 
 MOST_ROWS = 100
 EXPLAINED = (
-    "The jury's gain in agreement with people over its best member (chosen on other sources), in"
-    " points with a 95% interval; below it the agreement of the jury and of that member."
+    "How much better the jury agrees with people than its best member does (chosen on other"
+    " sources), in points with a 95% interval. The line below has the agreement of each."
 )
 
 

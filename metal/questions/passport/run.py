@@ -97,7 +97,7 @@ class Passport(Result):
 
     @property
     def judge_names(self) -> list[str]:
-        """The judges, those first that may be used alone in the most cases."""
+        """The judges, starting with those that may be used alone in the most cases."""
         uses = Counter(row["judge"] for row in self.records("uses", use=ALONE))
         return sorted(self.content["judges"], key=lambda judge: -uses[judge])
 

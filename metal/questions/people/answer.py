@@ -178,7 +178,7 @@ def cards(run: Monitor) -> Iterator[Remark]:
         advice = "Audit without people who fail the test questions (the dataset stays as it is):"
         yield Remark("What to do next", advice, f"{go_on(run, 'audit')} --exclude-noisy")
     elif not run.examined:
-        advice = "Hide test questions among the next tasks, to find people who do not read:"
+        advice = "Hide test questions among the next tasks to find who does not read the texts:"
         yield Remark("What to do next", advice, to_hand_out(run, " --test-questions"))
     else:
         yield Remark(

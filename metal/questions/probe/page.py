@@ -82,8 +82,8 @@ def seen_charts(run: ProbeReport) -> list[Chart]:
 
 
 def answer(run: ProbeReport, *, below: bool = True, most: int | None = None) -> TableView:
-    """Judges and changes in rows, languages in columns; the conclusion on the criterion where the
-    judge did worst in cells.
+    """Judges and changes in rows, languages in columns. Each cell has the conclusion on the
+    criterion where the judge did worst.
 
     below: whether a second line in each cell has the figure for the conclusion, and the criterion.
     most: the largest number of rows on a terminal.

@@ -4,7 +4,7 @@ from metal.runs.kinds import Kind
 
 KIND = Kind(
     command="verify",
-    summary="Recompute a run's figures by other libraries.",
+    summary="Recompute a run's figures with other libraries.",
     group="Trust",
     position=1,
     function="metal.questions.verify.verb:verify",

@@ -95,7 +95,7 @@ class Prompt:
         )
 
     def asked_with(self, criterion: str) -> tuple[str, ...]:
-        """The criteria of the call that asks for this one."""
+        """All criteria that the same call asks about."""
         return tuple(self.rubrics) if self.template.together else (criterion,)
 
     def letters(self, criterion: str) -> dict[str, float] | None:

@@ -20,7 +20,7 @@ from metal.raters.judges.cluster.shards import REJECTED_PARAMETERS, lock_shards,
 from metal.raters.judges.engine import Progress, Rules
 from metal.raters.judges.journal import Answered, Journal, read_answered
 
-PATIENCE = 1.0  # seconds after which a worker is told the status again, and is heard of
+PATIENCE = 1.0  # seconds after which a worker is told the status again, and is heard from
 SILENCE = 20.0  # seconds without a word after which a worker counts as lost
 LOSSES = 4  # of the workers that asked one shard, after which its judge is stopped
 
@@ -156,7 +156,7 @@ class Coordinator:
         self._wake_workers()
 
     def _silent(self, worker: str) -> None:
-        """Give a worker's places to others until it is heard of again."""
+        """Give a worker's places to others until it is heard from again."""
         self.heard.pop(worker, None)
         for judge in self.judges.values():
             judge.lost(worker)

@@ -242,7 +242,7 @@ class ClusterJudge:
         self.closed = True
 
     def lost(self, worker: str) -> None:
-        """A worker will not be heard of again."""
+        """A worker will not be heard from again."""
         self.places.leave(worker)
         dollars = max(0.0, self.dollars.pop(worker, 0.0))
         self.budget.release(dollars)
@@ -285,7 +285,7 @@ class SharedEstimator(TokenEstimator):
     def adopt(self, overall: TokenEstimator) -> None:
         """Take over what all workers' replies show, and add what only this worker knows."""
         if overall.answers < self.answers:
-            return  # the coordinator has not heard of everything that is known here
+            return  # the coordinator has not heard everything that is known here
         for item in fields(TokenEstimator):
             setattr(self, item.name, getattr(overall, item.name))
         for learned in self.unreported:
