@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from metal.api.annotate_mturk import annotate_push_mturk as annotate_push_mturk
     from metal.api.asked import Judging as Judging
     from metal.api.criteria import criterion_new as criterion_new
+    from metal.api.export import export as export
     from metal.api.folders import Folder as Folder
     from metal.api.folders import ls as ls
     from metal.api.judges import judges_list as judges_list
@@ -74,7 +75,6 @@ if TYPE_CHECKING:
     from metal.questions.dataset.verb import check as check
     from metal.questions.dataset.verb import compare as compare
     from metal.questions.dataset.verb import describe as describe
-    from metal.questions.dataset.verb import export as export
     from metal.questions.design.labels.run import LabelPlan as LabelPlan
     from metal.questions.design.labels.verb import design_labels as design_labels
     from metal.questions.design.labels.verb_sample import sample_labels as sample_labels
@@ -121,6 +121,7 @@ _HOMES = {
     "metal.api.annotate_mturk": ("annotate_pull_mturk", "annotate_push_mturk"),
     "metal.api.asked": ("Judging",),
     "metal.api.criteria": ("criterion_new",),
+    "metal.api.export": ("export",),
     "metal.api.folders": ("Folder", "ls"),
     "metal.api.judges": ("judges_list", "judges_test", "prompt_list", "prompt_show"),
     "metal.api.judging": ("judge", "judge_async", "judge_cancel"),
@@ -141,7 +142,7 @@ _HOMES = {
         "billboard_history",
         "billboard_references",
     ),
-    "metal.questions.dataset.verb": ("check", "compare", "describe", "export"),
+    "metal.questions.dataset.verb": ("check", "compare", "describe"),
     "metal.questions.design.labels.verb_sample": ("sample_labels",),
     "metal.questions.design.verb_anchors": ("design_anchors",),
     "metal.questions.drift.verb_init": ("gate_init",),

@@ -50,7 +50,8 @@ CORE_COLUMNS = {
 OTHERS: dict[str, str] = {
     "api": """
         __signature__, approved, country, counts, endpoint_url, layout-{}.html, minutes, models,
-        more, not_asked, path, people_given, qualification, to, with_reference, word_orders
+        more, not_asked, path, people_given, qualification, source_text, to, warnings,
+        with_reference, word_orders
     """,
     "cli": """
         Cannot be used, alarm, bucket, directions, e_value, format, install, kinds, least,
@@ -90,7 +91,7 @@ OTHERS: dict[str, str] = {
     """,
     "questions/dataset": """
         apart, best, labels, mean_high, mean_low, paired, probability, repeats,
-        source_text, test_questions
+        test_questions
     """,
     "questions/design": """
         anchors, repeats, scored, state
