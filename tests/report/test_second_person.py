@@ -119,8 +119,9 @@ def _rows(language: str, people: str, outputs: int, right: bool = True) -> list[
         ),
         (
             _rows("hi", "abc", 96, right=False) + _rows("ta", "xyz", 25) + _rows("ml", "xyz", 25),
-            "People disagree on quality in Hindi. Elsewhere there are too few ratings, or"
-            " they are too uncertain.",
+            "People disagree on quality in Hindi: no judge can be tested there. In Malayalam and"
+            " Tamil (quality) it is still open: there are too few ratings, or they are too"
+            " uncertain.",
         ),
         (
             _rows("hi", "abc", 96, right=False),

@@ -352,8 +352,7 @@ def test_the_first_screen_answers(run: AuditRun) -> None:
         lead(run)
         == "Of 4 cases (one for each judge and language), in 2 a judge is like a person; in 2 a"
         " judge does hardly better than always giving the same answer. Of all that is called like"
-        " a person, at most 5% is expected to be a false finding (this is not how often the judge"
-        " errs)."
+        " a person, at most 5% is expected to be a false finding (not how often the judge errs)."
     )
     assert [card.title for card in cards(run)] == ["What to do next"]
     lines = facts(run)
@@ -431,27 +430,26 @@ FOUR = ("en", "hi", "sw", "ta")
         (
             {"j": [LIKE_A_PERSON] * 4},
             (
-                f"j {AGREES} in all 4 languages (task_quality) (of these findings, at most"
-                " 5% are expected to be false)."
+                f"j {AGREES} in all 4 languages (task_quality). At most 5% of these findings are"
+                " expected to be false (not how often the judge errs)."
             ),
         ),
         (
             {"j": [LIKE_A_PERSON, LIKE_A_PERSON, INFORMATIVE, UNINFORMATIVE]},
             (
-                f"j {AGREES} in English and Hindi (task_quality). It can also help"
-                " to rank outputs in Swahili (task_quality). Do not use it for task_quality in"
-                " Tamil."
+                f"j {AGREES} in English and Hindi (task_quality). In Swahili (task_quality) it can"
+                " still help to rank outputs. Do not use it for task_quality in Tamil."
             ),
         ),
         (
             {"j": [LIKE_A_PERSON, INFORMATIVE, UNDECIDED, UNDECIDED]},
-            f"j {AGREES} in English (task_quality). It can also help to rank outputs"
-            " in Hindi (task_quality).",
+            f"j {AGREES} in English (task_quality). In Hindi (task_quality) it can still help to"
+            " rank outputs. Still open: task_quality in Swahili and Tamil.",
         ),
         (
             {"j": [LIKE_A_PERSON] * 3 + [UNDECIDED], "k": [UNDECIDED] * 3 + [UNINFORMATIVE]},
             f"j {AGREES} in English, Hindi and Swahili (task_quality); for the other judge this"
-            " is not shown. Do not use k for task_quality in Tamil.",
+            " is not shown. Do not use k for task_quality in Tamil. Still open: 4 of 8 cases.",
         ),
         (
             {"j": [DISAGREE] * 4},
@@ -461,7 +459,8 @@ FOUR = ("en", "hi", "sw", "ta")
             {"j": [LIKE_A_PERSON] * 3 + [UNINFORMATIVE], "k": [LIKE_A_PERSON] + [UNDECIDED] * 3},
             (
                 f"j {AGREES} in English, Hindi and Swahili (task_quality), k in English"
-                " (task_quality). Do not use j for task_quality in Tamil."
+                " (task_quality). Do not use j for task_quality in Tamil. Still open: k for"
+                " task_quality in Hindi, Swahili and Tamil."
             ),
         ),
         (
@@ -470,12 +469,12 @@ FOUR = ("en", "hi", "sw", "ta")
                 "k": [LIKE_A_PERSON] * 2 + [UNDECIDED] * 2,
             },
             "j and k each agree with people as well as they agree with each other in English and"
-            " Hindi (task_quality).",
+            " Hindi (task_quality). Still open: 4 of 8 cases.",
         ),
         (
             {"j": [UNINFORMATIVE] * 4, "k": [UNDECIDED] * 4},
             "None of the 2 judges is shown to be better than always giving the same answer. Do not"
-            " use j at all.",
+            " use j at all. Still open: k.",
         ),
         (
             {"j": [UNINFORMATIVE] * 4},
@@ -499,7 +498,7 @@ def test_headlines(
             {"j": [LIKE_A_PERSON] + [UNDECIDED] * 3},
             (
                 f"j {AGREES} in English (task_quality), looked at alone; among 4 cases some may"
-                " look so by luck."
+                " look so by luck. Still open: task_quality in Hindi, Swahili and Tamil."
             ),
             "Like a person only looked at alone: in English (task_quality); have more outputs",
         ),
@@ -507,8 +506,8 @@ def test_headlines(
         (
             {"j": [LIKE_A_PERSON] * 4},
             (
-                f"j {AGREES} in all 4 languages (task_quality) (of these findings, at most"
-                " 5% are expected to be false)."
+                f"j {AGREES} in all 4 languages (task_quality). At most 5% of these findings are"
+                " expected to be false (not how often the judge errs)."
             ),
             (
                 "Like a person with all cases looked at together: in English, Hindi, Swahili and"
@@ -520,7 +519,7 @@ def test_headlines(
             {"j": [LIKE_A_PERSON] + [UNDECIDED] * 3, "k": [LIKE_A_PERSON] + [UNDECIDED] * 3},
             (
                 f"A judge {AGREES} in 2 of 8 cases, if each case is looked at alone; among 8 cases"
-                " some may look so by luck."
+                " some may look so by luck. Still open: 6 of 8 cases."
             ),
             (
                 "Like a person only if each case is looked at alone: j in English (task_quality); k"
@@ -548,7 +547,7 @@ def test_the_surest_case_lucky_choices_and_recalibration_are_said(
     scores = {"A1": [0, 1], "A2": [0, 1], "j": [0, 1], "k": [0, 1]}
     run = report_on(make_dataset(dict.fromkeys(("en", "hi"), scores)))
     run = with_verdicts(run, {"j": [INFORMATIVE] * 2, "k": [INFORMATIVE] * 2}, p=1.0)
-    table = run.tables["verdicts"].assign(above_constant=0.1)
+    table = run.tables["verdicts"].assign(above_constant=0.1, share_kept=0.5)
     table["reason"] = ["", "", "", f"{ONCE} (-15; then 0.00 against a person)"]
     together = run.tables["together"].assign(kept_at_least=[-0.2, 0.42, 0.05, math.nan])
     picked = pd.DataFrame({"optimism": [0.02, 0.66]})
@@ -557,14 +556,16 @@ def test_the_surest_case_lucky_choices_and_recalibration_are_said(
     )
     assert headline(run) == (
         "Whether any of the 2 judges agrees with people as well as they agree with each other is"
-        " still open. Each of them can still help to rank outputs in both cases."
+        " still open in 3 of 4 cases. Each of the judges can still help to rank outputs in both"
+        " cases. In Hindi (task_quality) k agrees so well only once its scores are recalibrated."
     )
     assert (
         lead(run) == "Of 4 cases (one for each judge and language), in 1 a judge is like a person"
         " once recalibrated; in 3 a judge is informative (better than always giving the same"
         " answer). Surest case: task_quality in Hindi, where j keeps at least 42% of what a person"
-        " knows, even with all 4 cases looked at together. The best of several judges looks a"
-        " little better than it is: take up to 66 percentage points off the share it keeps."
+        " knows (not how often it is right), even with all 4 cases looked at together. The best of"
+        " several judges looks a little better than it is: take up to 66 percentage points off the"
+        " share that it keeps of what a person knows."
     )
 
 
@@ -747,7 +748,7 @@ def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
         == "gpt-4-32k/detailed agrees with people less than they agree with each other in 7 of 15"
         " cases; in 7 this is still open. It can still help to rank outputs in 11 of 15 cases, but"
         " in 5 of these not to find the bad ones. Do not use it for hallucinations in Malayalam."
-        " People disagree on hallucinations in Tamil."
+        " People disagree on hallucinations in Tamil: no judge can be tested there."
     )
     assert lead(run).startswith(
         "Of 15 cases (one for each criterion and language), in 11 it is informative"

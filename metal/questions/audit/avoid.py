@@ -1,4 +1,6 @@
-"""Where not to use a judge, and who left questions open: the end of an audit's headline."""
+"""Where not to use a judge, which cases are still open, and who left questions unanswered: the end
+of an audit's headline.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,17 @@ from collections import Counter
 from collections.abc import Sequence
 
 from metal.auditing.clauses import MIN_COVERAGE
-from metal.auditing.verdict import DISAGREE, TURNED, UNINFORMATIVE
+from metal.auditing.verdict import (
+    DISAGREE,
+    INFORMATIVE,
+    LIKE_A_PERSON,
+    TURNED,
+    UNDECIDED,
+    UNINFORMATIVE,
+)
 from metal.data.text import coverage, listed, within
-from metal.questions.audit.holds import Cells, of_judge
-from metal.questions.audit.places import MOST_NAMED, case, count_of, for_words
+from metal.questions.audit.holds import Cells, alone, of_judge
+from metal.questions.audit.places import MOST_NAMED, by_name, case, count_of, for_words
 from metal.questions.audit.run import AuditRun
 
 
@@ -72,7 +81,7 @@ def _avoid_some(run: AuditRun, useless: Cells, cells: Cells, everywhere: Sequenc
 
 
 def silent(cells: Cells, judges: Sequence[str]) -> str:
-    """Which judges left many questions open."""
+    """Which judges left many questions unanswered."""
     asked, answered = (
         Counter({judge: sum(cell[key] for cell in of_judge(judge, cells)) for judge in judges})
         for key in ("asked", "answered")
@@ -80,7 +89,32 @@ def silent(cells: Cells, judges: Sequence[str]) -> str:
     often = [judge for judge in judges if answered[judge] < MIN_COVERAGE * asked[judge]]
     if not often:
         return ""
-    if len(often) > 1:
-        return f"{len(often)} judges answered less than {MIN_COVERAGE:.0%} of their questions."
-    share = coverage(answered[often[0]] / asked[often[0]])
-    return f"{within(often[0])} answered only {share} of its questions."
+    if len(often) > MOST_NAMED:
+        return f"{len(often)} judges answered less than the {MIN_COVERAGE:.0%} needed."
+    shares = listed([coverage(answered[judge] / asked[judge]) for judge in often])
+    its = "its" if len(often) == 1 else "their"
+    who = listed([*map(within, often)])
+    return f"{who} answered only {shares} of {its} questions ({MIN_COVERAGE:.0%} needed)."
+
+
+def undecided(run: AuditRun, cells: Cells) -> str:
+    """Which cases are still open; empty if that is said already."""
+    still_open = [cell for cell in cells if cell["verdict"] == UNDECIDED]
+    if not still_open or _said_already(cells):
+        return ""
+    if len(still_open) <= MOST_NAMED:
+        return f"Still open: {by_name(run, still_open, cells)}."
+    names = list(dict.fromkeys(cell["judge"] for cell in still_open))
+    of_names = [cell["verdict"] for cell in cells if cell["judge"] in names]
+    if len(names) <= MOST_NAMED and {*of_names} <= {UNDECIDED, DISAGREE}:
+        return f"Still open: {listed([*map(within, names)])}."
+    return f"Still open: {count_of(still_open, cells).removeprefix('in ')}."
+
+
+def _said_already(cells: Cells) -> bool:
+    """Whether the claim, or the sentence on people who disagree, counts what is still open."""
+    rest = [cell for cell in cells if cell["verdict"] != UNDECIDED]
+    verdicts = {cell["verdict"] for cell in rest}
+    if LIKE_A_PERSON in verdicts:
+        return False
+    return verdicts <= {DISAGREE} or (INFORMATIVE in verdicts and not all(map(alone, rest)))

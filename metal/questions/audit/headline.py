@@ -8,7 +8,7 @@ of one judge in several languages by the list of each criterion, else by all cel
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -25,14 +25,26 @@ from metal.auditing.verdict import (
     today,
 )
 from metal.data.text import capital, estimate, known, listed, percent, plural, signed, within
-from metal.questions.audit.avoid import avoid, silent
-from metal.questions.audit.holds import Cells, alone, of_judge, stands_together
+from metal.questions.audit.avoid import avoid, silent, undecided
+from metal.questions.audit.confirmed import OPEN, bad_label, doubt_of
+from metal.questions.audit.helps import ONCE_RECALIBRATED, helps
+from metal.questions.audit.holds import (
+    MOST_CRITERIA,
+    Cells,
+    a_list_each,
+    alone,
+    falls_short,
+    of_judge,
+    stands_together,
+)
 from metal.questions.audit.places import (
     MOST_NAMED,
+    by_name,
     case,
     count_of,
     each_criterion,
     each_place,
+    how_many_of,
     in_words,
     of_cells,
     one_a_case,
@@ -44,6 +56,9 @@ from metal.questions.audit.verdicts import merit, once
 AGREES = "agrees with people as well as they agree with each other"
 AGREE = "agree with people as well as they agree with each other"
 LESS = "agrees with people less than they agree with each other"
+NOT_SHOWN = "this is not shown"
+NOT_ERRORS = "(not how often the judge errs)"
+NOT_RIGHT = "(not how often it is right)"
 
 
 def rank(cell: Mapping[str, Any], end: str = "") -> tuple[int, bool, float]:
@@ -69,24 +84,33 @@ def knows(cell: Mapping[str, Any]) -> str:
     return f"is {estimate(cell, 'above_constant', signed)} above a constant answer"
 
 
+def in_plain_words(cell: Mapping[str, Any]) -> str:
+    """`knows` for a reader without statistics: no number that nothing explains."""
+    known_share = knows(cell)
+    if "%" in known_share:
+        return f"{known_share} {NOT_RIGHT}"
+    explained = once(cell) or known(cell["share_kept"])
+    return known_share if explained else "is better than always giving the same answer"
+
+
 def headline(run: AuditRun) -> str:
     """The answer in a few sentences: where a judge agrees with people, what else it is good for,
     where not to use it, and where nobody can be judged.
     """
-    return " ".join(filter(None, _sentences(run)))
+    return _joined(_sentences(run))
 
 
 def opening(run: AuditRun) -> tuple[str, str]:
     """The headline in two: what stands large on the page, and what in the text below it."""
-    claim, helps, useless, disagreement, unanswered = _sentences(run)
+    claim, helpful, useless, disagreement, unanswered = _sentences(run)
     if not claim:
         return disagreement, ""
-    return f"{claim} {useless}".strip(), " ".join(filter(None, (helps, disagreement, unanswered)))
+    return _joined((claim, useless)), _joined((helpful, disagreement, unanswered))
 
 
 def _sentences(run: AuditRun) -> tuple[str, str, str, str, str]:
     """Of agreement, of what a judge may help with, of where not to use it, of people who
-    disagree, of questions left open.
+    disagree or hardly confirm each other, of cases and questions left open.
     """
     cells = run.judged
     if not cells:
@@ -95,10 +119,15 @@ def _sentences(run: AuditRun) -> tuple[str, str, str, str, str]:
     if {cell["verdict"] for cell in cells} == {UNDECIDED}:
         return _undecided(cells, judges), "", "", "", ""
     claim = _claim(run, cells, judges)
-    helps, useless = _helps(run, cells, judges), avoid(run, cells, judges)
+    helpful, useless = helps(run, cells, judges), avoid(run, cells, judges)
+    unsure = [_disagreement(run, cells), _hardly_confirmed(run, cells)]
     # of a single case it is the reason already
-    unanswered = silent(cells, judges) if len(cells) > 1 else ""
-    return claim, helps, useless, _disagreement(run, cells), unanswered
+    unanswered = [undecided(run, cells), silent(cells, judges)] if len(cells) > 1 else []
+    return claim, helpful, useless, _joined(unsure), _joined(unanswered)
+
+
+def _joined(sentences: Iterable[str]) -> str:
+    return " ".join(filter(None, sentences))
 
 
 def _claim(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
@@ -115,28 +144,41 @@ def _claim(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     return ""
 
 
-def falls_short(cell: Mapping[str, Any]) -> bool:
-    """Whether the judge is shown to agree with people less than they agree with each other."""
-    return bool(cell.get("not_like")) or (cell["verdict"] == UNINFORMATIVE and not alone(cell))
-
-
 def _not_like(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     """No judge is shown to be like a person: how often it is shown not to be, how often this is
     open.
     """
     less = [cell for cell in cells if falls_short(cell)]
-    still_open = [cell for cell in cells if cell not in less and cell["verdict"] != DISAGREE]
+    recalibrated = list(filter(once, cells))
+    still_open = [
+        cell
+        for cell in cells
+        if cell not in less and cell not in recalibrated and cell["verdict"] != DISAGREE
+    ]
     whom = within(judges[0]) if len(judges) == 1 else f"any of the {len(judges)} judges"
-    if not less:
-        return f"Whether {whom} {AGREES} is still open{_unless_all(run, still_open, cells)}."
-    if not still_open and len(judges) == 1:
-        return f"{whom} {LESS}{of_cells(run, less, cells)}."
     if not still_open:
-        return f"None of the {len(judges)} judges {AGREES}."
+        return _not_open(run, less, recalibrated, judges)
+    if not less:
+        in_cases = _unless_all(run, still_open, cells)
+        if in_cases and len(judges) > 1:
+            in_cases = f" {count_of(still_open, cells)}"
+        return f"Whether {whom} {AGREES} is still open{in_cases}."
     rest = f"{count_of(less, cells)}; in {len(still_open):,} this is still open"
+    if len(still_open) <= MOST_NAMED:
+        rest = f"{count_of(less, cells)}; still open: {by_name(run, still_open, cells)}"
     if len(judges) == 1:
         return f"{whom} {LESS} {rest}."
     return f"None of the {len(judges)} judges is shown to {AGREE}: a judge agrees less {rest}."
+
+
+def _not_open(run: AuditRun, less: Cells, recalibrated: Cells, judges: Sequence[str]) -> str:
+    """Every judge is shown not to be like a person, or not as it is."""
+    if len(judges) > 1:
+        return f"None of the {len(judges)} judges {AGREES}{' as it is' * bool(recalibrated)}."
+    whom = within(judges[0])
+    if less:
+        return f"{whom} {LESS}{of_cells(run, less, run.judged)}."
+    return f"{whom} {AGREES}{of_cells(run, recalibrated, run.judged)}, but {ONCE_RECALIBRATED}."
 
 
 def _unless_all(run: AuditRun, some: Cells, cells: Cells) -> str:
@@ -183,72 +225,11 @@ def _why_not(run: AuditRun, cell: Mapping[str, Any]) -> str:
     """A single case: not like a person, or not shown to be, and for which reason."""
     judge = within(cell["judge"])
     if once(cell):
-        return f"{judge} {AGREES} {place(run, cell)}, but only once its scores are recalibrated."
+        return f"{judge} {AGREES} {place(run, cell)}, but {ONCE_RECALIBRATED}."
     claim = f"{judge} is not shown to {AGREE} {place(run, cell)}"
     if cell.get("not_like"):
         claim = f"{judge} {LESS} {place(run, cell)}"
-    return f"{claim}. {capital(cell.get('plainly') or 'it ' + knows(cell))}."
-
-
-def _helps(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
-    """Where a judge that is not shown to be like a person still knows something."""
-    helpful = [cell for cell in cells if cell["verdict"] == INFORMATIVE]
-    good = any(cell["verdict"] == LIKE_A_PERSON for cell in cells)
-    if not helpful:
-        return ""
-    if len(judges) > 1:
-        return f"{_who_may_help(run, helpful, cells, judges)}{_misses_bad(helpful)}."
-    in_cases = of_cells(run, helpful, cells)
-    less = [cell for cell in cells if falls_short(cell)]
-    if less == helpful and len(less) < len(cells) and not good:
-        in_cases = " there"  # the claim has named them
-    also = "also" if good else "still"
-    return f"It can {also} help to rank outputs{in_cases}{_misses_bad(helpful)}."
-
-
-def _misses_bad(helpful: Cells) -> str:
-    """How often a judge that may help does not find the bad outputs."""
-    blind = [cell for cell in helpful if cell.get("misses_bad")]
-    if not blind:
-        return ""
-    if len(blind) == len(helpful):
-        return ", but not to find the bad ones"
-    if len({cell["judge"] for cell in helpful}) == 1:
-        return f", but in {len(blind):,} of these not to find the bad ones"
-    return f"; in {len(blind):,} of all these cases not to find the bad ones"
-
-
-def _who_may_help(run: AuditRun, helpful: Cells, cells: Cells, judges: Sequence[str]) -> str:
-    """Which of several judges may help, and where or how often."""
-    often, of_all = (Counter(cell["judge"] for cell in some) for some in (helpful, cells))
-    best = max(often, key=often.__getitem__)
-    who = "Each of them" if len(often) == len(judges) else _how_many_of(often)
-    claim = f"{who} can still help to rank outputs"
-    if len(set(map(case, cells))) == 1:
-        return claim
-    if len(often) == 1:
-        return f"{claim}{of_cells(run, helpful, of_judge(best, cells))}"
-    if len(often) <= MOST_NAMED and len(set(often.values())) > 1:
-        _, *others = [judge for judge, _ in often.most_common()]
-        first, *rest = [
-            count_of(of_judge(judge, helpful), of_judge(judge, cells)) for judge in (best, *others)
-        ]
-        named = [
-            f"{within(judge)} {in_cases}" for judge, in_cases in zip(others, rest, strict=True)
-        ]
-        return f"{within(best)} can still help to rank outputs {first}, {listed(named)}"
-    as_good = [each for each in often if (often[each], of_all[each]) == (often[best], of_all[best])]
-    in_cases = count_of(of_judge(best, helpful), of_judge(best, cells))
-    if len(as_good) == len(often):
-        return f"{claim} {in_cases}"
-    return f"{claim} somewhere, {_how_many_of(as_good)} most often: {in_cases}"
-
-
-def _how_many_of(some: Collection[str]) -> str:
-    """Names where they are few, or how many of them."""
-    if len(some) <= MOST_NAMED:
-        return listed([within(judge) for judge in some])
-    return f"{len(some):,} of them"
+    return f"{claim}. {capital(cell.get('plainly') or 'it ' + in_plain_words(cell))}."
 
 
 def _disagreement(run: AuditRun, cells: Cells) -> str:
@@ -262,10 +243,38 @@ def _disagreement(run: AuditRun, cells: Cells) -> str:
         cases = f"on {listed(each_criterion(run, disagree))}"
     if verdicts == {DISAGREE}:
         return f"Nobody can be judged here: people disagree among themselves {cases}."
-    sentence = f"People disagree {cases}."
+    sentence = f"People disagree {cases}: no judge can be tested there."
     if verdicts == {DISAGREE, UNDECIDED}:
-        return f"{sentence} Elsewhere there are too few ratings, or they are too uncertain."
+        rest = one_a_case([cell for cell in cells if cell["verdict"] == UNDECIDED])
+        in_cases = capital(in_words(run, rest, one_a_case(cells)))
+        return (
+            f"{sentence} {in_cases} it is still open: there are too few ratings, or they are too"
+            " uncertain."
+        )
     return sentence
+
+
+def _hardly_confirmed(run: AuditRun, cells: Cells) -> str:
+    """Where a judge is like people who hardly confirm each other, so that nobody is known to be
+    right.
+    """
+    doubtful = one_a_case(
+        [cell for cell in cells if cell["verdict"] == LIKE_A_PERSON and _in_doubt(run, cell)]
+    )
+    if not doubtful:
+        return ""
+    cases = f"In {len(doubtful)} cases"
+    if len(doubtful) <= MOST_NAMED:
+        cases = f"On {listed(each_criterion(run, doubtful))}"
+    return f"{cases} people hardly confirm each other, so agreement cannot show who is right."
+
+
+def _in_doubt(run: AuditRun, cell: Mapping[str, Any]) -> bool:
+    """Whether people are shown to confirm each other's labels too rarely."""
+    if "confirmed" not in cell:  # of a run before version 0.2
+        return False
+    doubt = doubt_of(cell, bad_label(run, cell["criterion"]))
+    return bool(doubt) and OPEN not in doubt
 
 
 def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
@@ -279,29 +288,38 @@ def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
         who = f"A judge {does} {count_of(own, cells)}"
         if len(wins) == 1:
             who = f"{within(best)} {does} {in_words(run, good, of_best)}"
-        return _looked_at_alone(who, own, cells)
+        only = "looked at alone" if len(own) == 1 else "if each case is looked at alone"
+        return f"{who}, {only}; among {len(cells):,} cases some may look so by luck."
     if len(wins) > 1:
-        return f"{_several(run, named, judges, does)}{_only_alone(own)}."
-    in_cases = in_words(run, good, of_best) + _expected_wrong(run, good)
-    if own_of_best := of_judge(best, own):
-        in_cases += f", and {in_words(run, own_of_best, of_best)} only if looked at alone"
-    if len(judges) == 1:
-        return f"{within(best)} {does} {in_cases}."
+        return f"{_several(run, named, judges, does)}.{_only_alone(own)}"
+    in_cases = in_words(run, good, of_best)
     rest = [cell for cell in cells if cell["judge"] != best]
-    others = _only_alone([cell for cell in own if cell["judge"] != best])
-    return f"{within(best)} {does} {in_cases}{others}{_of_the_others(rest)}."
+    claim = f"{within(best)} {does} {in_cases}{_of_the_others(rest)}.{_expected_wrong(run, good)}"
+    if len(judges) > 1 or not own:
+        return f"{claim}{_only_alone(own)}"
+    only = "if looked at alone" if len(own) == 1 else "if each case is looked at alone"
+    return f"{claim} {capital(in_words(run, own, of_best))} it does so only {only}."
 
 
 def _of_the_others(rest: Cells) -> str:
-    """What is said of judges beside those that are named; empty if there are none."""
-    judges = {cell["judge"] for cell in rest}
+    """What is said of judges beside those that are named; empty if there are none, or if each is
+    like a person once recalibrated, which is said elsewhere.
+    """
+    recalibrated = {cell["judge"] for cell in rest if once(cell)}
+    rest = [cell for cell in rest if cell["judge"] not in recalibrated]
+    judges = list(dict.fromkeys(cell["judge"] for cell in rest))
     if not judges:
         return ""
-    one_other = len(judges) == 1
-    if all(falls_short(cell) or cell["verdict"] == DISAGREE for cell in rest):
-        none = "the other judge does not" if one_other else f"none of the other {len(judges)} does"
-        return f"; {none}"
-    return f"; for the other {'judge' if one_other else f'{len(judges)} judges'} this is not shown"
+    several = len(judges) > 1
+    less = all(falls_short(cell) or cell["verdict"] == DISAGREE for cell in rest)
+    if recalibrated:
+        who = how_many_of(judges)
+        return f"; {who} do{'es' * (not several)} not" if less else f"; for {who} {NOT_SHOWN}"
+    if less:
+        return (
+            f"; none of the other {len(judges)} does" if several else "; the other judge does not"
+        )
+    return f"; for the other {f'{len(judges)} judges' if several else 'judge'} {NOT_SHOWN}"
 
 
 def _several(run: AuditRun, good: Cells, judges: Sequence[str], does: str) -> str:
@@ -337,11 +355,13 @@ def _most_often(
     if len(ahead) > MOST_NAMED + 1:
         often = count_of(list(chain.from_iterable(of_each.values())), cells)
         return capital(f"{often} a judge {does}, none of the {len(judges)} in more than {most}")
-    in_cases = count_of(of_each[ahead[0]], of_judge(ahead[0], cells))
+    good, of_first = of_each[ahead[0]], of_judge(ahead[0], cells)
+    alike = len({frozenset(map(case, of_each[judge])) for judge in ahead}) == 1
+    in_cases = in_words(run, good, of_first) if alike else count_of(good, of_first)
     if len(ahead) == 1:
         fewer = f"more often than any other of the {len(judges)} judges"
         return f"{within(ahead[0])} {does} {in_cases}, {fewer}"
-    fewer = ", the other judges in fewer" if len(judges) > len(ahead) else ""
+    fewer = ", the other judges in fewer cases" if len(judges) > len(ahead) else ""
     return f"{listed([*map(within, ahead)])} each {each} {in_cases}{fewer}"
 
 
@@ -351,21 +371,16 @@ def _expected_wrong(run: AuditRun, good: Cells) -> str:
     """
     if len(good) <= MOST_NAMED or "together" not in run.tables:
         return ""
-    several = len({cell["criterion"] for cell in good}) > 1
-    of_each = " of each criterion" if several else ""
-    return f" (of these findings{of_each}, at most {ERROR:.0%} are expected to be false)"
-
-
-def _looked_at_alone(claim: str, own: Cells, cells: Cells) -> str:
-    """The claim, which does not hold when all cases are looked at together."""
-    alone = "looked at alone" if len(own) == 1 else "if each case is looked at alone"
-    return f"{claim}, {alone}; among {len(cells):,} cases some may look so by luck."
+    several = 1 < len({cell["criterion"] for cell in good}) <= MOST_CRITERIA
+    of_each = " on each criterion" if several and a_list_each(run, run.judged) else ""
+    return f" At most {ERROR:.0%} of these findings{of_each} are expected to be false {NOT_ERRORS}."
 
 
 def _only_alone(own: Cells) -> str:
-    """`; in 2 more cases only if each is looked at alone`; empty without any."""
+    """` In 2 more cases a judge does so only if each is looked at alone.`; empty without any."""
     each = "looked at" if len(own) == 1 else "each is looked at"
-    return f"; in {plural(len(own), 'more case')} only if {each} alone" if own else ""
+    more = plural(len(own), "more case")
+    return f" In {more} a judge does so only if {each} alone." if own else ""
 
 
 def _phrase(run: AuditRun) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from metal.auditing.standing import ONE_PERSON, UNKNOWN_PERSON
 from metal.auditing.together import ERROR
-from metal.auditing.verdict import LIKE_A_PERSON
+from metal.auditing.verdict import LIKE_A_PERSON, UNINFORMATIVE
 from metal.data.text import known
 from metal.questions.audit.run import AuditRun
 from metal.questions.audit.verdicts import PLACE
@@ -32,12 +32,20 @@ def stands_together(
     if len(cells) < 2 or "together" not in run.tables:
         return good, []
     by = {PLACE(row): row for row in run.records("together")}
-    one_judge = len({cell["judge"] for cell in cells}) == 1
-    lists = one_judge and all(by[PLACE(cell)]["languages"] > 1 for cell in good)
-    named = _sure(good, by, "p_languages" if lists else "p_cells")
+    named = _sure(good, by, "p_languages" if a_list_each(run, cells) else "p_cells")
     if len({cell["criterion"] for cell in named}) > MOST_CRITERIA:
         named = _sure(good, by, "p_cells")
     return named, [cell for cell in good if cell not in named]
+
+
+def a_list_each(run: AuditRun, cells: Cells) -> bool:
+    """Whether each criterion has a list of its own, unless these are many: of one judge that is
+    like a person only on criteria with several languages.
+    """
+    of_criterion = {row["criterion"]: row["languages"] for row in run.records("together")}
+    return len({cell["judge"] for cell in cells}) == 1 and all(
+        of_criterion[cell["criterion"]] > 1 for cell in cells if cell["verdict"] == LIKE_A_PERSON
+    )
 
 
 def _sure(
@@ -50,6 +58,11 @@ def _sure(
 def of_judge(judge: str, cells: Cells) -> list[dict[str, Any]]:
     """The cells of a judge."""
     return [cell for cell in cells if cell["judge"] == judge]
+
+
+def falls_short(cell: Mapping[str, Any]) -> bool:
+    """Whether the judge is shown to agree with people less than they agree with each other."""
+    return bool(cell.get("not_like")) or (cell["verdict"] == UNINFORMATIVE and not alone(cell))
 
 
 def by_language(cells: Cells) -> bool:

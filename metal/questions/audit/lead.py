@@ -15,8 +15,8 @@ from metal.auditing.verdict import (
     UNDECIDED,
     UNINFORMATIVE,
 )
-from metal.data.text import capital, listed, percent, plural, within
-from metal.questions.audit.headline import knows, rank
+from metal.data.text import capital, known, listed, percent, plural, within
+from metal.questions.audit.headline import NOT_ERRORS, NOT_RIGHT, in_plain_words, rank
 from metal.questions.audit.holds import Cells, stands_together, surest
 from metal.questions.audit.places import MOST_NAMED, each_place
 from metal.questions.audit.run import AuditRun
@@ -88,10 +88,10 @@ def _list_in_words(run: AuditRun, cells: Cells) -> str:
         clauses.append(
             f"{capital(LIKE_A_PERSON)} with all cases looked at together: {_named(run, named)}"
         )
-    elif named:
+    if named and not (len(named) > MOST_NAMED and len({cell["judge"] for cell in named}) == 1):
+        these = "these" if len(named) > MOST_NAMED else f"all that is called {LIKE_A_PERSON}"
         clauses.append(
-            f"Of all that is called {LIKE_A_PERSON}, at most {ERROR:.0%} is expected to be a false"
-            " finding (this is not how often the judge errs)"
+            f"Of {these}, at most {ERROR:.0%} is expected to be a false finding {NOT_ERRORS}"
         )
     if own:
         each = "" if len(own) == 1 else " if each case is"
@@ -113,13 +113,19 @@ def _named(run: AuditRun, cells: Cells) -> str:
 
 
 def _luck(run: AuditRun) -> str:
+    """How much better than it is the best of several judges may look; empty where no share is
+    shown.
+    """
     most = run.tables["picked"]["optimism"].max() if "picked" in run.tables else 0.0
-    if not most >= SHOWN:
+    shares = [
+        cell["share_kept"] for cell in run.judged if cell["verdict"] in (LIKE_A_PERSON, INFORMATIVE)
+    ]
+    if not most >= SHOWN or not any(map(known, shares)):
         return ""
     points = plural(round(100 * most), "percentage point")
     return (
         "The best of several judges looks a little better than it is: take up to"
-        f" {points} off the share it keeps."
+        f" {points} off the share that it keeps of what a person knows."
     )
 
 
@@ -138,9 +144,9 @@ def surest_in_words(run: AuditRun) -> str:
         kept = f"{it} keeps at least {percent(most['kept_at_least'])} of what a person knows"
         every = "both" if most["cells"] == 2 else f"all {most['cells']:,}"
         return (
-            f"Surest case: {case_of(run, most)}, where {kept}, even with {every} cases looked at"
-            " together."
+            f"Surest case: {case_of(run, most)}, where {kept} {NOT_RIGHT}, even with {every} cases"
+            " looked at together."
         )
     nearest = min(cells, key=partial(rank, end="_low"))  # a wide interval makes no best case
     it = "it" if single else within(nearest["judge"])
-    return f"Best case: {case_of(run, nearest)}, where {it} {knows(nearest)}."
+    return f"Best case: {case_of(run, nearest)}, where {it} {in_plain_words(nearest)}."

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from metal.data.languages import UNNAMED, language_name
-from metal.data.text import listed
-from metal.questions.audit.holds import Cells, by_language
+from metal.data.text import listed, within
+from metal.questions.audit.holds import Cells, by_language, of_judge
 from metal.questions.audit.run import AuditRun
 from metal.runs.run import Run
 from metal.show.parts import case_of, criterion_in_words
@@ -98,9 +98,36 @@ def for_words(run: AuditRun, cells: Cells) -> str:
 
 
 def each_criterion(run: AuditRun, cells: Cells) -> list[str]:
-    """`hallucinations in Malayalam`, one for each criterion."""
+    """`hallucinations in Malayalam`, one for each criterion; a language that nobody named is left
+    out.
+    """
     by_criterion = by_criterion_of(run, cells)
-    return [f"{criterion} in {listed(names)}" for criterion, names in by_criterion.items()]
+    return [
+        criterion + f" in {listed(names)}" * (names != [language_name(UNNAMED)])
+        for criterion, names in by_criterion.items()
+    ]
+
+
+def by_name(run: AuditRun, some: Cells, cells: Cells) -> str:
+    """`gpt for fluency in Hindi and mini for style in Tamil`: some of the cells, without what is
+    the same in all of them.
+    """
+    judges = list(dict.fromkeys(cell["judge"] for cell in some))
+    if len({cell["judge"] for cell in cells}) == 1:
+        return listed(each_criterion(run, some))
+    if len(set(map(case, cells))) == 1:
+        return listed([*map(within, judges)])
+    at: dict[str, list[str]] = {}
+    for judge in judges:
+        at.setdefault(for_words(run, of_judge(judge, some)), []).append(within(judge))
+    return listed([f"{listed(names)} {cases}" for cases, names in at.items()])
+
+
+def how_many_of(some: Collection[str], them: str = "them") -> str:
+    """Judges by name where they are few, or how many of them."""
+    if len(some) <= MOST_NAMED:
+        return listed([within(judge) for judge in some])
+    return f"{len(some):,} of {them}"
 
 
 def case(cell: Mapping[str, Any]) -> tuple[str, str]:

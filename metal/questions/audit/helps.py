@@ -1,0 +1,152 @@
+"""What a judge may help with where it is not like a person, in an audit's headline: to rank
+outputs, or more once its scores are recalibrated.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
+from metal.data.text import capital, listed, within
+from metal.questions.audit.holds import Cells, falls_short, of_judge
+from metal.questions.audit.places import MOST_NAMED, case, count_of, how_many_of, in_words, of_cells
+from metal.questions.audit.run import AuditRun
+from metal.questions.audit.verdicts import once
+
+EACH = "each of the judges"
+ONCE_RECALIBRATED = "only once its scores are recalibrated"
+
+
+def helps(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
+    """Where a judge that is not shown to be like a person still knows something; empty if that is
+    nowhere.
+    """
+    helpful = [cell for cell in cells if cell["verdict"] == INFORMATIVE]
+    if not helpful:
+        return ""
+    if len(judges) == 1:
+        return _it_helps(run, helpful, cells)
+    ranks = {cell["judge"] for cell in helpful if not once(cell)}
+    elsewhere = [cell for cell in helpful if cell["judge"] in ranks]
+    sentences = [
+        _who_may_help(run, elsewhere, cells) if elsewhere else "",
+        _once_recalibrated(run, [cell for cell in helpful if once(cell)], cells, ranks),
+    ]
+    return " ".join(filter(None, sentences))
+
+
+def _it_helps(run: AuditRun, helpful: Cells, cells: Cells) -> str:
+    """The same of the one judge."""
+    recalibrated = list(filter(once, helpful))
+    if recalibrated == helpful and len(helpful) == len(cells):  # the claim has said the rest
+        return "As it is, it can only help to rank outputs."
+    in_cases, misses = of_cells(run, helpful, cells), _misses_bad(run, helpful)
+    less = [cell for cell in cells if falls_short(cell)]
+    claim = f"It can still help to rank outputs{in_cases}{misses}."
+    if any(cell["verdict"] == LIKE_A_PERSON for cell in cells):
+        claim = f"{capital(in_cases.strip())} it can still help to rank outputs{misses}."
+    elif less == helpful and len(less) < len(cells):  # the claim has named them
+        claim = f"It can still help to rank outputs there{misses}."
+    if not recalibrated:
+        return claim
+    return f"{claim} It agrees so well{of_cells(run, recalibrated, cells)} {ONCE_RECALIBRATED}."
+
+
+def _misses_bad(run: AuditRun, helpful: Cells) -> str:
+    """Where the one judge does not find the bad outputs."""
+    blind = [cell for cell in helpful if cell.get("misses_bad")]
+    if not blind:
+        return ""
+    if len(blind) == len(helpful):
+        return ", but not to find the bad ones"
+    if len(blind) <= MOST_NAMED:
+        return f", but not to find the bad ones {in_words(run, blind, helpful)}"
+    return f", but in {len(blind):,} of these not to find the bad ones"
+
+
+def _who_may_help(run: AuditRun, helpful: Cells, cells: Cells) -> str:
+    """Which of several judges may help, where or how often, and which do not find the bad
+    outputs.
+    """
+    good = any(cell["verdict"] == LIKE_A_PERSON for cell in cells)
+    claim = _who_and_where(run, helpful, cells)
+    others = {cell["judge"] for cell in cells if cell["verdict"] != LIKE_A_PERSON}
+    if good and len(set(map(case, cells))) > 1:
+        claim = f"Elsewhere {claim}"
+    elif good and len(others) > 1:
+        claim = f"Of the others, {claim}"
+    elif not good:
+        claim = claim.replace("each", "Each", claim.startswith(EACH))
+    blind = [cell for cell in helpful if cell.get("misses_bad")]
+    if blind and len(blind) == len(helpful):
+        return f"{claim}, but not to find the bad ones."
+    find = "help to find the bad ones"
+    return f"{claim}.{_says(run, blind, cells, f'does not {find}', f'do not {find}')}"
+
+
+def _who_and_where(run: AuditRun, helpful: Cells, cells: Cells) -> str:
+    """`gpt can still help to rank outputs in 3 of 4 cases, mini in 2 of 4 cases`."""
+    often, of_all = (Counter(cell["judge"] for cell in some) for some in (helpful, cells))
+    best = max(often, key=often.__getitem__)
+    who = EACH if len(often) == len(of_all) else how_many_of(often, "the judges")
+    claim = f"{who} can still help to rank outputs"
+    if len(set(map(case, cells))) == 1:
+        return claim
+    if len(often) == 1:
+        return f"{claim}{of_cells(run, helpful, of_judge(best, cells))}"
+    if len(often) <= MOST_NAMED and len(set(often.values())) > 1:
+        _, *others = [judge for judge, _ in often.most_common()]
+        first, *rest = [
+            count_of(of_judge(judge, helpful), of_judge(judge, cells)) for judge in (best, *others)
+        ]
+        named = [
+            f"{within(judge)} {in_cases}" for judge, in_cases in zip(others, rest, strict=True)
+        ]
+        return f"{within(best)} can still help to rank outputs {first}, {listed(named)}"
+    as_good = [each for each in often if (often[each], of_all[each]) == (often[best], of_all[best])]
+    in_cases = count_of(of_judge(best, helpful), of_judge(best, cells))
+    if len(as_good) == len(often):
+        return f"{claim} {in_cases}"
+    return f"{claim} somewhere, {how_many_of(as_good)} most often: {in_cases}"
+
+
+def _once_recalibrated(run: AuditRun, some: Cells, cells: Cells, ranks: Collection[str]) -> str:
+    """Which of several judges are like a person once recalibrated. ranks: those that are said
+    to help as they are.
+    """
+    only = [cell for cell in some if cell["judge"] not in ranks]
+    also = [cell for cell in some if cell["judge"] in ranks]
+    does, do = (
+        f"agrees so well {ONCE_RECALIBRATED}",
+        f"agree so well {ONCE_RECALIBRATED.replace('its', 'their')}",
+    )
+    rank = "only help to rank outputs"
+    return (
+        _says(run, also, cells, does, do)
+        + _says(
+            run,
+            only,
+            cells,
+            f"{does}; as it is, it can {rank}",
+            f"{do}; as they are, they can {rank}",
+        )
+    ).strip()
+
+
+def _says(run: AuditRun, some: Cells, cells: Cells, does: str, do: str) -> str:
+    """` In 2 of 4 cases mini does not ...`: what holds of some judges, where or how often; empty
+    without cells.
+    """
+    names = list(dict.fromkeys(cell["judge"] for cell in some))
+    if not names:
+        return ""
+    of_names = [cell for cell in cells if cell["judge"] in names]
+    if len(names) == 1:
+        in_cases = capital(of_cells(run, some, of_names).strip())
+        return f" {in_cases}{' ' * bool(in_cases)}{within(names[0])} {does}."
+    if len(set(map(case, cells))) == 1:
+        return f" {how_many_of(names)} {do}."
+    if len(names) <= MOST_NAMED:
+        return f" {capital(count_of(some, of_names))} {listed([*map(within, names)])} {do}."
+    return f" {capital(count_of(some, cells))} a judge {does}."
