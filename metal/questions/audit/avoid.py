@@ -17,7 +17,14 @@ from metal.auditing.verdict import (
     UNINFORMATIVE,
 )
 from metal.data.text import coverage, listed, within
-from metal.questions.audit.holds import Cells, alone, of_judge
+from metal.questions.audit.holds import (
+    Cells,
+    alone,
+    judges_of,
+    of_judge,
+    verdicts_of,
+    with_verdict,
+)
 from metal.questions.audit.places import MOST_NAMED, by_name, case, count_of, for_words
 from metal.questions.audit.run import AuditRun
 
@@ -26,7 +33,7 @@ def avoid(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     """Where not to use a judge: where it is shown to know hardly more than a constant. Empty where
     that is nowhere.
     """
-    useless = [cell for cell in cells if cell["verdict"] == UNINFORMATIVE]
+    useless = with_verdict(UNINFORMATIVE, cells)
     if not useless:
         return ""
     if len(judges) == 1:
@@ -48,7 +55,7 @@ def _avoid_it(run: AuditRun, useless: Cells, cells: Cells) -> str:
     if len(useless) == len(cells):
         return "Do not use it as it is." if turned else "Do not use it."
     doubt = f" as it is: {TURNED}" if turned else ""
-    if {cell["verdict"] for cell in cells} == {UNINFORMATIVE, DISAGREE}:
+    if verdicts_of(cells) == {UNINFORMATIVE, DISAGREE}:
         return f"Do not use it there{' as it is' * turned}."
     if len(useless) > MOST_NAMED:
         return f"Do not use it {count_of(useless, cells)}: those marked uninformative."
@@ -75,7 +82,7 @@ def _avoid_some(run: AuditRun, useless: Cells, cells: Cells, everywhere: Sequenc
         judge = "another judge" if everywhere else "a judge"
         parts.append(f"{judge} {count_of(somewhere, others)}, those marked uninformative")
     else:
-        for judge in dict.fromkeys(cell["judge"] for cell in somewhere):
+        for judge in judges_of(somewhere):
             parts.append(f"{within(judge)} {for_words(run, of_judge(judge, somewhere))}")
     return f"Do not use {', nor '.join(parts)}."
 
@@ -99,12 +106,12 @@ def silent(cells: Cells, judges: Sequence[str]) -> str:
 
 def undecided(run: AuditRun, cells: Cells) -> str:
     """Which cases are still open; empty if that is said already."""
-    still_open = [cell for cell in cells if cell["verdict"] == UNDECIDED]
+    still_open = with_verdict(UNDECIDED, cells)
     if not still_open or _said_already(cells):
         return ""
     if len(still_open) <= MOST_NAMED:
         return f"Still open: {by_name(run, still_open, cells)}."
-    names = list(dict.fromkeys(cell["judge"] for cell in still_open))
+    names = judges_of(still_open)
     of_names = [cell["verdict"] for cell in cells if cell["judge"] in names]
     if len(names) <= MOST_NAMED and {*of_names} <= {UNDECIDED, DISAGREE}:
         return f"Still open: {listed([*map(within, names)])}."
@@ -114,7 +121,7 @@ def undecided(run: AuditRun, cells: Cells) -> str:
 def _said_already(cells: Cells) -> bool:
     """Whether the claim, or the sentence on people who disagree, counts what is still open."""
     rest = [cell for cell in cells if cell["verdict"] != UNDECIDED]
-    verdicts = {cell["verdict"] for cell in rest}
+    verdicts = verdicts_of(rest)
     if LIKE_A_PERSON in verdicts:
         return False
     return verdicts <= {DISAGREE} or (INFORMATIVE in verdicts and not all(map(alone, rest)))

@@ -34,8 +34,11 @@ from metal.questions.audit.holds import (
     a_list_each,
     alone,
     falls_short,
+    judges_of,
     of_judge,
     stands_together,
+    verdicts_of,
+    with_verdict,
 )
 from metal.questions.audit.places import (
     MOST_NAMED,
@@ -115,8 +118,8 @@ def _sentences(run: AuditRun) -> tuple[str, str, str, str, str]:
     cells = run.judged
     if not cells:
         return "Only people were looked at: no judge took part.", "", "", "", ""
-    judges = list(dict.fromkeys(cell["judge"] for cell in cells))
-    if {cell["verdict"] for cell in cells} == {UNDECIDED}:
+    judges = judges_of(cells)
+    if verdicts_of(cells) == {UNDECIDED}:
         return _undecided(cells, judges), "", "", "", ""
     claim = _claim(run, cells, judges)
     helpful, useless = helps(run, cells, judges), avoid(run, cells, judges)
@@ -132,7 +135,7 @@ def _joined(sentences: Iterable[str]) -> str:
 
 def _claim(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     """What can be said of agreement with people; empty if nobody can be judged."""
-    verdicts = {cell["verdict"] for cell in cells}
+    verdicts = verdicts_of(cells)
     if LIKE_A_PERSON in verdicts:
         return _good(run, cells, judges)
     if INFORMATIVE in verdicts:
@@ -188,7 +191,7 @@ def _unless_all(run: AuditRun, some: Cells, cells: Cells) -> str:
 
 def _no_better(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     """No judge is shown to do better than a constant answer."""
-    useless = [cell for cell in cells if cell["verdict"] == UNINFORMATIVE]
+    useless = with_verdict(UNINFORMATIVE, cells)
     if len(judges) == 1:
         claim = "is hardly better than always giving the same answer"
         if all(TURNED in str(cell["reason"]) for cell in useless):
@@ -234,10 +237,10 @@ def _why_not(run: AuditRun, cell: Mapping[str, Any]) -> str:
 
 def _disagreement(run: AuditRun, cells: Cells) -> str:
     """Where people disagree among themselves, and what is said of the rest, if nothing was yet."""
-    verdicts = {cell["verdict"] for cell in cells}
+    verdicts = verdicts_of(cells)
     if DISAGREE not in verdicts:
         return ""
-    disagree = one_a_case([cell for cell in cells if cell["verdict"] == DISAGREE])
+    disagree = one_a_case(with_verdict(DISAGREE, cells))
     cases = f"in {len(disagree)} cases"
     if len(disagree) <= MOST_NAMED:
         cases = f"on {listed(each_criterion(run, disagree))}"
@@ -245,7 +248,7 @@ def _disagreement(run: AuditRun, cells: Cells) -> str:
         return f"Nobody can be judged here: people disagree among themselves {cases}."
     sentence = f"People disagree {cases}: no judge can be tested there."
     if verdicts == {DISAGREE, UNDECIDED}:
-        rest = one_a_case([cell for cell in cells if cell["verdict"] == UNDECIDED])
+        rest = one_a_case(with_verdict(UNDECIDED, cells))
         in_cases = capital(in_words(run, rest, one_a_case(cells)))
         return (
             f"{sentence} {in_cases} it is still open: there are too few ratings, or they are too"
@@ -307,7 +310,7 @@ def _of_the_others(rest: Cells) -> str:
     """
     recalibrated = {cell["judge"] for cell in rest if once(cell)}
     rest = [cell for cell in rest if cell["judge"] not in recalibrated]
-    judges = list(dict.fromkeys(cell["judge"] for cell in rest))
+    judges = judges_of(rest)
     if not judges:
         return ""
     several = len(judges) > 1

@@ -9,7 +9,14 @@ from collections.abc import Collection, Sequence
 
 from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
 from metal.data.text import capital, listed, within
-from metal.questions.audit.holds import Cells, falls_short, of_judge
+from metal.questions.audit.holds import (
+    Cells,
+    falls_short,
+    judges_of,
+    of_judge,
+    verdicts_of,
+    with_verdict,
+)
 from metal.questions.audit.places import MOST_NAMED, case, count_of, how_many_of, in_words, of_cells
 from metal.questions.audit.run import AuditRun
 from metal.questions.audit.verdicts import once
@@ -22,7 +29,7 @@ def helps(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     """Where a judge that is not shown to be like a person still knows something; empty if that is
     nowhere.
     """
-    helpful = [cell for cell in cells if cell["verdict"] == INFORMATIVE]
+    helpful = with_verdict(INFORMATIVE, cells)
     if not helpful:
         return ""
     if len(judges) == 1:
@@ -44,7 +51,7 @@ def _it_helps(run: AuditRun, helpful: Cells, cells: Cells) -> str:
     in_cases, misses = of_cells(run, helpful, cells), _misses_bad(run, helpful)
     less = [cell for cell in cells if falls_short(cell)]
     claim = f"It can still help to rank outputs{in_cases}{misses}."
-    if any(cell["verdict"] == LIKE_A_PERSON for cell in cells):
+    if LIKE_A_PERSON in verdicts_of(cells):
         claim = f"{capital(in_cases.strip())} it can still help to rank outputs{misses}."
     elif less == helpful and len(less) < len(cells):  # the claim has named them
         claim = f"It can still help to rank outputs there{misses}."
@@ -69,7 +76,7 @@ def _who_may_help(run: AuditRun, helpful: Cells, cells: Cells) -> str:
     """Which of several judges may help, where or how often, and which do not find the bad
     outputs.
     """
-    good = any(cell["verdict"] == LIKE_A_PERSON for cell in cells)
+    good = LIKE_A_PERSON in verdicts_of(cells)
     claim = _who_and_where(run, helpful, cells)
     others = {cell["judge"] for cell in cells if cell["verdict"] != LIKE_A_PERSON}
     if good and len(set(map(case, cells))) > 1:
@@ -138,7 +145,7 @@ def _says(run: AuditRun, some: Cells, cells: Cells, does: str, do: str) -> str:
     """` In 2 of 4 cases mini does not ...`: what holds of some judges, where or how often; empty
     without cells.
     """
-    names = list(dict.fromkeys(cell["judge"] for cell in some))
+    names = judges_of(some)
     if not names:
         return ""
     of_names = [cell for cell in cells if cell["judge"] in names]

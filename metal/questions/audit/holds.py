@@ -28,7 +28,7 @@ def stands_together(
     In runs before version 0.2, which have no p-values, and for a single cell, all hold only by
     their own verdict.
     """
-    good = [cell for cell in cells if cell["verdict"] == LIKE_A_PERSON]
+    good = with_verdict(LIKE_A_PERSON, cells)
     if len(cells) < 2 or "together" not in run.tables:
         return good, []
     by = {PLACE(row): row for row in run.records("together")}
@@ -43,7 +43,7 @@ def a_list_each(run: AuditRun, cells: Cells) -> bool:
     like a person only on criteria with several languages.
     """
     of_criterion = {row["criterion"]: row["languages"] for row in run.records("together")}
-    return len({cell["judge"] for cell in cells}) == 1 and all(
+    return len(judges_of(cells)) == 1 and all(
         of_criterion[cell["criterion"]] > 1 for cell in cells if cell["verdict"] == LIKE_A_PERSON
     )
 
@@ -53,6 +53,21 @@ def _sure(
 ) -> list[dict[str, Any]]:
     """The cells whose p-value in the column is small enough."""
     return [cell for cell in cells if by[PLACE(cell)][column] <= ERROR]
+
+
+def judges_of(cells: Cells) -> list[str]:
+    """The judges of the cells, in their order."""
+    return list(dict.fromkeys(cell["judge"] for cell in cells))
+
+
+def verdicts_of(cells: Cells) -> set[str]:
+    """The verdicts of the cells."""
+    return {cell["verdict"] for cell in cells}
+
+
+def with_verdict(verdict: str, cells: Cells) -> list[dict[str, Any]]:
+    """The cells with a verdict."""
+    return [cell for cell in cells if cell["verdict"] == verdict]
 
 
 def of_judge(judge: str, cells: Cells) -> list[dict[str, Any]]:
@@ -69,10 +84,7 @@ def by_language(cells: Cells) -> bool:
     """Whether the cells are one judge's in several languages: if so, each criterion has a list of
     its own.
     """
-    return (
-        len({cell["judge"] for cell in cells}) == 1
-        and len({cell["language"] for cell in cells}) > 1
-    )
+    return len(judges_of(cells)) == 1 and len({cell["language"] for cell in cells}) > 1
 
 
 def alone(cell: Mapping[str, Any]) -> bool:

@@ -17,7 +17,13 @@ from metal.auditing.verdict import (
 )
 from metal.data.text import capital, known, listed, percent, plural, within
 from metal.questions.audit.headline import NOT_ERRORS, NOT_RIGHT, in_plain_words, rank
-from metal.questions.audit.holds import Cells, stands_together, surest
+from metal.questions.audit.holds import (
+    Cells,
+    judges_of,
+    stands_together,
+    surest,
+    verdicts_of,
+)
 from metal.questions.audit.places import MOST_NAMED, each_place
 from metal.questions.audit.run import AuditRun
 from metal.questions.audit.verdicts import once
@@ -34,7 +40,7 @@ def lead(run: AuditRun) -> str:
     counts = Counter(map(_counted_as, cells))
     if not counts[LIKE_A_PERSON]:  # the headline has counted these apart
         counts[INFORMATIVE] = counts.pop(OPEN, 0) + counts.pop(DIFFERS, 0)
-    who = "it" if len({cell["judge"] for cell in cells}) == 1 else "a judge"
+    who = "it" if len(judges_of(cells)) == 1 else "a judge"
     says = {
         LIKE_A_PERSON: f"{who} is {run.best_verdict}",
         ONCE_ONLY: f"{who} is {run.best_verdict} once recalibrated",
@@ -88,7 +94,7 @@ def _list_in_words(run: AuditRun, cells: Cells) -> str:
         clauses.append(
             f"{capital(LIKE_A_PERSON)} with all cases looked at together: {_named(run, named)}"
         )
-    if named and not (len(named) > MOST_NAMED and len({cell["judge"] for cell in named}) == 1):
+    if named and not (len(named) > MOST_NAMED and len(judges_of(named)) == 1):
         these = "these" if len(named) > MOST_NAMED else f"all that is called {LIKE_A_PERSON}"
         clauses.append(
             f"Of {these}, at most {ERROR:.0%} is expected to be a false finding {NOT_ERRORS}"
@@ -107,7 +113,7 @@ def _named(run: AuditRun, cells: Cells) -> str:
     by_judge: dict[str, list[dict[str, Any]]] = {}
     for cell in cells:
         by_judge.setdefault(cell["judge"], []).append(cell)
-    if len({cell["judge"] for cell in run.judged}) == 1:
+    if len(judges_of(run.judged)) == 1:
         return each_place(run, cells)
     return "; ".join(f"{within(judge)} {each_place(run, of)}" for judge, of in by_judge.items())
 
@@ -134,10 +140,10 @@ def surest_in_words(run: AuditRun) -> str:
     elsewhere.
     """
     cells = run.judged
-    verdicts = {cell["verdict"] for cell in cells}
+    verdicts = verdicts_of(cells)
     if len(cells) < 2 or INFORMATIVE not in verdicts or LIKE_A_PERSON in verdicts:
         return ""
-    single = len({cell["judge"] for cell in cells}) == 1
+    single = len(judges_of(cells)) == 1
     most = surest(run)
     if most:
         it = "it" if single else within(most["judge"])

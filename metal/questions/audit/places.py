@@ -8,7 +8,12 @@ from typing import Any
 
 from metal.data.languages import UNNAMED, language_name
 from metal.data.text import listed, within
-from metal.questions.audit.holds import Cells, by_language, of_judge
+from metal.questions.audit.holds import (
+    Cells,
+    by_language,
+    judges_of,
+    of_judge,
+)
 from metal.questions.audit.run import AuditRun
 from metal.runs.run import Run
 from metal.show.parts import case_of, criterion_in_words
@@ -112,8 +117,8 @@ def by_name(run: AuditRun, some: Cells, cells: Cells) -> str:
     """`gpt for fluency in Hindi and mini for style in Tamil`: some of the cells, without what is
     the same in all of them.
     """
-    judges = list(dict.fromkeys(cell["judge"] for cell in some))
-    if len({cell["judge"] for cell in cells}) == 1:
+    judges = judges_of(some)
+    if len(judges_of(cells)) == 1:
         return listed(each_criterion(run, some))
     if len(set(map(case, cells))) == 1:
         return listed([*map(within, judges)])
