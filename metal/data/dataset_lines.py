@@ -4,22 +4,23 @@ dataset.toml.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from types import NoneType
 from typing import Any, get_args
 
 from metal.data.files import read_jsonl
-from metal.data.records import Criterion, Direction, Level, Output, Rater, Scale, Source
+from metal.data.records import KINDS, Criterion, Direction, Level, Output, Rater, Scale, Source
 from metal.errors import DataError, check_known
 
 
 def read_raters(folder: str | Path) -> list[Rater]:
     """raters.jsonl of a dataset or run folder."""
-    return [
-        _rater(record, where) for where, record in numbered_records(Path(folder) / "raters.jsonl")
-    ]
+    file = Path(folder) / "raters.jsonl"
+    raters = [_rater(record, where) for where, record in numbered_records(file)]
+    _check_assisting(raters, file)
+    return raters
 
 
 def numbered_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -119,6 +120,7 @@ def _rater(record: dict[str, Any], where: str) -> Rater:
             f"repeats is {about['repeats']!r}",
             "Write the name of the rater that was asked again",
         )
+    _check_assisted(record, where)
     ends = about.get("range") or [None, None]
     is_pair = isinstance(ends, list | tuple) and len(ends) == 2
     if not is_pair or not all(type(end) in (int, float, NoneType) for end in ends):
@@ -131,6 +133,35 @@ def _rater(record: dict[str, Any], where: str) -> Rater:
         return Rater(record["rater"], record["kind"], str(record.get("group") or ""), about)
     except DataError as error:
         raise DataError(where, f"{error.where}: {error.problem}", error.remedy) from None
+
+
+def _check_assisted(record: dict[str, Any], where: str) -> None:
+    """Raise DataError unless `assisted_by`, if there is one, is a name or names, and of a
+    person.
+    """
+    assisted = record.get("assisted_by", "a judge")
+    names = [assisted] if isinstance(assisted, str) else assisted
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
+        raise DataError(
+            where,
+            f"assisted_by is {assisted!r}",
+            "Write the name of a judge whose answers this person saw, or a list of names",
+        )
+
+
+def _check_assisting(raters: Sequence[Rater], file: Path) -> None:
+    """Raise DataError if a judge is said to be assisted, or a person by a person. A judge that does
+    not occur may join later with its run. file: raters.jsonl.
+    """
+    people = {rater.rater for rater in raters if rater.kind == "human"}
+    for row, rater in enumerate(raters, 1):
+        for name in rater.assisted_by:
+            if name in people or rater.rater not in people:
+                raise DataError(
+                    f"{file} row {row}",
+                    f"assisted_by of {rater.rater} ({KINDS[rater.kind]}) names {name!r}",
+                    "It is for people, and names judges whose answers they saw",
+                )
 
 
 def text_record(text: Source | Output) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from metal.data.text import first_few
 from metal.errors import UsageError, check_known
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from metal.data.dataset import Dataset
     from metal.data.records import Rater
@@ -22,6 +22,27 @@ def people_in(raters: Mapping[str, Rater]) -> list[str]:
 def judges_in(raters: Mapping[str, Rater]) -> list[str]:
     """The names of the raters who are not: LLMs, metrics and baselines."""
     return [name for name, rater in raters.items() if rater.kind != "human"]
+
+
+def who_saw(raters: Mapping[str, Rater], people: Iterable[str]) -> dict[str, frozenset[str]]:
+    """{judge: the people whose records say that they saw its answers}, only of judges that somebody
+    saw.
+
+    Whoever saw a judge also saw it asked again, and a part of any jury that it sits in.
+    """
+    assisted = [rater for rater in map(raters.__getitem__, people) if rater.assisted_by]
+    saw: dict[str, frozenset[str]] = {}
+    for name in judges_in(raters):
+        about = raters[name].about
+        shown = {name, about.get("repeats", name), *about.get("members", ())}
+        if aided := {each.rater for each in assisted if not shown.isdisjoint(each.assisted_by)}:
+            saw[name] = frozenset(aided)
+    return saw
+
+
+def without(people: Iterable[str], aided: Collection[str]) -> list[str]:
+    """The people who are not among those who saw a judge's answers."""
+    return [person for person in people if person not in aided]
 
 
 def people_named(dataset: Dataset, reference: str) -> tuple[str, ...]:

@@ -360,7 +360,8 @@ def with_swapped(outputs: Mapping[str, Output], names: Iterable[str]) -> dict[st
 class Rater:
     """Someone or something that scores outputs: a person, an LLM judge, a metric, a baseline.
 
-    about: further facts, kept unchanged (model, prompt, family, settings, signature).
+    about: further facts, kept unchanged (model, prompt, family, settings, signature). Of a person,
+    `assisted_by` may name the judges whose answers this person saw.
     """
 
     rater: str
@@ -376,11 +377,18 @@ class Rater:
             )
 
     @property
+    def assisted_by(self) -> tuple[str, ...]:
+        """The judges whose answers a person saw before rating; empty if there are none."""
+        names = self.about.get("assisted_by", ())
+        return (names,) if isinstance(names, str) else tuple(names)
+
+    @property
     def lasting(self) -> Rater:
-        """The rater without facts that differ between runs of one judge: prices, and how many
-        answers a version gave.
+        """The rater without facts that differ between runs: the prices of a judge, how many answers
+        a version gave, and whose answers a person saw, which may be added later.
         """
-        about = {key: value for key, value in self.about.items() if key != "dollars_per_thousand"}
+        passing = ("dollars_per_thousand", "assisted_by")
+        about = {key: value for key, value in self.about.items() if key not in passing}
         return replace(
             self,
             about=about | ({"versions": set(about["versions"])} if "versions" in about else {}),
