@@ -30,12 +30,15 @@ class Case:
         return np.asarray((self.cell.by_people >= 0).any(axis=1))
 
     def asked(self, judge: str) -> Codes:
-        """The places of the items that a judge was asked about and a person rated."""
-        return np.flatnonzero(self.rated & (self.cell.by_judge(judge) != NOT_ASKED))
+        """The places of the items that a judge was asked about and a person rated who did not see
+        its answers.
+        """
+        rated = self.cell.unaided(judge).ratings_per_item > 0
+        return np.flatnonzero(rated & (self.cell.by_judge(judge) != NOT_ASKED))
 
     def beside(self, judge: str) -> JudgeBeside:
-        """The judge beside people, on the items of `asked`."""
-        at, cell = self.asked(judge), self.cell
+        """The judge beside these people, on the items of `asked`."""
+        at, cell = self.asked(judge), self.cell.unaided(judge)
         return JudgeBeside(
             cell.by_judge(judge)[at], cell.by_people[at], cell.matrix.sources[at], cell.bad_end
         )
