@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
+from metal.auditing.assisted import aided_warnings, misnamed
 from metal.auditing.between_judges import (
     DIFFERENCE_COLUMNS,
     SELF_COLUMNS,
@@ -122,10 +123,12 @@ def audit(
     bootstrap = SourceBootstrap(settings.resamples, settings.seed)
     rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
     compared = compared_judges(dataset, audited)
+    every: list[Verdict] = []
     together: list[Verdict] = []
     least: list[float] = []
     for cell in followed(audited, progress):
         verdicts = [verdict(cell, judge) for judge in cell.judges]
+        every += verdicts
         for name, of_cell in _cell_rows(cell, verdicts, bootstrap):
             rows[name] += of_cell
         for each in verdicts:
@@ -145,7 +148,7 @@ def audit(
     for name, make in followed(further.items(), "tables"):
         rows[name] += make()
     kept = {name: rows[name] for name in TABLES if rows[name] or name in ALWAYS}
-    return _result(dataset, items, settings, audited, kept)
+    return _result(dataset, items, settings, audited, kept, every)
 
 
 def _cell_rows(
@@ -173,7 +176,7 @@ def _class_rows(
 ) -> Iterator[tuple[str, Iterable[dict[str, Any]]]]:
     """The rows of a judge whose answers are classes, and the table they belong to."""
     judged, mistakes = JudgedItems(cell, of_judge.judge, bootstrap), Mistakes(by_class)
-    without = list(map(cell.people.index, of_judge.left_out))
+    without = cell.seats_of(of_judge.left_out)
     in_verdict = Standing(cell, of_judge.judge, without) if without else by_class
     yield "judges", [judge_row(judged, in_verdict)]
     yield "by_class", class_rows(mistakes)
@@ -227,6 +230,7 @@ def _result(
     settings: AuditSettings,
     audited: list[AuditCell],
     rows: dict[str, list[dict[str, Any]]],
+    verdicts: Sequence[Verdict],
 ) -> AuditTables:
     """The rows as tables, and the tables derived from them. items: the dataset with one item per
     pair.
@@ -269,9 +273,9 @@ def _result(
             *messages[:faults],
             *_left_out(dataset, settings, audited),
             *_mixed_groups(audited),
-            *_far_below(
-                tables["verdicts"], {cell.criterion.name: cell.criterion.title for cell in audited}
-            ),
+            *_far_below(verdicts, {cell.criterion.name: cell.criterion.title for cell in audited}),
+            *aided_warnings(verdicts),
+            *misnamed(dataset),
             *_departures(of_classes),
             *_doubtful(of_classes),
             *_few_sources(tables["verdicts"]),
@@ -308,14 +312,16 @@ def _mixed_groups(audited: list[AuditCell]) -> list[str]:
     ]
 
 
-def _far_below(verdicts: pd.DataFrame, titles: Mapping[str, str]) -> list[str]:
-    """Whose ratings do not count in verdicts, and where. titles: of criteria."""
-    cells = verdicts.loc[
-        verdicts["left_out"] != "", ["left_out", "criterion", "language"]
-    ].drop_duplicates()
-    where = [
-        f"{who} ({titles[of]}, {language_name(language)})" for who, of, language in cells.to_numpy()
-    ]
+def _far_below(verdicts: Sequence[Verdict], titles: Mapping[str, str]) -> list[str]:
+    """Who is careless, so that these ratings do not count in verdicts, and where. titles: of
+    criteria.
+    """
+    cells = dict.fromkeys(
+        (", ".join(each.left_out), each.criterion, each.language)
+        for each in verdicts
+        if each.left_out
+    )
+    where = [f"{who} ({titles[of]}, {language_name(language)})" for who, of, language in cells]
     agree = "agrees" if len(where) == 1 else "they agree"
     return (
         [f"verdicts leave out {first_few(where)}: {agree} far less with the others"]

@@ -88,7 +88,7 @@ def difference_rows(cell: AuditCell, bootstrap: SourceBootstrap) -> Iterator[dic
     every = list(combinations(cell.judges, 2))
     for start in range(0, len(every), AT_ONCE):
         pairs = [
-            _Pair(cell, first, second, bootstrap)
+            _Pair(cell.unaided(first, second), first, second, bootstrap)
             for first, second in every[start : start + AT_ONCE]
         ]
         for pair, difference in zip(pairs, _differences(pairs, bootstrap), strict=True):

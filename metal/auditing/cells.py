@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain, product
 from typing import Any
@@ -14,7 +14,7 @@ from metal.auditing.alternatives import Alternatives, with_alternatives
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
 from metal.data.languages import check_languages
-from metal.data.people import judges_in, people_named
+from metal.data.people import judges_in, people_named, who_saw, without
 from metal.data.progress import followed
 from metal.data.ratings import ALSO, NOT_ASKED, UNANSWERED, CodeMatrix
 from metal.data.records import Criterion, Level
@@ -57,7 +57,8 @@ def worst_level(criterion: Criterion, named: str) -> Level | None:
 class AuditCell:
     """One language x criterion. Arrays have one row for each output that anybody rated.
 
-    rows: the places of the cell's ratings in the dataset's table.
+    rows: the places of the cell's ratings in the dataset's table. saw: of each judge whose answers
+    people saw, who these people are (`metal.data.people.who_saw`).
     """
 
     language: str
@@ -69,6 +70,7 @@ class AuditCell:
     groups: Mapping[str, str]  # the group of each person
     settings: AuditSettings
     alternatives: Alternatives | None = None  # not yet chosen from for the judge of this cell
+    saw: Mapping[str, Collection[str]] = field(default_factory=dict)
 
     @property
     def levels(self) -> int:
@@ -126,10 +128,30 @@ class AuditCell:
         """(items,) class codes of one judge."""
         return self.matrix.of([judge])[:, 0]
 
-    def seen_by(self, judge: str) -> AuditCell:
-        """The cell as if this were its only judge: without the levels that only other judges gave,
-        if the scale was derived from the answers.
+    def aided(self, judges: Collection[str]) -> tuple[str, ...]:
+        """The people who saw the answers of one of these judges before they rated."""
+        seen = set().union(*(self.saw.get(judge, ()) for judge in judges))
+        return tuple(person for person in self.people if person in seen)
+
+    def unaided(self, *judges: str) -> AuditCell:
+        """The cell without the people who saw the answers of one of these judges: it may be
+        compared only with the others.
         """
+        aided = self.aided(judges)
+        if not aided:
+            return self
+        key = "unaided", aided
+        if key not in self.shared:
+            self.shared[key] = replace(self, people=tuple(without(self.people, aided)))
+        cell: AuditCell = self.shared[key]
+        return cell
+
+    def seen_by(self, judge: str) -> AuditCell:
+        """The cell as if this were its only judge: without the people who saw its answers and, if
+        the scale was derived from the answers, without the levels that only other judges gave.
+        """
+        if self.aided([judge]):
+            return self.unaided(judge).seen_by(judge)
         if self.alternatives is not None:
             matrix = self.alternatives.chosen(self.matrix, (*self.people, judge))
             return replace(self, matrix=matrix, alternatives=None).seen_by(judge)
@@ -247,6 +269,10 @@ class AuditCell:
         """(items,) the agreement case of complete items, -1 for the others."""
         return np.where(self.complete, agreement_case(self.by_people, self.levels), -1)
 
+    def seats_of(self, people: Collection[str]) -> list[int]:
+        """The places of some people among those of the cell."""
+        return [seat for seat, person in enumerate(self.people) if person in people]
+
     def judged(self, judge: str) -> Codes:
         """The places of the items that the judge was asked about and that have an aggregate
         class.
@@ -280,6 +306,7 @@ def cells(
     people, judges = people_named(dataset, settings.reference), judges_of(dataset, settings)
     groups = {name: dataset.raters[name].group for name in people}
     table = dataset.ratings.filter(items=["source", "output", "rater", "score", ALSO])
+    saw = who_saw(dataset.raters, people)
     grouped = _rows_of_cells(dataset, {*people, *judges})
     criteria = [
         name
@@ -301,6 +328,7 @@ def cells(
             groups,
             settings,
             alternatives,
+            saw,
         )
 
 

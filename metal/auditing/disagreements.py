@@ -86,9 +86,8 @@ def _rows(cell: AuditCell, dataset: Dataset, outputs: Mapping[str, pa.Array]) ->
     judges = list(cell.judges)
     given = cell.values_of(cell.matrix.of(judges)) if judges else np.empty((len(cell.truth), 0))
     people = cell.values_of(cell.by_people)
-    truth = _mean(people) if cell.continuous else cell.values_of(cell.truth)
-    truth = np.where(cell.complete, truth, np.nan)
-    away = _distance(cell, given, truth[:, None])
+    truth = np.where(cell.complete, _answers(cell), np.nan)
+    away = _distance(cell, given, _beside(cell, truth))
     differs = away > 0
     low, high = (np.where(np.isnan(people), unknown, people) for unknown in (np.inf, -np.inf))
     spread = np.where(cell.complete, _distance(cell, high.max(axis=1), low.min(axis=1)), 0.0)
@@ -108,6 +107,25 @@ def _rows(cell: AuditCell, dataset: Dataset, outputs: Mapping[str, pa.Array]) ->
         "ratings": _ratings(cell, items, dataset),
     }
     return pa.table([columns[name] for name in SCHEMA.names], SCHEMA)
+
+
+def _beside(cell: AuditCell, truth: Numbers) -> Numbers:
+    """(items, judges) what each judge is compared with: people's answer, without the people who saw
+    the judge's; (items, 1) where all judges are compared with the same.
+    """
+    if not cell.aided(cell.judges):
+        return truth[:, None]
+    columns = []
+    for judge in cell.judges:
+        beside = cell.unaided(judge)
+        of_judge = _answers(beside)
+        columns.append(np.where(cell.complete & beside.complete, of_judge, np.nan))
+    return np.column_stack(columns)
+
+
+def _answers(cell: AuditCell) -> Numbers:
+    """(items,) people's answer: the value of their class or, of scores, their mean."""
+    return _mean(cell.values_of(cell.by_people)) if cell.continuous else cell.values_of(cell.truth)
 
 
 def _mean(scores: Numbers) -> Numbers:

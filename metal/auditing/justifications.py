@@ -110,7 +110,7 @@ def _reasons(
     rows = cell.rows[cell.matrix.places[items, cell.matrix.raters.index(judge)]]
     items, rows = items[has_text[rows]], rows[has_text[rows]]
     row_of = dict(zip(items.tolist(), rows.tolist(), strict=True))
-    truth, ends = cell.values_of(cell.truth), cell.criterion.scale.ends
+    truth, ends = cell.values_of(cell.unaided(judge).truth), cell.criterion.scale.ends
     span = ends[1] - ends[0] if ends else 1.0
     leans = (scores - (scores[items].mean() if len(items) else 0.0)) / span
     wrong = np.where(np.isnan(truth), np.nan, truth != scores)

@@ -83,7 +83,8 @@ def _cell(
     if scale.measure == "nominal" and not scale.ends:
         return None
     better = 1 if cell.criterion.direction == "higher" else -1
-    answers, panel = better * cell.scores([judge])[:, 0], better * cell.scores(cell.people)
+    people = cell.unaided(judge).people
+    answers, panel = better * cell.scores([judge])[:, 0], better * cell.scores(people)
     rated = ~np.isnan(answers) & (~np.isnan(panel)).any(axis=1)
     if not (rated & by_own).any():
         return None

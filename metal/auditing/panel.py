@@ -4,17 +4,20 @@ confirm each other.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from metal.auditing.cells import AuditCell
 from metal.auditing.standing import LEAST_OF_CLASS, Standing
-from metal.data.text import figure, listed, within
+from metal.data.text import MINUS, figure, listed, plural, within
 from metal.stats.careless import ENOUGH_SEATS, Careless
 from metal.stats.order import correlation_of, midranks, pair_sums
 from metal.stats.patterns import Codes
 
+# mean rank correlation of two people, where their scores differ in the use of the scale
+ALIKE = 0.3
 ALIKE_IN_ORDER = 0.10  # of a rank correlation
 
 
@@ -49,6 +52,13 @@ def on_panel(cell: AuditCell, careless_ones: Careless) -> str:
     return ""
 
 
+def aided_words(cell: AuditCell, judge: str) -> str:
+    """`anna, who saw its answers (120 ratings)`."""
+    ratings = cell.ratings_per_item.sum() - cell.unaided(judge).ratings_per_item.sum()
+    named = listed(list(map(within, cell.aided([judge]))))
+    return f"{named}, who saw its answers ({plural(int(ratings), 'rating')})"
+
+
 def left_out_words(cell: AuditCell, careless_ones: Careless) -> str:
     """`p3, who agrees far less with the others`; if the person ranks outputs like the others, that
     is added.
@@ -59,6 +69,37 @@ def left_out_words(cell: AuditCell, careless_ones: Careless) -> str:
         described.append(within(cell.people[person]) + (f" ({how})" if how else ""))
     agree = "agree" if len(described) > 1 else "agrees"
     return f"{listed(described)}, who {agree} far less with the others"
+
+
+def without_each(beside: Standing) -> str:
+    """`; alpha without each person .02 to .31 (without p3)`: which shows whether a single person
+    spoils the agreement.
+    """
+    without = beside.people.alpha_without_each()
+    values = [value for value in without if not math.isnan(value)]
+    if not values:
+        return ""
+    least, most = min(values), max(values)
+    seats = [seat for seat, value in enumerate(without) if math.isclose(value, most)]
+    whom = f"any one of {len(seats)} people"  # a name would be the first of these in the table
+    if len(seats) == 1:
+        whom = within(beside.cell.people[beside.people.who[seats[0]]])
+    span = f"{figure(least)} to {figure(most)}".replace(MINUS, "-")
+    return f"; {beside.measure} without each person {span} (without {whom})"
+
+
+def rank_alike(beside: Standing) -> str:
+    """A hint if people rank outputs alike and so only use the scale differently; empty
+    otherwise.
+    """
+    cell = beside.cell
+    rho = beside.rank_agreement() if cell.ordered and not cell.settings.standardise else math.nan
+    if not rho > ALIKE:
+        return ""
+    return (
+        f"; they still rank outputs alike (Spearman {figure(rho)}), so they use the scale"
+        " differently: `standardise` takes away each rater's mean and spread"
+    )
 
 
 def _ranks_alike(cell: AuditCell, person: int) -> str:

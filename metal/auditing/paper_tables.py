@@ -107,18 +107,18 @@ def distribution_rows(cell: AuditCell) -> Iterator[dict[str, Any]]:
     """
     levels = cell.levels
     settled = np.where(cell.truth == TIE, levels, cell.truth)
-    sides = [(PEOPLE, PEOPLE, settled)]
+    sides = [(PEOPLE, PEOPLE, settled, settled)]
     for judge in cell.judges:
-        codes = cell.by_judge(judge)
-        sides.append((JUDGE, judge, np.where(codes < 0, levels + 1, codes)))
+        codes, beside = cell.by_judge(judge), cell.unaided(judge).truth
+        sides.append((JUDGE, judge, np.where(codes < 0, levels + 1, codes), beside))
     names = [level.shown for level in cell.criterion.scale.levels] + ["(no class)", "(no answer)"]
     groups = {"all items": cell.complete} | {
         case: cell.case == code for code, case in enumerate(CASES)
     }
     for case, items in groups.items():
-        for side, rater, codes in sides:
-            both = items & (codes < levels) & (settled >= 0) & (settled < levels)
-            counted = (codes[items], codes[both], settled[both])
+        for side, rater, codes, beside in sides:
+            both = items & (codes < levels) & (beside >= 0) & (beside < levels)
+            counted = (codes[items], codes[both], beside[both])
             columns = np.stack([np.bincount(column, minlength=len(names)) for column in counted])
             for name, counts in zip(names, columns.T.tolist(), strict=True):
                 if counts[0] or not name.startswith("("):

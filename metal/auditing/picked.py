@@ -30,8 +30,9 @@ def picked_rows(
     shares = np.array([verdict.share_kept.value for verdict in judged])
     added: list[dict[int, float]] = []  # of each judge: source -> what it adds to the share
     for verdict in judged:
-        far = list(map(cell.people.index, verdict.left_out))
-        sources, each = standing(cell.seen_by(verdict.judge), verdict.judge, far).share_by_source()
+        seen = cell.seen_by(verdict.judge)
+        far = seen.seats_of(verdict.left_out)
+        sources, each = standing(seen, verdict.judge, far).share_by_source()
         added.append(dict(zip(sources.tolist(), np.nan_to_num(each).tolist(), strict=True)))
     every = sorted(set().union(*added))
     table = np.array([[of_judge.get(source, 0.0) for of_judge in added] for source in every])

@@ -41,8 +41,9 @@ def kept_at_least(cell: AuditCell, verdict: Verdict, number: int) -> float:
     """
     if math.isnan(verdict.share_kept.value):
         return math.nan
-    left_out = list(map(cell.people.index, verdict.left_out))
-    share = standing(cell.seen_by(verdict.judge), verdict.judge, left_out).share(1 - ERROR / number)
+    seen = cell.seen_by(verdict.judge)
+    left_out = seen.seats_of(verdict.left_out)
+    share = standing(seen, verdict.judge, left_out).share(1 - ERROR / number)
     return share.low if share is not None and math.isfinite(share.low) else math.nan
 
 

@@ -32,7 +32,14 @@ from metal.auditing.cells import AuditCell
 from metal.auditing.clauses import MIN_COVERAGE, MOST_NEEDED, Clause, answered, clauses_on_classes
 from metal.auditing.clauses import needed as needed_items
 from metal.auditing.figures import range_columns
-from metal.auditing.panel import confirmations, left_out_words, on_panel
+from metal.auditing.panel import (
+    aided_words,
+    confirmations,
+    left_out_words,
+    on_panel,
+    rank_alike,
+    without_each,
+)
 from metal.auditing.scores import ScoreStanding, recalibrated, standing
 from metal.auditing.standing import (
     MIN_ITEMS,
@@ -45,7 +52,7 @@ from metal.auditing.standing import (
     few_with_two,
     in_bounds,
 )
-from metal.data.text import MINUS, figure, percent, plural, signed, within
+from metal.data.text import figure, percent, plural, signed
 from metal.stats.careless import Careless
 from metal.stats.interval import NO_BOUNDS, Bounds
 from metal.stats.measured import P
@@ -53,8 +60,6 @@ from metal.stats.measured import P
 SMALL = 0.05  # above a constant
 SMALL_ORDER = 0.2  # of a person's order, or of R itself
 SMALL_ORDER_ALONE = 0.15  # of R with one person an item
-# mean rank correlation of two people, where their scores differ in the use of the scale
-ALIKE = 0.3
 LEAST_SHOWN = 0.01  # of a limit above 0, which is not printed as 0.00
 OF_TWO = 0.975  # a limit, or 1 minus a p-value, where either of two tests is enough (Bonferroni)
 LEAST_OFF = 10  # answers other than the commonest
@@ -95,7 +100,8 @@ class Verdict:
     not like a person, if the reason can be understood without statistics. not_like: whether it is
     shown not to be like a person, rather than just not shown to be. misses_bad: whether it is shown
     to find less than half of what people call bad and themselves find. panel: a remark about the
-    people that holds for every judge. left_out: people whose ratings did not count.
+    people that holds for every judge. left_out: people whose ratings did not count because they
+    agree far less with the others; aided: because they saw the judge's answers.
     """
 
     language: str
@@ -125,11 +131,14 @@ class Verdict:
     misses_bad: bool = False
     panel: str = ""
     left_out: tuple[str, ...] = ()
+    aided: tuple[str, ...] = ()
 
     def row(self) -> dict[str, Any]:
-        """The verdict's row in the table of verdicts."""
+        """The verdict's row in the table of verdicts, with all who did not count as left out."""
         row: dict[str, Any] = {}
-        for name, value in vars(self).items():
+        every = {**vars(self), "left_out": (*self.aided, *self.left_out)}
+        del every["aided"]
+        for name, value in every.items():
             if isinstance(value, Bounds):
                 ends = (end if math.isfinite(end) else math.nan for end in value)
                 row |= Bounds(*ends).columns(name)
@@ -148,6 +157,8 @@ def verdict(cell: AuditCell, judge: str, *, ranges: bool = True) -> Verdict:
     on them. With the setting `standardise` the reason adds the verdict that would hold if everybody
     used the scale alike; the verdict itself stays the same.
     """
+    if aided := cell.aided([judge]):
+        return _unaided_verdict(cell, judge, aided, ranges)
     cell = cell.seen_by(judge)
     if not cell.settings.standardise or not cell.ordered:
         return _verdict(cell, judge, ranges)
@@ -156,6 +167,17 @@ def verdict(cell: AuditCell, judge: str, *, ranges: bool = True) -> Verdict:
     return replace(
         decided, reason=f"{decided.reason}; {STANDARDISED}: {alike.verdict} ({alike.reason})"
     )
+
+
+def _unaided_verdict(cell: AuditCell, judge: str, aided: tuple[str, ...], ranges: bool) -> Verdict:
+    """The verdict without people who saw the judge's answers, and a remark on them."""
+    unaided, remark = cell.unaided(judge), aided_words(cell, judge)
+    if not unaided.ratings_per_item.any():
+        nobody = f"nobody is left to compare it with: {remark}"
+        case = cell.language, cell.criterion.name, judge
+        return Verdict(*case, UNDECIDED, nobody, unshown=nobody, aided=aided)
+    decided = verdict(unaided, judge, ranges=ranges)
+    return replace(decided, reason=f"{decided.reason}; leaving out {remark}", aided=aided)
 
 
 def _verdict(cell: AuditCell, judge: str, ranges: bool) -> Verdict:
@@ -249,44 +271,13 @@ def _people(beside: Standing) -> tuple[str, str] | None:
     small = lead.high() < SMALL and (order is None or order.ranks.of_a_person.high() < SMALL_ORDER)
     statement = (
         f"{beside.measure} {in_bounds(alpha)},"
-        f" {beside.person_knows(lead)}{_rank_alike(beside)}{_without_each(beside)}"
+        f" {beside.person_knows(lead)}{rank_alike(beside)}{without_each(beside)}"
     )
     if alpha.high < beside.cell.settings.people_floor or small:
         return DISAGREE, (
             f"people agree too little with each other to judge anybody by them: {statement}"
         )
     return UNDECIDED, f"{UNSURE}: {statement}"
-
-
-def _without_each(beside: Standing) -> str:
-    """`; alpha without each person .02 to .31 (without p3)`: which shows whether a single person
-    spoils the agreement.
-    """
-    without = beside.people.alpha_without_each()
-    values = [value for value in without if not math.isnan(value)]
-    if not values:
-        return ""
-    least, most = min(values), max(values)
-    seats = [seat for seat, value in enumerate(without) if math.isclose(value, most)]
-    whom = f"any one of {len(seats)} people"  # a name would be the first of these in the table
-    if len(seats) == 1:
-        whom = within(beside.cell.people[beside.people.who[seats[0]]])
-    span = f"{figure(least)} to {figure(most)}".replace(MINUS, "-")
-    return f"; {beside.measure} without each person {span} (without {whom})"
-
-
-def _rank_alike(beside: Standing) -> str:
-    """A hint if people rank outputs alike and so only use the scale differently; empty
-    otherwise.
-    """
-    cell = beside.cell
-    rho = beside.rank_agreement() if cell.ordered and not cell.settings.standardise else math.nan
-    if not rho > ALIKE:
-        return ""
-    return (
-        f"; they still rank outputs alike (Spearman {figure(rho)}), so they use the scale"
-        " differently: `standardise` takes away each rater's mean and spread"
-    )
 
 
 # ---------------------------------------------------------------- rules 3 to 6
