@@ -50,6 +50,7 @@ from metal.boards.settings import BoardSettings, signature
 from metal.data.dataset import Dataset
 from metal.data.people import people_named
 from metal.data.progress import Progress, followed, no_progress
+from metal.data.text import first_few
 from metal.errors import Undefined, UsageError
 from metal.stats.bootstrap import SourceBootstrap
 
@@ -314,6 +315,19 @@ def _noted(
     return lines
 
 
+def _assisted(dataset: Dataset, cells: Sequence[BoardCell], people: Sequence[str]) -> Iterator[str]:
+    """A line for each person who saw the answers of a rater on the board: its raters share one mean
+    of people, so nobody is left out.
+    """
+    raters = {rater.name for cell in cells for rater in cell.raters}
+    for person in people:
+        if seen := raters.intersection(dataset.raters[person].assisted_by):
+            yield (
+                f"{person} saw the answers of {first_few(sorted(seen))} before rating, and counts"
+                ' here all the same: name the other people, `reference="rater=NAME,NAME"`'
+            )
+
+
 def _warnings(
     dataset: Dataset, cells: Sequence[BoardCell], settings: BoardSettings, generators: pd.DataFrame
 ) -> Iterator[str]:
@@ -333,6 +347,7 @@ def _warnings(
         named = "every criterion" if len(unlike) == len(cells) else unlike_cells
         remedy = "`common` compares them on those all scored"
         yield f"{named}: raters scored different outputs (see coverage); {remedy}"
+    yield from _assisted(dataset, cells, people_named(dataset, settings.reference))
     yield from left_out(dataset, settings)
     yield from dataset.extra.get("left_out", [])
     titles = {cell.criterion: dataset.called(cell.criterion) for cell in cells}

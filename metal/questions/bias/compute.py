@@ -18,7 +18,7 @@ from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset
 from metal.data.languages import SEVERAL, check_languages, language_name
 from metal.data.pairs import one_item_per_pair
-from metal.data.people import people_in, people_named
+from metal.data.people import people_in, people_named, who_saw, without
 from metal.data.progress import Progress, divided, followed
 from metal.data.records import Criterion
 from metal.data.text import first_few, plural
@@ -84,6 +84,7 @@ def language_bias(
     unpaired: dict[str, set[str]] = {judge: set() for judge in judges}
     repeats = {judge: repeats_of(dataset, judge) for judge in judges}
     raters = {*people, *judges, *chain.from_iterable(repeats.values())}
+    saw = who_saw(dataset.raters, people)
     for criterion, advance in zip(ordered, divided(progress, *[1] * len(ordered)), strict=True):
         scored = scored_outputs(dataset, criterion, raters, languages)
         if scored is None:
@@ -92,9 +93,10 @@ def language_bias(
         measuring, comparing = divided(advance, 4, 1)
         rows["severity"] += severity_rows(scored, panel, measuring)
         for judge in followed(present, comparing):
-            rows["language_bias"] += language_rows(scored, judge, repeats[judge], panel, pivot)
+            unaided = without(panel, saw.get(judge, ()))
+            rows["language_bias"] += language_rows(scored, judge, repeats[judge], unaided, pivot)
             if judge != PEOPLE:
-                rows["conditions"] += condition_rows(scored, judge, panel, dataset.raters, falls)
+                rows["conditions"] += condition_rows(scored, judge, unaided, dataset.raters, falls)
                 unpaired[judge] |= set(unpaired_outputs(scored, judge, dataset.outputs))
     _check_comparable(rows["language_bias"], people)
     _name_conditions(rows["conditions"], dataset)

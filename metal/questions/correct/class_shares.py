@@ -31,6 +31,7 @@ def class_rows(cell: AuditCell, judge: str, generators: Sequence[str]) -> Iterat
     assumed to make the same mistakes on a class elsewhere, however often the class occurs there.
     generators: (items,) who wrote each output.
     """
+    cell = cell.unaided(judge)
     answers, truth, sources = cell.by_judge(judge), cell.truth, cell.matrix.sources
     tested, of = (answers >= 0) & (truth >= 0), np.array(generators, dtype=object)
     others = (answers >= 0) & (cell.ratings_per_item == 0)

@@ -174,7 +174,8 @@ def source_means(
     people's labels do not count.
     """
     low, high = cell.criterion.scale.ends or (float(cell.values.min()), float(cell.values.max()))
-    shares = (cell.values_of(cell.matrix.of([judge, *cell.people])) - low) / (high - low)
+    people = cell.unaided(judge).people
+    shares = (cell.values_of(cell.matrix.of([judge, *people])) - low) / (high - low)
     if chances is not None:
         shares[np.isnan(chances), 1:] = np.nan
     every = sorted(set(generators))

@@ -41,6 +41,7 @@ class SimulatedVerdicts:
     """
 
     def __init__(self, cell: AuditCell, judge: str, size: int, rng: np.random.Generator) -> None:
+        cell = cell.unaided(judge)
         self.cell, self.judge, self.rng = cell, judge, rng
         alike = judge == NEW_JUDGE
         asked = cell.ratings_per_item > 0 if alike else cell.by_judge(judge) != NOT_ASKED

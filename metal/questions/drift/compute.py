@@ -266,6 +266,7 @@ class Compared:
         cls, cell: AuditCell, old: AuditCell, judge: str, before: str, again: Sequence[str]
     ) -> Compared:
         """The outputs of both cells, in the order of the first."""
+        cell = cell.unaided(judge, before)
         places = {name: place for place, name in enumerate(old.matrix.outputs)}
         asked = cell.by_judge(judge) != NOT_ASKED
         rows = [

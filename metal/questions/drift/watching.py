@@ -96,6 +96,7 @@ def _values(
     for cell in cells(dataset, replace(settings, judges=(judge,)), continuous=True):
         if judge not in cell.judges:
             continue
+        cell = cell.unaided(judge)
         compared = Compared.of(cell, cell, judge, judge, ())
         asked = np.flatnonzero(cell.by_judge(judge) != NOT_ASKED)
         rated = cell.ratings_per_item[asked] > 0

@@ -72,8 +72,8 @@ def seated(
     """
     parts, rows = [], []
     every = [cell for cell in cells(dataset, settings, continuous=True) if cell.judges]
-    for cell in followed(every, progress):
-        members = cell.judges
+    for rated in followed(every, progress):
+        members, cell = rated.judges, rated.unaided(*rated.judges)
         scores, reason, weights = _together(cell, members, by)
         parts.append(_facts(cell, members, name, scores, reason))
         rows.append(_row(cell, members, scores, weights, bootstrap))

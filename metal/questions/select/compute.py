@@ -272,6 +272,7 @@ def _share(codes: Codes, others: Codes) -> Numbers:
 def _calibration_row(
     cell: AuditCell, judge: str, sure: Sure, bootstrap: SourceBootstrap
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    cell = cell.unaided(judge)
     items = np.flatnonzero((cell.truth >= 0) & ~np.isnan(sure.confidence))
     head = {"language": cell.language, "criterion": cell.criterion.name, "judge": judge}
     row: dict[str, Any] = dict.fromkeys(CALIBRATION, math.nan) | {
@@ -312,6 +313,7 @@ def _selection_row(
     """The row of a judge, or of judges asked one after another, with the threshold: the first judge
     that reaches it answers.
     """
+    cell = cell.unaided(*line)
     confidence = np.column_stack([sure.confidence for sure in line.values()])
     codes = np.column_stack([sure.codes for sure in line.values()])
     rated = np.flatnonzero((cell.truth >= 0) & (codes >= -1).all(axis=1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +13,7 @@ import pandas as pd
 
 from metal.data.dataset import Dataset
 from metal.data.grouping import grouped
-from metal.data.people import judges_in, people_named
+from metal.data.people import judges_in, people_named, who_saw
 from metal.data.progress import Progress, followed
 from metal.data.text import known
 from metal.questions.verify import of_audit
@@ -186,8 +186,12 @@ def audit_rows(
         for row in tables["verdicts"].rows
     }
 
+    saw = who_saw(dataset.raters, people)
+
     def panel_of(row: Mapping[str, Any]) -> Panel:
-        return cells[row["language"], row["criterion"]]
+        panel = cells[row["language"], row["criterion"]]
+        aided = [name for name in saw.get(row.get("judge", ""), ()) if name in panel.people]
+        return replace(panel, people=panel.people.drop(columns=aided)) if aided else panel
 
     def judge(row: Mapping[str, Any]) -> Iterable[tuple[str, Recomputed]]:
         without = left_out.get((row["language"], row["criterion"], row["judge"]), [])
