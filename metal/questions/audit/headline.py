@@ -177,7 +177,8 @@ def _not_like(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
 def _not_open(run: AuditRun, less: Cells, recalibrated: Cells, judges: Sequence[str]) -> str:
     """Every judge is shown not to be like a person, or not as it is."""
     if len(judges) > 1:
-        return f"None of the {len(judges)} judges {AGREES}{' as it is' * bool(recalibrated)}."
+        none = "As they are, none" if recalibrated else "None"
+        return f"{none} of the {len(judges)} judges {AGREES}."
     whom = within(judges[0])
     if less:
         return f"{whom} {LESS}{of_cells(run, less, run.judged)}."

@@ -76,11 +76,11 @@ def _who_may_help(run: AuditRun, helpful: Cells, cells: Cells) -> str:
     """Which of several judges may help, where or how often, and which do not find the bad
     outputs.
     """
-    good = LIKE_A_PERSON in verdicts_of(cells)
     claim = _who_and_where(run, helpful, cells)
-    others = {cell["judge"] for cell in cells if cell["verdict"] != LIKE_A_PERSON}
-    if good and len(set(map(case, cells))) > 1:
-        claim = f"Elsewhere {claim}"
+    good = {cell["judge"] for cell in with_verdict(LIKE_A_PERSON, cells)}
+    others = {*judges_of(cells)} - good
+    if good & {*judges_of(helpful)}:
+        claim = f"Otherwise {claim}"
     elif good and len(others) > 1:
         claim = f"Of the others, {claim}"
     elif not good:
