@@ -321,11 +321,11 @@ def _far_below(verdicts: Sequence[Verdict], titles: Mapping[str, str]) -> list[s
         for each in verdicts
         if each.left_out
     )
-    where = [f"{who} ({titles[of]}, {language_name(language)})" for who, of, language in cells]
-    agree = "agrees" if len(where) == 1 else "they agree"
+    cases = [f"{who} ({titles[of]}, {language_name(language)})" for who, of, language in cells]
+    agree = "agrees" if len(cases) == 1 else "they agree"
     return (
-        [f"verdicts leave out {first_few(where)}: {agree} far less with the others"]
-        if where
+        [f"verdicts leave out {first_few(cases)}: {agree} far less with the others"]
+        if cases
         else []
     )
 

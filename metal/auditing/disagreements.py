@@ -84,10 +84,10 @@ def _output_columns(dataset: Dataset) -> dict[str, pa.Array]:
 def _rows(cell: AuditCell, dataset: Dataset, outputs: Mapping[str, pa.Array]) -> pa.Table:
     """The outputs of a cell with any disagreement, how large it is, and all ratings."""
     judges = list(cell.judges)
-    given = cell.values_of(cell.matrix.of(judges)) if judges else np.empty((len(cell.truth), 0))
+    judged = cell.values_of(cell.matrix.of(judges)) if judges else np.empty((len(cell.truth), 0))
     people = cell.values_of(cell.by_people)
     truth = np.where(cell.complete, _answers(cell), np.nan)
-    away = _distance(cell, given, _beside(cell, truth))
+    away = _distance(cell, judged, _beside(cell, truth))
     differs = away > 0
     low, high = (np.where(np.isnan(people), unknown, people) for unknown in (np.inf, -np.inf))
     spread = np.where(cell.complete, _distance(cell, high.max(axis=1), low.min(axis=1)), 0.0)

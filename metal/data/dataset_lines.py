@@ -18,7 +18,7 @@ from metal.errors import DataError, check_known
 def read_raters(folder: str | Path) -> list[Rater]:
     """raters.jsonl of a dataset or run folder."""
     file = Path(folder) / "raters.jsonl"
-    raters = [_rater(record, where) for where, record in numbered_records(file)]
+    raters = [_rater(record, location) for location, record in numbered_records(file)]
     _check_assisting(raters, file)
     return raters
 
@@ -109,33 +109,37 @@ def _checked(record: dict[str, Any], location: str) -> dict[str, Any]:
     return checked
 
 
-def _rater(record: dict[str, Any], where: str) -> Rater:
-    _check_required(record, where, ("rater", "kind"), "Each line has rater, kind and usually group")
-    about = {key: value for key, value in record.items() if key not in ("rater", "kind", "group")}
+def _rater(record: dict[str, Any], location: str) -> Rater:
+    _check_required(
+        record, location, ("rater", "kind"), "Each line has rater, kind and usually group"
+    )
+    facts = {key: value for key, value in record.items() if key not in ("rater", "kind", "group")}
     if isinstance(record.get("group"), list | dict | bool):
-        raise DataError(where, f"group is {record['group']!r}", "It is a text")
-    if not isinstance(about.get("repeats", ""), str):
+        raise DataError(location, f"group is {record['group']!r}", "It is a text")
+    if not isinstance(facts.get("repeats", ""), str):
         raise DataError(
-            where,
-            f"repeats is {about['repeats']!r}",
+            location,
+            f"repeats is {facts['repeats']!r}",
             "Write the name of the rater that was asked again",
         )
-    _check_assisted(record, where)
-    ends = about.get("range") or [None, None]
+    _check_assisted(record, location)
+    ends = facts.get("range") or [None, None]
     is_pair = isinstance(ends, list | tuple) and len(ends) == 2
     if not is_pair or not all(type(end) in (int, float, NoneType) for end in ends):
         raise DataError(
-            where, f"range is {about['range']!r}", "Write two numbers, the ends of a metric's scale"
+            location,
+            f"range is {facts['range']!r}",
+            "Write two numbers, the ends of a metric's scale",
         )
-    if about.get("direction", "higher") not in get_args(Direction):
-        raise DataError(where, f"direction is {about['direction']!r}", "Write higher or lower")
+    if facts.get("direction", "higher") not in get_args(Direction):
+        raise DataError(location, f"direction is {facts['direction']!r}", "Write higher or lower")
     try:
-        return Rater(record["rater"], record["kind"], str(record.get("group") or ""), about)
+        return Rater(record["rater"], record["kind"], str(record.get("group") or ""), facts)
     except DataError as error:
-        raise DataError(where, f"{error.where}: {error.problem}", error.remedy) from None
+        raise DataError(location, f"{error.where}: {error.problem}", error.remedy) from None
 
 
-def _check_assisted(record: dict[str, Any], where: str) -> None:
+def _check_assisted(record: dict[str, Any], location: str) -> None:
     """Raise DataError unless `assisted_by`, if there is one, is a name or names, and of a
     person.
     """
@@ -143,7 +147,7 @@ def _check_assisted(record: dict[str, Any], where: str) -> None:
     names = [assisted] if isinstance(assisted, str) else assisted
     if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
         raise DataError(
-            where,
+            location,
             f"assisted_by is {assisted!r}",
             "Write the name of a judge whose answers this person saw, or a list of names",
         )

@@ -33,8 +33,8 @@ def who_saw(raters: Mapping[str, Rater], people: Iterable[str]) -> dict[str, fro
     assisted = [rater for rater in map(raters.__getitem__, people) if rater.assisted_by]
     saw: dict[str, frozenset[str]] = {}
     for name in judges_in(raters):
-        about = raters[name].about
-        shown = {name, about.get("repeats", name), *about.get("members", ())}
+        facts = raters[name].about
+        shown = {name, facts.get("repeats", name), *facts.get("members", ())}
         if aided := {each.rater for each in assisted if not shown.isdisjoint(each.assisted_by)}:
             saw[name] = frozenset(aided)
     return saw

@@ -388,10 +388,10 @@ class Rater:
         a version gave, and whose answers a person saw, which may be added later.
         """
         passing = ("dollars_per_thousand", "assisted_by")
-        about = {key: value for key, value in self.about.items() if key not in passing}
+        facts = {key: value for key, value in self.about.items() if key not in passing}
         return replace(
             self,
-            about=about | ({"versions": set(about["versions"])} if "versions" in about else {}),
+            about=facts | ({"versions": set(facts["versions"])} if "versions" in facts else {}),
         )
 
 
