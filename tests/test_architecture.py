@@ -7,6 +7,8 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Iterator
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
@@ -179,26 +181,37 @@ def test_files_stay_readable() -> None:
 
 
 UNSPEAKING = {"found", "one", "said", "told", "known", "there", "mine", "whole"}
+UNSPEAKING |= {"made", "given", "about", "where"}
+# messages name the place that is wrong; other packages pass it by name
+SPEAKING = {"errors.py": {"where"}}
+# Names that say more only among others of their kind, and how often; the numbers may only fall.
+VAGUE = {"place": 22, "words": 23}
 
 
-def local_names(path: Path) -> set[str]:
-    """Names that functions give to values: variables, loop variables, parameters."""
-    names: set[str] = set()
+def local_names(path: Path) -> Iterator[str]:
+    """Names that functions give to values: variables, loop variables, parameters; no fields."""
+    classes = [node for node in nodes(path) if isinstance(node, ast.ClassDef)]
+    steps = [step for node in classes for step in node.body]
+    fields = {id(name) for step in steps for name in ast.iter_child_nodes(step)}
     for node in nodes(path):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.add(node.id)
-        elif isinstance(node, ast.arg):
-            names.add(node.arg)
-    return names
+        if isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield "" if id(node) in fields else node.id
 
 
 def test_locals_say_what_they_hold() -> None:
-    named = {
-        str(path.relative_to(PACKAGE)): names
-        for path in MODULES
-        if (names := local_names(path) & UNSPEAKING)
-    }
+    named: dict[str, set[str]] = {}
+    for path in MODULES:
+        file = str(path.relative_to(PACKAGE))
+        if names := UNSPEAKING.intersection(local_names(path)) - SPEAKING.get(file, set()):
+            named |= {file: names}
     assert named == {}
+
+
+def test_vague_names_of_locals_become_fewer() -> None:
+    times = Counter(name for path in MODULES for name in local_names(path))
+    assert {name: times[name] for name in VAGUE if times[name] > VAGUE[name]} == {}
 
 
 def test_no_room_bears_the_name_of_a_public_function() -> None:
