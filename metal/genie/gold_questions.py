@@ -138,11 +138,11 @@ def _shifted(ring: Sequence[Source]) -> Iterator[tuple[Source, Source]]:
     """
     golds = [_normalised(gold(source)) for source in ring]
     different = set(golds)
-    for place, source in enumerate(ring):
+    for position, source in enumerate(ring):
         own = set(map(_normalised, source.references))
         if different <= own:
             continue
-        others = ((place + step) % len(ring) for step in range(1, len(ring)))
+        others = ((position + step) % len(ring) for step in range(1, len(ring)))
         yield source, ring[next(other for other in others if golds[other] not in own)]
 
 

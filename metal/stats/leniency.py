@@ -40,17 +40,17 @@ class Shifts:
     variance: Numbers
     df: Numbers
 
-    def interval(self, place: int, p: float = 0.975) -> Interval:
+    def interval(self, index: int, p: float = 0.975) -> Interval:
         """The figure's interval of 95%, or of 2p - 1; NaN if it is not known."""
-        value, df = float(self.value[place]), float(self.df[place])
+        value, df = float(self.value[index]), float(self.df[index])
         if not (np.isfinite(value) and df >= 1):
             return NO_INTERVAL
-        half = t_quantile(p, df) * float(np.sqrt(self.variance[place]))
+        half = t_quantile(p, df) * float(np.sqrt(self.variance[index]))
         return Interval.around(value, half)
 
-    def bounds(self, place: int) -> Bounds:
+    def bounds(self, index: int) -> Bounds:
         """The figure with its interval of 95%."""
-        return Bounds(float(self.value[place]), *self.interval(place))
+        return Bounds(float(self.value[index]), *self.interval(index))
 
     @cached_property
     def p(self) -> Numbers:

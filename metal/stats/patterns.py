@@ -165,15 +165,15 @@ def ratio(top: Any, bottom: Any) -> Numbers:
     return np.asarray(np.asarray(top, dtype=np.float64) / np.where(bottom != 0, bottom, np.nan))
 
 
-def sums_and_counts(place: Codes, values: Numbers, *shape: int) -> tuple[Numbers, Numbers]:
-    """The sum of the values in each place of a table of this shape, and how many they are.
+def sums_and_counts(cell: Codes, values: Numbers, *shape: int) -> tuple[Numbers, Numbers]:
+    """The sum of the values in each cell of a table of this shape, and how many they are.
 
     >>> sums, counts = sums_and_counts(np.array([0, 3, 3]), np.array([1.0, 2.0, 5.0]), 2, 2)
     >>> sums.tolist(), counts.tolist()
     ([[1.0, 0.0], [0.0, 7.0]], [[1.0, 0.0], [0.0, 2.0]])
     """
     size = math.prod(shape)
-    sums, counts = np.bincount(place, values, size), np.bincount(place, minlength=size)
+    sums, counts = np.bincount(cell, values, size), np.bincount(cell, minlength=size)
     return sums.astype(np.float64).reshape(shape), counts.astype(np.float64).reshape(shape)
 
 

@@ -37,10 +37,10 @@ class Severities:
     steps: Numbers
     spread: float
 
-    def interval(self, place: int) -> Interval:
+    def interval(self, index: int) -> Interval:
         """Of 95%."""
-        half = t_quantile(0.975, self.df) * float(np.sqrt(self.variance[place]))
-        return Interval.around(float(self.severity[place]), half)
+        half = t_quantile(0.975, self.df) * float(np.sqrt(self.variance[index]))
+        return Interval.around(float(self.severity[index]), half)
 
     @property
     def p(self) -> Numbers:

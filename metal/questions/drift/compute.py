@@ -267,7 +267,7 @@ class Compared:
     ) -> Compared:
         """The outputs of both cells, in the order of the first."""
         cell = cell.unaided(judge, before)
-        places = {name: place for place, name in enumerate(old.matrix.outputs)}
+        places = {name: row for row, name in enumerate(old.matrix.outputs)}
         asked = cell.by_judge(judge) != NOT_ASKED
         rows = [
             row for row, name in enumerate(cell.matrix.outputs) if asked[row] and name in places
