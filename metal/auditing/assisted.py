@@ -1,14 +1,23 @@
-"""People who saw a judge's answers before they rated: whom its verdicts leave out."""
+"""People who saw a judge's answers before they rated: whom its verdicts leave out, and who looks as
+if they had.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
+from metal.auditing.cells import AuditCell
 from metal.auditing.verdict import Verdict
 from metal.data.dataset import Dataset
+from metal.data.languages import language_name
 from metal.data.people import judges_in
-from metal.data.text import first_few, within
+from metal.data.records import Rater
+from metal.data.text import first_few, percent, within
 from metal.errors import nearest
+from metal.stats.copied import Copied, copied
+
+ERROR = 0.05  # of an audit, that somebody is asked in vain
 
 
 def aided_warnings(verdicts: Sequence[Verdict]) -> Iterator[str]:
@@ -34,3 +43,48 @@ def misnamed(dataset: Dataset) -> Iterator[str]:
                     f"assisted_by of {within(rater.rater)} names {within(name)}, which is no judge"
                     f" here; {nearly}"
                 )
+
+
+@dataclass(frozen=True)
+class Look:
+    """A person beside an LLM judge in a cell."""
+
+    person: str
+    judge: str
+    case: str
+    copied: Copied
+
+
+def looks(cell: AuditCell, raters: Mapping[str, Rater]) -> Iterator[Look]:
+    """Everybody who is not known to have seen a judge's answers beside that judge. Scores without
+    classes are not looked at.
+    """
+    case = f"{cell.criterion.title}, {language_name(cell.language)}"
+    for judge in cell.judges:
+        if raters[judge].kind != "llm" or cell.continuous:
+            continue
+        seen = cell.seen_by(judge)
+        answers = copied(seen.by_people, seen.by_judge(judge), seen.matrix.sources, seen.levels)
+        for person, each in zip(seen.people, answers, strict=True):
+            if each is not None:
+                yield Look(person, judge, case, each)
+
+
+def questions(every: Sequence[Look], dataset: Dataset) -> Iterator[str]:
+    """A line for each person whose answers look copied from a judge, with an error of 5% over all
+    that was looked at.
+    """
+    shown = [look for look in every if look.copied.p * len(every) < ERROR]
+    clearest: dict[tuple[str, str], Look] = {}
+    for look in sorted(shown, key=lambda look: look.copied.p):
+        clearest.setdefault((look.person, look.judge), look)
+    first = "" if dataset.folder else "`metal import` the table, then "
+    for (person, judge), look in clearest.items():
+        agree, most = percent(look.copied.agreement), percent(look.copied.others)
+        yield (
+            f"did {within(person)} see {within(judge)}'s answers before rating? They agree on"
+            f" {agree}, other people and it on {most} at most ({look.case}), which is more than"
+            " agreement with these people explains. If so,"
+            f' {first}write "assisted_by": "{judge}" into the line of {within(person)} in'
+            " raters.jsonl: these ratings then do not count for this judge"
+        )

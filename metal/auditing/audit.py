@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from metal.auditing.assisted import aided_warnings, misnamed
+from metal.auditing.assisted import Look, aided_warnings, looks, misnamed, questions
 from metal.auditing.between_judges import (
     DIFFERENCE_COLUMNS,
     SELF_COLUMNS,
@@ -124,11 +124,13 @@ def audit(
     rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
     compared = compared_judges(dataset, audited)
     every: list[Verdict] = []
+    looked: list[Look] = []
     together: list[Verdict] = []
     least: list[float] = []
     for cell in followed(audited, progress):
         verdicts = [verdict(cell, judge) for judge in cell.judges]
         every += verdicts
+        looked += looks(cell, dataset.raters)
         for name, of_cell in _cell_rows(cell, verdicts, bootstrap):
             rows[name] += of_cell
         for each in verdicts:
@@ -148,7 +150,8 @@ def audit(
     for name, make in followed(further.items(), "tables"):
         rows[name] += make()
     kept = {name: rows[name] for name in TABLES if rows[name] or name in ALWAYS}
-    return _result(dataset, items, settings, audited, kept, every)
+    asked = (*aided_warnings(every), *misnamed(dataset), *questions(looked, dataset))
+    return _result(dataset, items, settings, audited, kept, every, asked)
 
 
 def _cell_rows(
@@ -231,9 +234,10 @@ def _result(
     audited: list[AuditCell],
     rows: dict[str, list[dict[str, Any]]],
     verdicts: Sequence[Verdict],
+    asked: Sequence[str],
 ) -> AuditTables:
     """The rows as tables, and the tables derived from them. items: the dataset with one item per
-    pair.
+    pair; asked: warnings about people who saw a judge's answers.
     """
     data = dataset.identity
     parts = followed(rows.items(), "rows", sum(map(len, rows.values())), map(len, rows.values()))
@@ -274,8 +278,7 @@ def _result(
             *_left_out(dataset, settings, audited),
             *_mixed_groups(audited),
             *_far_below(verdicts, {cell.criterion.name: cell.criterion.title for cell in audited}),
-            *aided_warnings(verdicts),
-            *misnamed(dataset),
+            *asked,
             *_departures(of_classes),
             *_doubtful(of_classes),
             *_few_sources(tables["verdicts"]),

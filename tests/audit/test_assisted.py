@@ -207,3 +207,21 @@ def test_other_libraries_find_the_same_figures(tmp_path: Path) -> None:
     summary = metal.verify(tmp_path / "run").tables["summary"]
     assert summary["equal"].sum() > 20
     assert summary["differ"].sum() == 0
+
+
+# ---------------------------------------------------------------- where it is not known
+
+
+def test_the_audit_asks_who_looks_as_if(tmp_path: Path) -> None:
+    of_folder = metal.audit(folder_with(tmp_path, {})).warnings
+    assert tells(
+        of_folder, "did anna see gpt-4's answers", '"assisted_by": "gpt-4"', "raters.jsonl"
+    )
+    of_table = metal.audit(table(), kinds=JUDGES, levels=_levels(scores=False)).warnings
+    assert tells(of_table, "did anna see gpt-4's answers", "`metal import`", '"assisted_by"')
+    assert sum("before rating?" in line for line in of_table) == 1
+
+
+def test_who_is_known_to_have_seen_them_is_not_asked(tmp_path: Path) -> None:
+    audited = metal.audit(folder_with(tmp_path, {"anna": "gpt-4"}))
+    assert not any("before rating?" in line for line in audited.warnings)
