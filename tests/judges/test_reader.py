@@ -373,7 +373,7 @@ FRAGMENTS = (
     "trois sur cinq", "4\u5206",
 )  # fmt: skip
 PAIRS = (
-    *((begins, form) for _, begins, form in forms.FORMS),
+    *((form.begins, form.pattern) for form in forms.FORMS),
     (forms.NAMED_LINE_BEGINS, forms.NAMED_LINE),
     (forms.ENDS_IN_NUMBER, forms.ASPECT),
     (forms.ONE_OF_EACH, forms.FOR_EACH),

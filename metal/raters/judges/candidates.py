@@ -287,9 +287,9 @@ def _patterns_for(text: str, least: int) -> Iterator[tuple[int, Any, bool]]:
     nouns = words_in(lowered, "nouns")
     if not (nouns or forms.ANY_NUMBER.search(text) or words_in(lowered, "numbers")):
         return
-    for rank, begins, pattern in forms.FORMS:
-        if rank >= least and begins.search(text):
-            yield rank, pattern, False
+    for form in forms.FORMS:
+        if form.rank >= least and form.begins.search(text):
+            yield form.rank, form.pattern, False
     if nouns:
         yield forms.TIED, forms.noun_pattern(nouns), True
     yield from _patterns_of_last_line(text)

@@ -4,6 +4,7 @@ one.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -159,100 +160,112 @@ LEADING_NUMBER = Deferred(
     rf"{_NOTHING_MORE}(?!{OUT_OF}\d)",
     regex.I,
 )
-_FORMS: tuple[tuple[int, str, str], ...] = (
+
+
+@dataclass(frozen=True)
+class Form:
+    """A form of a verdict. rank: how much it counts. begins: its beginning, which is compiled and
+    found faster than all of it.
+    """
+
+    rank: int
+    begins: Deferred
+    pattern: Deferred
+
+
+def _form(rank: int, *, begins: str, pattern: str) -> Form:
+    return Form(rank, Deferred(begins, regex.I | regex.M), Deferred(pattern, regex.I | regex.M))
+
+
+FORMS = (
     # Score: 4 | Score out of 5: 4 | a score of 4 | I rate its fluency as a 4 | scores 4 | Final
     # score: 4
-    (
+    _form(
         TIED,
-        rf"{_NOUN_BEGINS}{_SCORE_NOUN}\b{_CLOSING_MARKS}{_GIVEN_TOP}(?:{_WORDS_BETWEEN}{_LINK}|\s+)"
+        begins=rf"{_NOUN_BEGINS}{_SCORE_NOUN}\b{_CLOSING_MARKS}{_GIVEN_TOP}(?:{_WORDS_BETWEEN}{_LINK}|\s+)"
         rf"{_OPENING_MARKS}{_PRAISE}{_BEGINS_NUMBER}",
-        rf"{_FINAL}{_NOUN_BEGINS}{_SCORE_NOUN}\b{_CLOSING_MARKS}{_GIVEN_TOP}(?:{_WORDS_BETWEEN}{_LINK}|\s+)"
+        pattern=rf"{_FINAL}{_NOUN_BEGINS}{_SCORE_NOUN}\b{_CLOSING_MARKS}{_GIVEN_TOP}(?:{_WORDS_BETWEEN}{_LINK}|\s+)"
         rf"{_OPENING_MARKS}{_PRAISE}{_SCORE}{OUT_OF_TOP}(?!{_COUNTED})",
     ),
     # Overall: 4 | Final evaluation: 4 | Average: 4 | overall fluency 4 | a combined average of 4
-    (
+    _form(
         FINAL,
-        rf"\b(?:final|overall|average)\b(?:(?:\s+\p{{L}}+){{0,2}}{_CLOSING_MARKS}\s*[:=：]|"
+        begins=rf"\b(?:final|overall|average)\b(?:(?:\s+\p{{L}}+){{0,2}}{_CLOSING_MARKS}\s*[:=：]|"
         rf"(?:\s+\p{{L}}+)?\s+{JUDGED}\s|[,:]?\s+(?:of\s+)?{_BEGINS_NUMBER})",
-        rf"\b(?:final|overall|average)\b(?:(?:\s+\p{{L}}+){{0,2}}{_CLOSING_MARKS}\s*[:=：]\s*|"
+        pattern=rf"\b(?:final|overall|average)\b(?:(?:\s+\p{{L}}+){{0,2}}{_CLOSING_MARKS}\s*[:=：]\s*|"
         rf"(?:\s+\p{{L}}+)?\s+{JUDGED}\s+){_OPENING_MARKS}{_SCORE}{OUT_OF_TOP}(?!{_COUNTED})|"
         rf"\b(?:overall[,:]?|average\s+of)\s+{_SCORE}{OUT_OF_TOP}(?=\s*(?:[.;,\n]|\Z))",
     ),
     # I would give it a 4 | it deserves a 4
-    (
+    _form(
         TIED,
-        rf"{_GIVE_IT}{_BEGINS_NUMBER}",
-        rf"{_GIVE_IT}{_SCORE}{OUT_OF_TOP}{_COUNTS_NOTHING}",
+        begins=rf"{_GIVE_IT}{_BEGINS_NUMBER}",
+        pattern=rf"{_GIVE_IT}{_SCORE}{OUT_OF_TOP}{_COUNTS_NOTHING}",
     ),
     # this gets 2 | I would go with a 4 | it falls to a 3
-    (
+    _form(
         OTHER,
-        rf"\b{GET}\s",
-        rf"\b{GET}\s+{_OPENING_MARKS}{_PRAISE}{_SCORE}{OUT_OF_TOP}{_COUNTS_NOTHING}",
+        begins=rf"\b{GET}\s",
+        pattern=rf"\b{GET}\s+{_OPENING_MARKS}{_PRAISE}{_SCORE}{OUT_OF_TOP}{_COUNTS_NOTHING}",
     ),
     # I would score the translation "..." a 40 | I would rate it, all in all, as a 40
-    (
+    _form(
         TIED,
-        _I_GIVE,
-        rf"{_I_GIVE}{_CLAUSE}"
+        begins=_I_GIVE,
+        pattern=rf"{_I_GIVE}{_CLAUSE}"
         rf"(?:[.:]|,\s+(?={_ABOUT})|\b(?:an?|as|at|(?<!out\s)of|be|is))\s*{_OPENING_MARKS}{_PRAISE}(?P<n>{_NUMERAL}){OUT_OF_TOP}"
         rf"{_COUNTS_NOTHING}",
     ),
     # 4 out of 5 | 4/5
-    (
+    _form(
         OF_TOP,
-        r"[/／]|\bout\s",
-        rf"(?P<n>(?<![\w.,/-]){DIGITS}|{_NUMBER_WORD}){OUT_OF}{_TOP}(?![\w/]|\.\d|{_COUNTED})",
+        begins=r"[/／]|\bout\s",
+        pattern=rf"(?P<n>(?<![\w.,/-]){DIGITS}|{_NUMBER_WORD}){OUT_OF}{_TOP}(?![\w/]|\.\d|{_COUNTED})",
     ),
     # <score>4</score> | \boxed{{\text{{4}}}} | [RESULT] 4
-    (
+    _form(
         TIED,
-        r"<\w|\\boxed|\[RESULT\]",
-        rf"(?:<\w{{1,20}}>|{_BOXED})\s?{_SCORE}{OUT_OF_TOP}\s?(?:</\w{{1,20}}>|\}})|\[RESULT\]\s*{_SCORE}{OUT_OF_TOP}",
+        begins=r"<\w|\\boxed|\[RESULT\]",
+        pattern=rf"(?:<\w{{1,20}}>|{_BOXED})\s?{_SCORE}{OUT_OF_TOP}\s?(?:</\w{{1,20}}>|\}})|\[RESULT\]\s*{_SCORE}{OUT_OF_TOP}",
     ),
     # (90 + 80) / 2 = 85
-    (
+    _form(
         TIED,
-        rf"=\s*{_OPENING_MARKS}{_BEGINS_NUMBER}",
-        rf"(?<=[\d)]\s*)=\s*{_OPENING_MARKS}{_SCORE}{OUT_OF_TOP}",
+        begins=rf"=\s*{_OPENING_MARKS}{_BEGINS_NUMBER}",
+        pattern=rf"(?<=[\d)]\s*)=\s*{_OPENING_MARKS}{_SCORE}{OUT_OF_TOP}",
     ),
     # 5 üzerinden 4 | 4 из 5 | 4分
-    (
+    _form(
         OTHER,
-        NUMBER,
-        rf"(?P<top>\d{{1,9}}){_OF_TOP_BEFORE}\s*{_BARE}|(?<!满分为?){_BARE}(?:{_OUT_OF_ELSEWHERE}{_TOP}|\s?{UNIT})",
+        begins=NUMBER,
+        pattern=rf"(?P<top>\d{{1,9}}){_OF_TOP_BEFORE}\s*{_BARE}|(?<!满分为?){_BARE}(?:{_OUT_OF_ELSEWHERE}{_TOP}|\s?{UNIT})",
     ),
     # 100. The text ... | 75 - The text ...
-    (
+    _form(
         TIED,
-        rf"\A[^\w\n-]{{0,9}}{_BEGINS_NUMBER}",
-        rf"\A[^\w\n-]{{0,9}}{_SCORE}{OUT_OF_TOP}{_CLOSING_MARKS}"
+        begins=rf"\A[^\w\n-]{{0,9}}{_BEGINS_NUMBER}",
+        pattern=rf"\A[^\w\n-]{{0,9}}{_SCORE}{OUT_OF_TOP}{_CLOSING_MARKS}"
         r"(?:\s*[.:;,(\n]|\s+[-\N{EN DASH}\N{EM DASH}])(?!\s*\d)",
     ),
     # ... therefore it is irrelevant (1). | ... as a whole. 4 | ... Level 4
-    (
+    _form(
         TIED,
-        rf"{_LAST_BEGINS}{_BEGINS_NUMBER}",
-        rf"{_LAST_BEGINS}{_SCORE}{OUT_OF_TOP}[\s.!\"'*_`)\]。]*\Z",
+        begins=rf"{_LAST_BEGINS}{_BEGINS_NUMBER}",
+        pattern=rf"{_LAST_BEGINS}{_SCORE}{OUT_OF_TOP}[\s.!\"'*_`)\]。]*\Z",
     ),
     # the same of a line
-    (
+    _form(
         OTHER,
-        r"",
-        (
+        begins=r"",
+        pattern=(
             rf"^{_SCORE}(?:[.:]|\s+[-\N{{EN DASH}}\N{{EM DASH}}])\s+\p{{L}}|[.!?:;…。]\s+{_SCORE}["
             r" \t.*]{0,6}+$"
         ),
     ),
     # : trois sur cinq
-    (OTHER, r"", rf"[:：|][ \t*_\"']{{0,4}}{_BARE_WORD}{OUT_OF_TOP}"),
+    _form(OTHER, begins=r"", pattern=rf"[:：|][ \t*_\"']{{0,4}}{_BARE_WORD}{OUT_OF_TOP}"),
     # alone on a line
-    (OTHER, r"", rf"^[ \t*_#\"'|]{{0,8}}+{_SCORE}{_LINE_ENDS}"),
-)
-# Their ranks; how they begin, which is compiled and found faster; and the forms themselves.
-FORMS = tuple(
-    (rank, Deferred(begins, regex.I | regex.M), Deferred(form, regex.I | regex.M))
-    for rank, begins, form in _FORMS
+    _form(OTHER, begins=r"", pattern=rf"^[ \t*_#\"'|]{{0,8}}+{_SCORE}{_LINE_ENDS}"),
 )
 # Alone on a line after a name. Where such a line closes the reply, the others like it say as much:
 # Style: 4 / Facts: 2
@@ -351,16 +364,24 @@ def label_pattern(labels: tuple[str, ...]) -> Any:
     """
     alternatives = "|".join(map(regex.escape, sorted(labels, key=len, reverse=True)))
     label = rf"(?P<label>{alternatives})"
+    other_label = rf"\s*(?:/|or\b)\s*(?:{alternatives})\b"  # answer Good or Bad
+    after_noun = (
+        rf"(?:(?<!{_NEGATION}){_FINAL}\b{_SCORE_NOUN}\b[\"'*_`)\]]*"
+        rf"{_PLAIN_WORDS_BETWEEN}{_LINK}{_OPENING_MARKS}{label}\b(?!{other_label}))"
+    )
+    alone_on_a_line = rf"(?:^[^\S\n]*[\"'*_`# -]{{0,12}}{label}[ \"'*_`.!]{{0,12}}$)"
+    first = (
+        rf"(?:\A[\"'*_`]{{0,4}}{label}[\"'*_`]{{0,4}}"
+        r"(?:[,.:;!،。、，।]|\s+[(]|\s+[-\N{EN DASH}\N{EM DASH}]\s))"
+    )
+    in_a_tag, boxed = rf"<\w{{1,20}}>\s?{label}\s?</", rf"{_BOXED}\s?{label}\s?\}}"
+    last = rf"(?:\bno[,:]|[.!?][\"'”’*_]*)\s+{label}[.!]?\s*\Z"
+    bold = rf"\*\*{label}\*\*"
+    it_is = rf"\b(?:it|{JUDGED})\s+is\s+(?<!{_NEGATION}[^.!?\n]{{0,60}}){label}[.!\"*]*\s*\Z"
+    after_name = rf"{_LINE_BEGINS}{label}[ \t*_.。।\"'|]{{0,6}}$"
+    forms = (after_noun, alone_on_a_line, first, in_a_tag, boxed, last)
     return regex.compile(
-        rf"(?:(?<!{_NEGATION}){_FINAL}\b{_SCORE_NOUN}\b[\"'*_`)\]]*{_PLAIN_WORDS_BETWEEN}{_LINK}{_OPENING_MARKS}{label}\b"
-        rf"(?!\s*(?:/|or\b)\s*(?:{alternatives})\b))"  # and not: answer Good or Bad
-        rf"|(?:^[^\S\n]*[\"'*_`# -]{{0,12}}{label}[ \"'*_`.!]{{0,12}}$)"
-        rf"|(?:\A[\"'*_`]{{0,4}}{label}[\"'*_`]{{0,4}}(?:[,.:;!،。、，"
-        r"।]|\s+[(]|\s+[-\N{EN DASH}\N{EM DASH}]\s))"
-        rf"|<\w{{1,20}}>\s?{label}\s?</|{_BOXED}\s?{label}\s?\}}|(?:\bno[,:]|[.!?][\"'”’*_]*)\s+{label}[.!]?\s*\Z"
-        rf"|(?P<bold>\*\*{label}\*\*|\b(?:it|{JUDGED})\s+is\s+(?<!{_NEGATION}[^.!?\n]{{0,60}}){label}[.!\"*]*\s*\Z|"
-        rf"{_LINE_BEGINS}{label}[ \t*_.。।\"'|]{{0,6}}$)",
-        regex.I | regex.M,
+        rf"{'|'.join(forms)}|(?P<bold>{bold}|{it_is}|{after_name})", regex.I | regex.M
     )
 
 
