@@ -78,13 +78,18 @@ def open_bleu(asked: Asked) -> Metric:
             ) from None
 
     def score(item: Item) -> Answer:
-        return _score(scorer(bleu_tokens(item.language) if chosen == "auto" else chosen), item)
+        tokenizer = bleu_tokens(item.language) if chosen == "auto" else chosen
+        return _score(scorer(tokenizer), item)
 
-    signature = _signature(scorer("13a" if chosen == "auto" else chosen))
     if chosen == "auto":
-        japanese = _signature(scorer(bleu_tokens("ja"))).partition("|tok:")[2].partition("|")[0]
-        by_script = f"Han:zh;Jpan:{japanese};{','.join(sorted(OTHER_UNSPACED))}:char;else:13a"
-        signature = signature.replace("|tok:13a|", f"|tok:auto({by_script})|")
+        usual, japanese = _signature(scorer("13a")), _signature(scorer(bleu_tokens("ja")))
+        _, _, rest = japanese.partition("|tok:")
+        of_japanese, _, _ = rest.partition("|")
+        others = ",".join(sorted(OTHER_UNSPACED))
+        by_script = f"auto(Han:zh;Jpan:{of_japanese};{others}:char;else:13a)"
+        signature = usual.replace("|tok:13a|", f"|tok:{by_script}|")
+    else:
+        signature = _signature(scorer(chosen))
     return _metric(name, "BLEU of a text, smoothed", score, signature)
 
 

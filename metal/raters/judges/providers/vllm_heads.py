@@ -53,7 +53,9 @@ class ScoreHead(OpenAILike):
         whole judge.
         """
         texts = json.loads(ask.message.user)
-        if "input" not in (sent := self._sent(texts)) and not texts["source"].strip():
+        sent = self._sent(texts)
+        with_source = "input" not in sent
+        if with_source and not texts["source"].strip():
             raise CallFailed(calls.NO_SOURCE)
         body = await self.content(
             {"model": self._model.model, **sent, **ask.parameters}, ask.timeout
@@ -64,14 +66,14 @@ class ScoreHead(OpenAILike):
         content = read_json(body, calls.NOT_A_REPLY)
         data = content.get("data")
         row = as_object(data[0] if isinstance(data, list) and data else None)
-        value = row.get("probs", row.get("score", row.get("data")))
-        numbers = _numbers(value)
+        answers = [row[key] for key in ("probs", "score", "data") if key in row]
+        if not answers:
+            raise CallFailed(
+                calls.NOT_A_REPLY, "no score in it", body=body.decode("utf-8", "replace")
+            )
+        numbers = _numbers(answers[0])
         if not numbers:
-            if row.keys().isdisjoint(("probs", "score", "data")):
-                raise CallFailed(
-                    calls.NOT_A_REPLY, "no score in it", body=body.decode("utf-8", "replace")
-                )
-            raise CallFailed(calls.NO_NUMBER, f"{self._model.name} gives {value}"[:80])
+            raise CallFailed(calls.NO_NUMBER, f"{self._model.name} gives {answers[0]}"[:80])
         if fault := _fault(numbers, class_probabilities(content), levels):
             raise CallFailed(calls.UNFIT, f"{self._model.name} {fault}")
         score = levels[numbers.index(max(numbers))] if levels else numbers[0]
@@ -89,11 +91,9 @@ def _fault(numbers: Sequence[float], classes: Sequence[float], levels: Sequence[
             f"gives {size}, and the criterion has {len(levels) or 'no'} levels; they have to be as"
             " many, in one order"
         )
-    return (
-        ("does not give its classes probabilities, which would add up to 1")
-        if levels and not classes
-        else ""
-    )
+    if levels and not classes:
+        return "does not give its classes probabilities, which would add up to 1"
+    return ""
 
 
 def _numbers(value: Any) -> list[float]:
@@ -103,8 +103,6 @@ def _numbers(value: Any) -> list[float]:
     while isinstance(value, list) and value and isinstance(value[-1], list):
         value = value[-1]
     numbers = value if isinstance(value, list) else [value]
-    return (
-        numbers
-        if all(type(number) in (int, float) and math.isfinite(number) for number in numbers)
-        else []
-    )
+    if all(type(number) in (int, float) and math.isfinite(number) for number in numbers):
+        return numbers
+    return []
