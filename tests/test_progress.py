@@ -12,7 +12,7 @@ import pytest
 
 import metal
 from metal.data.files import bundled
-from metal.data.progress import FOLLOWER, divided, followed
+from metal.data.progress import FOLLOWER, counted_as, divided, followed
 from metal.data.tables.files import read_frame
 from metal.show.terminal import console, stages
 
@@ -153,14 +153,14 @@ def test_a_line_now_and_then_says_the_rate_in_its_unit(
         for done in range(5):
             advance(done, 8)
             now += 4
-        for _ in followed("abc", "bytes", 120_000_000, [40_000_000] * 3):  # within a cell
+        for _ in counted_as("abc", "bytes", 120_000_000, [40_000_000] * 3):  # within a cell
             now += 11
         advance(6, 8)  # counted from where it began
         now += 6
     with console.progress("ranking", "cells") as advance:
         now += 9.5
         advance(0, 2)
-        for _ in followed("ab", "criteria"):
+        for _ in counted_as("ab", "criteria"):
             now += 0.6
     with console.progress("reading") as advance:
         advance(0, 8)
@@ -198,7 +198,7 @@ def test_a_percentage_has_no_rate_and_what_there_is_none_of_is_not_counted(
     with console.named_progress("sampling", "passages") as named:
         named("yo", 100, 0)
         now += 1.0
-        for _ in followed([], "raters"):  # a dataset that nobody has rated
+        for _ in counted_as([], "raters"):  # a dataset that nobody has rated
             pass
         named("yo", 200, 0)
     lines = capsys.readouterr().err.splitlines()

@@ -19,7 +19,7 @@ from metal.api.options import (
     names,
 )
 from metal.api.platforms import GROUP, Say, platform_of, silent
-from metal.data.progress import followed
+from metal.data.progress import counted_as
 from metal.errors import UsageError
 from metal.running.annotating import HandedOut
 
@@ -403,7 +403,9 @@ def annotate_import(
         if not Path(file).exists() or Path(file).is_dir():
             raise no_such(file, "file")
     with dataset_to_change(dataset) as loaded:
-        contents = ((Path(file).name, Path(file).read_bytes()) for file in followed(files, "files"))
+        contents = (
+            (Path(file).name, Path(file).read_bytes()) for file in counted_as(files, "files")
+        )
         answers, notes = forms.read_all(contents, with_also(loaded.criteria), platform)
         return import_answers(
             dataset, loaded, answers, notes, replace=replace, group=group, dry_run=dry_run

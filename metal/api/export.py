@@ -11,7 +11,7 @@ from metal.api.reading import ReadingOptions
 from metal.data.escaping import csv_text
 from metal.data.files import new_file
 from metal.data.holdings import EXPORT, is_export
-from metal.data.progress import Progress, followed, no_progress
+from metal.data.progress import Progress, counted_as, followed, no_progress
 from metal.data.replacing import check_new, check_new_file, kept_file, new_folder
 from metal.errors import MissingExtra
 
@@ -83,7 +83,7 @@ def export(
 def _labelled(dataset: Dataset, texts: bool) -> pd.DataFrame:
     """The tidy table with the label of each score, and the texts if asked."""
     table = dataset.ratings.copy()
-    for name in followed(table.columns, "columns"):
+    for name in counted_as(table.columns, "columns"):
         if table[name].dtype.name == "category":
             table[name] = table[name].astype("str")
     labels = {
@@ -91,7 +91,7 @@ def _labelled(dataset: Dataset, texts: bool) -> pd.DataFrame:
         for name, criterion in dataset.criteria.items()
         for level in criterion.scale.levels
     }
-    pairs = followed(zip(table["criterion"], table["score"], strict=True), "rows", len(table))
+    pairs = counted_as(zip(table["criterion"], table["score"], strict=True), "rows", len(table))
     table.insert(
         list(table.columns).index("score") + 1, "label", [labels.get(pair, "") for pair in pairs]
     )

@@ -49,7 +49,7 @@ from metal.building.describe import classes, lengths
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
 from metal.data.pairs import one_item_per_pair
-from metal.data.progress import Progress, followed, no_progress
+from metal.data.progress import Progress, counted_as, followed, no_progress
 from metal.data.records import Rater, is_free_text
 from metal.data.text import first_few
 from metal.errors import UsageError
@@ -147,7 +147,7 @@ def audit(
         "justifications": partial(justification_rows, items, audited),
         "own_outputs": partial(own_output_rows, items, settings, audited),
     }
-    for name, make in followed(further.items(), "tables"):
+    for name, make in counted_as(further.items(), "tables"):
         rows[name] += make()
     kept = {name: rows[name] for name in TABLES if rows[name] or name in ALWAYS}
     asked = (*aided_warnings(every), *misnamed(dataset), *questions(looked, dataset))
@@ -240,14 +240,14 @@ def _result(
     pair; asked: warnings about people who saw a judge's answers.
     """
     data = dataset.identity
-    parts = followed(rows.items(), "rows", sum(map(len, rows.values())), map(len, rows.values()))
+    parts = counted_as(rows.items(), "rows", sum(map(len, rows.values())), map(len, rows.values()))
     tables = {name: _signed(name, records, dataset, settings) for name, records in parts}
     limits = {"criteria": settings.criteria, "languages": settings.languages}
     described = {
         "lengths": partial(lengths, dataset, languages=settings.languages),
         "classes_by_quality": partial(classes, dataset, settings.aggregate, **limits),
     }
-    tables |= {name: make() for name, make in followed(described.items(), "tables")}
+    tables |= {name: make() for name, make in counted_as(described.items(), "tables")}
     tables["class_distribution_overall"] = overall(tables["class_distribution"])
     of_classes = [cell for cell in audited if not cell.continuous]
     people_on_classes = tables["people"][

@@ -15,7 +15,7 @@ from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
 from metal.data.languages import check_languages
 from metal.data.people import judges_in, people_named, who_saw, without
-from metal.data.progress import followed
+from metal.data.progress import counted_as
 from metal.data.ratings import ALSO, NOT_ASKED, UNANSWERED, CodeMatrix
 from metal.data.records import Criterion, Level
 from metal.errors import check_known
@@ -315,7 +315,7 @@ def cells(
         and name in (settings.criteria or dataset.criteria)
     ]
     cases = product(criteria, settings.languages or dataset.languages)
-    for name, language in followed([case for case in cases if case in grouped], "cells"):
+    for name, language in counted_as([case for case in cases if case in grouped], "cells"):
         criterion, rows = dataset.criteria[name], grouped[name, language]
         matrix, alternatives = with_alternatives(table.iloc[rows], criterion, people)
         yield AuditCell(

@@ -17,7 +17,7 @@ from metal.auditing.as_read import SHOWN, Finding, as_read
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
 from metal.data.pairs import one_item_per_pair
-from metal.data.progress import followed
+from metal.data.progress import counted_as
 from metal.data.ratings import names_in
 from metal.data.text import name, note, plural
 
@@ -37,7 +37,7 @@ def profile(dataset: Dataset) -> dict[str, pd.DataFrame]:
     level.
     """
     tables = {"ratings": _ratings, "raters": _raters, "labels": _labels}
-    return {name: table(dataset) for name, table in followed(tables.items(), "tables")}
+    return {name: table(dataset) for name, table in counted_as(tables.items(), "tables")}
 
 
 def _ratings(dataset: Dataset) -> pd.DataFrame:
@@ -139,7 +139,7 @@ def lint(dataset: Dataset) -> list[Finding]:
     )
     return [
         Finding(finding.code, note(finding.message))
-        for check in followed(checks, "checks")
+        for check in counted_as(checks, "checks")
         for finding in check
     ]
 

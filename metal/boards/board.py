@@ -49,7 +49,7 @@ from metal.boards.ranking import (
 from metal.boards.settings import BoardSettings, signature
 from metal.data.dataset import Dataset
 from metal.data.people import people_named
-from metal.data.progress import Progress, followed, no_progress
+from metal.data.progress import Progress, counted_as, followed, follower, no_progress
 from metal.data.text import first_few
 from metal.errors import Undefined, UsageError
 from metal.stats.bootstrap import SourceBootstrap
@@ -166,7 +166,7 @@ def billboard(
         rows["people"].append(_people(cell, dataset, settings))
     tables = {
         name: _table(name, records, dataset, settings)
-        for name, records in followed(rows.items(), "tables")
+        for name, records in counted_as(rows.items(), "tables")
     }
     tables |= _crowd(dataset, settings, BoardFigures(cells, figures, bootstrap))
     return Board(
@@ -246,7 +246,10 @@ def _crowd(
     # What all of the board's raters scored in common is not what all of these did.
     crowd_settings = replace(settings, raters=tuple(sorted(raters)))
     return crowd(
-        dataset, crowd_settings, computed=None if settings.common else figures, progress="cells"
+        dataset,
+        crowd_settings,
+        computed=None if settings.common else figures,
+        progress=follower("cells"),
     ).tables
 
 

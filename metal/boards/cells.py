@@ -18,7 +18,7 @@ from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset
 from metal.data.languages import check_languages
 from metal.data.people import people_named
-from metal.data.progress import followed
+from metal.data.progress import counted_as
 from metal.data.ratings import EXPECTED
 from metal.data.records import METRIC_SCORE, Criterion
 from metal.data.text import first_few
@@ -380,7 +380,7 @@ def _cells(
         sorted(range(len(outputs)), key=lambda index: outputs[index].output), dtype=np.int64
     )
     languages = tuple(dict.fromkeys(settings.languages)) or dataset.languages
-    for name, parts in followed(parts_of.items(), "criteria"):
+    for name, parts in counted_as(parts_of.items(), "criteria"):
         means, scale, each_against_others = combined(parts)
         if of_metrics:
             means[1:] = np.where(np.isnan(means[1:]), of_metrics.means[1:], means[1:])

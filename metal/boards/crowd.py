@@ -135,7 +135,7 @@ def crowd(
     choices: CrowdSettings | None = None,
     *,
     computed: BoardFigures | None = None,
-    progress: Progress | str = no_progress,
+    progress: Progress = no_progress,
 ) -> Crowd:
     """Every rater against the reference people, on every criterion and in every language of the
     board.
@@ -164,7 +164,7 @@ def crowd(
     there are more.
 
     computed: what a board of the same people has found already, of at least these raters. progress:
-    called with cells done and in all; or their unit, for FOLLOWER.
+    called with cells done and in all.
 
     Raises UsageError if there is nobody to compare, and as `cells`.
     """

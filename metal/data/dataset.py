@@ -38,7 +38,7 @@ from metal.data.files import copy_others, of_one_state, one_writer, read_toml, r
 from metal.data.holdings import IMPORT, JOINED, NO_FILES, Files, made_by
 from metal.data.languages import check_language
 from metal.data.missing import no_such
-from metal.data.progress import followed
+from metal.data.progress import counted_as
 from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Source, with_swapped
 from metal.data.replacing import new_folder, rewritten
 from metal.data.run_toml import RUN_TOML, read_run_toml
@@ -485,7 +485,7 @@ def _write(dataset: Dataset, folder: Path, files: Files) -> None:
         ("outputs", text_record),
         ("raters", rater_record),
     ):
-        lines = map(record, followed(vars(dataset)[name].values(), name))
+        lines = map(record, counted_as(vars(dataset)[name].values(), name))
         write_jsonl(folder / f"{name}.jsonl", lines)
     ratings_files.write_facts(dataset.ratings, folder / "ratings.parquet")
     for name, content in files.items():

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from metal.data.missing import no_such
-from metal.data.progress import BYTES, followed
+from metal.data.progress import BYTES, counted_as
 from metal.errors import DataError, UsageError
 
 Read = TypeVar("Read")
@@ -103,7 +103,9 @@ def read_jsonl(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
     """
     with path.open("rb") as file:
         row, (lines, sized) = 0, tee(file)
-        for number, line in enumerate(followed(lines, BYTES, path.stat().st_size, map(len, sized))):
+        for number, line in enumerate(
+            counted_as(lines, BYTES, path.stat().st_size, map(len, sized))
+        ):
             try:
                 text = line.decode("utf-8-sig" if number == 0 else "utf-8").strip()
             except UnicodeDecodeError as error:

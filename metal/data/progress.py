@@ -19,37 +19,49 @@ def no_progress(done: int, total: int) -> None:
 
 
 # Who follows what no parameter tells of, as any work may begin or end with files and tables: called
-# with the unit (a
-# plural), the steps done and the steps in all; set by who shows it.
+# with the unit (a plural), the steps done and the steps in all; set by who shows it.
 FOLLOWER: ContextVar[Callable[[str, int, int], None]] = ContextVar(
     "FOLLOWER", default=lambda unit, done, total: None
 )
 
 
+def follower(unit: str) -> Progress:
+    """FOLLOWER as the progress of steps of this unit."""
+    return partial(FOLLOWER.get(), unit)
+
+
 def followed(
     steps: Iterable[Step],
-    progress: Progress | str,
+    progress: Progress,
     total: int | None = None,
     sizes: Iterable[int] = repeat(1),
 ) -> Iterator[Step]:
-    """The steps, each counted once it is done. progress: the callback, or the unit for FOLLOWER.
-    total: how many steps there are, or the sum of their sizes; needed if the steps have no length.
-    Without steps nothing is reported.
+    """The steps, each counted once it is done. total: how many steps there are, or the sum of their
+    sizes; needed if the steps have no length. Without steps nothing is reported.
     """
-    follow = partial(FOLLOWER.get(), progress) if isinstance(progress, str) else progress
     total = len(cast(Sized, steps)) if total is None else total
     done, reported = 0, -total
     try:
         for step, size in zip(steps, sizes, strict=False):
             if total and (done - reported) * PARTS >= total:
                 reported = done
-                follow(done, total)
+                progress(done, total)
             yield step
             done += size
     # also where the rest is not wanted; a total of 0 would say that nobody knows how many there are
     finally:
         if total:
-            follow(total, total)
+            progress(total, total)
+
+
+def counted_as(
+    steps: Iterable[Step],
+    unit: str,
+    total: int | None = None,
+    sizes: Iterable[int] = repeat(1),
+) -> Iterator[Step]:
+    """The steps, as in `followed`, for FOLLOWER. unit: what they are, a plural."""
+    yield from followed(steps, follower(unit), total, sizes)
 
 
 def divided(progress: Progress, *weights: int) -> list[Progress]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.data.progress import followed
+from metal.data.progress import counted_as
 from metal.data.records import Criterion, Output, Rater, Rating, Scale
 from metal.data.text import plural
 from metal.errors import DataError, nearest
@@ -165,7 +165,7 @@ def join(
         partial(_check_scores, facts, criteria, ratings_file),
         partial(check_once, facts, ratings_file),
     )
-    for check in followed(checks, "checks"):
+    for check in counted_as(checks, "checks"):
         check()
     table = {name: facts[name] for name in facts_in(facts)}
     of = {
@@ -175,7 +175,7 @@ def join(
         "kind": "rater",
         "group": "rater",
     }
-    for field, by in followed(of.items(), "columns"):
+    for field, by in counted_as(of.items(), "columns"):
         records: Mapping[str, Any] = outputs if by == "output" else raters
         values = [getattr(records[name], field) for name in facts[by].cat.categories.tolist()]
         table[field] = _spread(values, facts[by].array.codes)

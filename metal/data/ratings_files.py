@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from metal.data.files import new_file, not_utf8, read_jsonl, read_text, write_new
 from metal.data.missing import no_such
-from metal.data.progress import followed
+from metal.data.progress import counted_as
 from metal.data.ratings import ALSO, FACTS, NUMBERS, facts_from, facts_in, row_of, tidy_facts
 from metal.data.records import Rating
 from metal.data.seen import KEY
@@ -77,7 +77,7 @@ def read_facts(path: str | Path) -> pd.DataFrame:
     try:
         columns = {
             name: table.select([name]).to_pandas()[name]
-            for name in followed(table.column_names, "columns")
+            for name in counted_as(table.column_names, "columns")
         }
         facts = tidy_facts(pd.DataFrame(columns))
     except pa.ArrowException as error:
@@ -128,7 +128,7 @@ def _read_parquet(path: Path) -> pa.Table:
     try:
         file = pq.ParquetFile(path, read_dictionary=names)
         table = pa.table(
-            {name: file.read(columns=[name]).column(0) for name in followed(columns, "columns")}
+            {name: file.read(columns=[name]).column(0) for name in counted_as(columns, "columns")}
         )
     except (pa.ArrowException, OSError) as error:
         raise _damaged(path, error) from None

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from metal.auditing.in_order import NAMES as OF_ORDER
 from metal.data.grouping import grouped
-from metal.data.progress import followed
+from metal.data.progress import counted_as
 from metal.data.text import UNDEFINED, name, percent, plural, printable
 from metal.questions.audit.answer import ADJUDICATED
 from metal.questions.audit.confirmed import DECISIONS
@@ -76,7 +76,7 @@ def details(run: AuditRun, room: float, seed: int) -> dict[str, Any]:
     while len(order):
         packed = {
             cells[index].place: _detail(run, cells[index], tables, differing)
-            for index in followed(sorted(order), "verdicts")
+            for index in counted_as(sorted(order), "verdicts")
         }
         size = len(blob(packed))
         if size <= room:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from metal.data.languages import language_name, text_direction
-from metal.data.progress import followed
+from metal.data.progress import counted_as
 from metal.data.records import KINDS
 from metal.data.text import name, printable
 from metal.questions.audit.details import details
@@ -96,7 +96,7 @@ def _payload(run: AuditRun, records: Sequence[dict[str, Any]]) -> dict[str, Any]
     texts: dict[str, int] = {}
     raters: dict[str, int] = {}
     items = []
-    for record in followed(records, "outputs"):
+    for record in counted_as(records, "outputs"):
         items.append(
             {
                 "l": record["language"],
