@@ -5,7 +5,7 @@ moves it.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 from metal.data.option import (
     JUDGES,
@@ -83,7 +83,7 @@ class AuditSettings:
         Option(
             "How to combine people's ratings of an item: by majority (without one: the mean,"
             " the middle or none), or by a model that weighs people by their agreement.",
-            choices=("majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"),
+            choices=get_args(Aggregate),
             rare=True,
         ),
     ] = "majority-or-mean"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite, isnan
 from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, cast
@@ -48,7 +49,7 @@ def ensemble_record(
         "intercept": ensemble.ensemble.intercept,
         "alpha": ensemble.alpha,
         "alpha_intervals": list(map(list, ensemble.intervals)),
-        "pearson_unseen": ensemble.left_out if ensemble.left_out == ensemble.left_out else None,
+        "pearson_unseen": None if isnan(ensemble.left_out) else ensemble.left_out,
         "members": [
             {
                 "rater": metric,
@@ -120,21 +121,26 @@ def read_ensemble(record: Any, location: object) -> Mapping[str, Any]:
     in the message.
     """
     try:
-        numbers = [float(record["intercept"])]
-        for member in record["members"]:
-            numbers += [float(member[key]) for key in ("coefficient", "mean", "spread")]
-            str(member["rater"]), str(member["signature"])
-        if (
-            not record["members"]
-            or not np.isfinite(numbers).all()
-            or not VERSIONED.search(record["ensemble"])
-        ):
-            raise ValueError
+        complete = _is_complete(record)
     except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
+        complete = False
+    if not complete:
         raise DataError(
             location, "not an ensemble of a board", "Take the file from a backup, or remove it"
-        ) from None
+        )
     return cast(Mapping[str, Any], record)
+
+
+def _is_complete(record: Any) -> bool:
+    """Whether a record has a signature, members with their names, and finite numbers; an error if
+    it lacks a part or has one of another type.
+    """
+    members = [(member["rater"], member["signature"]) for member in record["members"]]
+    numbers = [float(record["intercept"])]
+    for member in record["members"]:
+        numbers += [float(member[key]) for key in ("coefficient", "mean", "spread")]
+    named = VERSIONED.search(record["ensemble"]) is not None
+    return bool(members) and named and all(map(isfinite, numbers))
 
 
 def find_ensemble(signature: str, records: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:

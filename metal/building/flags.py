@@ -23,10 +23,9 @@ from metal.raters.judges.baselines import measure, native_letters, terms_of
 REFUSES, COPIES = "refuses", "copies the passage"
 
 # How models begin when they decline in English, and what they say they will not do; in other
-# languages a refusal cannot
-# be distinguished from a summary. Both parts are needed: news may begin with "Sorry state of roads"
-# or "As an AI boom
-# sweeps the world". Text in quotation marks is somebody else's words.
+# languages a refusal cannot be distinguished from a summary. Both parts are needed: news may begin
+# with "Sorry state of roads" or "As an AI boom sweeps the world". Text in quotation marks is
+# somebody else's words.
 _ASKED_FOR = (
     r"(?:help|assist|comply|provide|fulfil\w*|summari[sz]e|write|create|generate|produce|translate|do"
     r" (?:that|this|so)"
@@ -77,7 +76,7 @@ UNSEEN = 0.1  # total probability of all letter groups that a language's passage
 
 
 def words_of(text: str) -> list[str]:
-    """The text's terms (metal.raters.judges.lexical) without digits, which belong to no language.
+    """The text's terms (metal.raters.judges.baselines) without digits, which belong to no language.
 
     >>> words_of("In 2024 it rained.")
     ['in', 'it', 'rained']

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -80,7 +81,7 @@ class Panel:
     def labels(self) -> pd.Series:
         """(outputs,) the label that people settle on, NaN if they do not, or are too few."""
         settled = [
-            self._settled([score for score in row if score == score]) if complete else np.nan
+            self._settled([score for score in row if not isnan(score)]) if complete else np.nan
             for row, complete in zip(self.people.to_numpy().tolist(), self.complete, strict=True)
         ]
         return pd.Series(settled, index=self.people.index, dtype=float)
