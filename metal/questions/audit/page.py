@@ -321,12 +321,16 @@ def _verdict_reasons(run: AuditRun) -> Iterator[Paragraph]:
     if len(records) > WITH_REASONS:
         yield Paragraph(f"The reasons for all {len(records)} verdicts are in tables/verdicts.csv.")
         return
+    of_cases: set[tuple[str, str]] = (
+        set()
+    )  # a case and a sentence on its people, once for all judges
     for row in records:
-        case = f"{within(row['judge'])}, {run.where(row['criterion'], row['language'])}"
-        beside = map(verdicts.sentence, beside_words(run, row))
-        yield Paragraph(
-            " ".join([f"{case}: {row['verdict']}. {verdicts.sentence(row['reason'])}", *beside])
-        )
+        cell = run.where(row["criterion"], row["language"])
+        beside = [text for text in beside_words(run, row) if (cell, text) not in of_cases]
+        of_cases |= {(cell, text) for text in beside}
+        verdict = f"{within(row['judge'])}, {cell}: {row['verdict']}."
+        sentences = map(verdicts.sentence, (row["reason"], *beside))
+        yield Paragraph(" ".join([verdict, *sentences]))
 
 
 PAGE = Page(

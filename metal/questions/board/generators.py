@@ -54,12 +54,7 @@ def generator_table(
         rows.append((Cell(name(generator), "human writing" if human else ""), *placed))
     columns = ("generator", *(head for by in rankings for head in (f"by {name(by)}", "ranks")))
     blank = any(len(ranked) < len(generators) for ranked in rankings.values())
-    explained = (
-        "Each cell has the rank and below it the mean score with its 95% interval by source, on"
-        " the scale of the one who ranks."
-    )
-    notes = [f"{explained} Ranks: those that these data allow at 95%."]
-    notes += ["A dash: not scored, or not rated."] if blank else []
+    notes = ["A dash: not scored, or not rated."] if blank else []
     fitted_to = [
         by
         for by, ranked in rankings.items()

@@ -87,6 +87,8 @@ def _generators(run: Billboard) -> Section:
     intro = (
         "Ranked by mean score: from people, from the rater that agrees best with people, from"
         " the best one that scored every generator, and from the ensemble.",
+        "Each cell has the rank and below it the mean score with its 95% interval by source, on the"
+        " scale of the one who ranks. Ranks: those that these data allow at 95%.",
     )
     further = generators.further_generators(run)
     note = "Each language with the generator that people put first."
