@@ -43,10 +43,10 @@ def copied(people: Codes, judge: Codes, sources: Codes, levels: int) -> Iterator
 
     people: (items, people) codes, judge: (items,), negative without an answer; sources: (items,).
     """
-    given = people >= 0
-    looked_at = (judge >= 0) & (given.sum(axis=1) >= 3)
+    rated = people >= 0
+    looked_at = (judge >= 0) & (rated.sum(axis=1) >= 3)
     for person in range(people.shape[1]):
-        items = np.flatnonzero(looked_at & given[:, person])
+        items = np.flatnonzero(looked_at & rated[:, person])
         by_source = distinct(sources[items])[1]
         if len(items) < LEAST_ITEMS or by_source.max() + 1 < LEAST_SOURCES:
             yield None
