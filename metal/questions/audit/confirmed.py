@@ -57,6 +57,16 @@ def doubt_of(row: Row, bad: str) -> str:
     return ""
 
 
+def hardly_confirmed(row: Row, bad: str) -> bool:
+    """Whether people confirm each other's labels, or those at the bad end, too rarely to show who
+    is right; never of a run before version 0.2.
+    """
+    shares = [(row.get("confirmed", math.nan), LEAST_CONFIRMED)]
+    if bad:
+        shares.append((row.get("confirmed_bad", math.nan), LEAST_CONFIRMED_BAD))
+    return any(known(share) and share < least for share, least in shares)
+
+
 def to_do() -> str:
     """What to do about such labels."""
     return f"let somebody who knows decide {DECISIONS} outputs on which they and the judge differ"

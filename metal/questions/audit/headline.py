@@ -26,7 +26,7 @@ from metal.auditing.verdict import (
 )
 from metal.data.text import capital, estimate, known, listed, percent, plural, signed, within
 from metal.questions.audit.avoid import avoid, silent, undecided
-from metal.questions.audit.confirmed import OPEN, bad_label, doubt_of
+from metal.questions.audit.confirmed import bad_label, hardly_confirmed
 from metal.questions.audit.helps import ONCE_RECALIBRATED, helps
 from metal.questions.audit.holds import (
     MOST_CRITERIA,
@@ -262,8 +262,9 @@ def _hardly_confirmed(run: AuditRun, cells: Cells) -> str:
     """Where a judge is like people who hardly confirm each other, so that nobody is known to be
     right.
     """
+    good = with_verdict(LIKE_A_PERSON, cells)
     doubtful = one_a_case(
-        [cell for cell in cells if cell["verdict"] == LIKE_A_PERSON and _in_doubt(run, cell)]
+        [cell for cell in good if hardly_confirmed(cell, bad_label(run, cell["criterion"]))]
     )
     if not doubtful:
         return ""
@@ -271,14 +272,6 @@ def _hardly_confirmed(run: AuditRun, cells: Cells) -> str:
     if len(doubtful) <= MOST_NAMED:
         cases = f"On {listed(each_criterion(run, doubtful))}"
     return f"{cases} people hardly confirm each other, so agreement cannot show who is right."
-
-
-def _in_doubt(run: AuditRun, cell: Mapping[str, Any]) -> bool:
-    """Whether people are shown to confirm each other's labels too rarely."""
-    if "confirmed" not in cell:  # of a run before version 0.2
-        return False
-    doubt = doubt_of(cell, bad_label(run, cell["criterion"]))
-    return bool(doubt) and OPEN not in doubt
 
 
 def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
