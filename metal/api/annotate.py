@@ -24,7 +24,7 @@ from metal.errors import UsageError
 from metal.running.annotating import HandedOut
 
 if TYPE_CHECKING:
-    from metal.building.answers import Given
+    from metal.building.answers import Assigned
     from metal.building.tasks import Assignment
     from metal.data.dataset import Dataset
     from metal.data.records import Output
@@ -330,7 +330,9 @@ def _sources(
     return frozenset(chosen)
 
 
-def _highest_number(dataset: Dataset, handed_out: Mapping[str, Given], *, new_people: bool) -> int:
+def _highest_number(
+    dataset: Dataset, handed_out: Mapping[str, Assigned], *, new_people: bool
+) -> int:
     """The highest number in a taken name such as hi-3; 0 if none is taken.
 
     Names of raters who were never given tasks are taken; with new_people, so are names of people

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -29,8 +30,8 @@ _Scored = tuple[float | None, Answer]  # a score and the answer it is from
 
 
 @dataclass(frozen=True)
-class Given:
-    """What a person was given. asked: task -> the criteria to rate it on."""
+class Assigned:
+    """The tasks of a person. asked: task -> the criteria to rate it on."""
 
     rater: str
     language: str
@@ -42,17 +43,17 @@ class CheckedAnswers:
     """The result of an import. facts: the dataset's ratings and the new ones. raters: rater -> the
     languages they rated.
 
-    answered, partly: by rater, tasks with an answer, and those with a criterion left blank. open:
-    by rater, tasks given and not answered. same: ratings that were present already. replaced:
-    ratings whose score changed. blank: answers without any score. remarks: blank answers that have
-    a comment.
+    answered, partly: by rater, tasks with an answer, and those with a criterion left blank.
+    unanswered: by rater, tasks that lack a criterion. same: ratings that were present already.
+    replaced: ratings whose score changed. blank: answers without any score. remarks: blank answers
+    that have a comment.
     """
 
     facts: pd.DataFrame
     raters: Mapping[str, set[str]] = field(default_factory=dict)
     answered: Counter[str] = field(default_factory=Counter)
     partly: Counter[str] = field(default_factory=Counter)
-    open: Mapping[str, int] = field(default_factory=dict)
+    unanswered: Mapping[str, int] = field(default_factory=dict)
     same: int = 0
     replaced: int = 0
     blank: int = 0
@@ -77,7 +78,7 @@ class Fresh:
 def check_answers(
     answers: Iterable[Answer],
     tasks: Mapping[str, str],
-    handed_out: Mapping[str, Given],
+    handed_out: Mapping[str, Assigned],
     criteria: Mapping[str, Criterion],
     existing: pd.DataFrame,
     *,
@@ -93,58 +94,80 @@ def check_answers(
     DataError for an unknown task or rater, a score off the scale, or a rater who answers twice
     differently; UnknownName for a criterion that the dataset does not have.
     """
-    asked: dict[str, set[str]] = {}  # task -> the criteria that anybody was to rate it on
-    for person in handed_out.values():
-        for task, names in person.asked.items():
-            asked.setdefault(task, set()).update(names)
-    # (rater, task) -> by criterion, all files together
-    merged: dict[tuple[str, str], dict[str, _Scored]] = {}
-    comments: dict[tuple[str, str], str] = {}
-    blank = remarks = 0
-    for answer in answers:
-        _check_known(answer, tasks, handed_out)
-        expected = (
-            handed_out[answer.rater].asked[answer.task]
-            if answer.rater in handed_out
-            else asked.get(answer.task, criteria)
-        )
-        scores = _scores(answer, criteria, expected)
-        if all(score is None for score in scores.values()):
-            blank += 1
-            remarks += bool(answer.comment.strip())
-        else:
-            key = answer.rater, answer.task
-            _merge(merged.setdefault(key, {}), answer, scores, replace)
-            comments[key] = _comment(comments.get(key, ""), answer.comment, replace)
-    fresh = {
-        (tasks[task], name, rater): Fresh(
-            score, comments[rater, task], source, _also(source, criteria[name], score)
-        )
-        for (rater, task), scored in merged.items()
-        for name, (score, source) in scored.items()
-    }
+    merged = _merged(answers, tasks, handed_out, criteria, replace)
+    fresh = _fresh(merged, tasks, criteria)
     facts, same, replaced = _with_fresh(fresh, existing, replace)
     done = {*_keys(existing), *fresh}
     raters: dict[str, set[str]] = {}
     partly: Counter[str] = Counter()
-    for (rater, task), scored in merged.items():
+    for (rater, task), scored in merged.scored.items():
         raters.setdefault(rater, set()).add(languages[tasks[task]])
         partly[rater] += any(score is None for score, _ in scored.values())
+    left = {name: _open(person, tasks, criteria, done) for name, person in handed_out.items()}
     return CheckedAnswers(
         facts,
         raters,
-        answered=Counter(rater for rater, _ in merged),
+        answered=Counter(rater for rater, _ in merged.scored),
         partly=partly,
-        open={
-            name: left
-            for name, person in handed_out.items()
-            if (left := _open(person, tasks, criteria, done))
-        },
+        unanswered={name: number for name, number in left.items() if number},
         same=same,
         replaced=replaced,
-        blank=blank,
-        remarks=remarks,
+        blank=merged.blank,
+        remarks=merged.remarks,
     )
+
+
+@dataclass
+class _Merged:
+    """The answers of all files. scored, comments: by rater and task. blank, remarks: as in
+    CheckedAnswers.
+    """
+
+    scored: dict[tuple[str, str], dict[str, _Scored]] = field(default_factory=dict)
+    comments: dict[tuple[str, str], str] = field(default_factory=dict)
+    blank: int = 0
+    remarks: int = 0
+
+
+def _merged(
+    answers: Iterable[Answer],
+    tasks: Mapping[str, str],
+    handed_out: Mapping[str, Assigned],
+    criteria: Mapping[str, Criterion],
+    replace: bool,
+) -> _Merged:
+    asked: dict[str, set[str]] = {}  # task -> the criteria that anybody was to rate it on
+    for person in handed_out.values():
+        for task, names in person.asked.items():
+            asked.setdefault(task, set()).update(names)
+    merged = _Merged()
+    for answer in answers:
+        _check_known(answer, tasks, handed_out)
+        expected: Container[str] = asked.get(answer.task, criteria)
+        if answer.rater in handed_out:
+            expected = handed_out[answer.rater].asked[answer.task]
+        scores = _scores(answer, criteria, expected)
+        if all(score is None for score in scores.values()):
+            merged.blank += 1
+            merged.remarks += bool(answer.comment.strip())
+        else:
+            key = answer.rater, answer.task
+            _merge(merged.scored.setdefault(key, {}), answer, scores, replace)
+            before = merged.comments.get(key, "")
+            merged.comments[key] = _comment(before, answer.comment, replace)
+    return merged
+
+
+def _fresh(
+    merged: _Merged, tasks: Mapping[str, str], criteria: Mapping[str, Criterion]
+) -> dict[Key, Fresh]:
+    fresh = {}
+    for (rater, task), scored in merged.scored.items():
+        for name, (score, source) in scored.items():
+            also = _also(source, criteria[name], score)
+            comment = merged.comments[rater, task]
+            fresh[tasks[task], name, rater] = Fresh(score, comment, source, also)
+    return fresh
 
 
 def _merge(
@@ -169,7 +192,7 @@ def _comment(before: str, now: str, replace: bool) -> str:
 
 
 def _open(
-    person: Given, tasks: Mapping[str, str], criteria: Iterable[str], done: Container[Key]
+    person: Assigned, tasks: Mapping[str, str], criteria: Iterable[str], done: Container[Key]
 ) -> int:
     """How many of a person's tasks still lack a criterion."""
     return sum(
@@ -179,7 +202,9 @@ def _open(
     )
 
 
-def _check_known(answer: Answer, tasks: Mapping[str, str], handed_out: Mapping[str, Given]) -> None:
+def _check_known(
+    answer: Answer, tasks: Mapping[str, str], handed_out: Mapping[str, Assigned]
+) -> None:
     if answer.task not in tasks:
         raise DataError(
             answer.where,
@@ -289,42 +314,61 @@ def _with_fresh(
 
     An existing rating without a score gives way to one with a score.
     """
-    places = {key: row for row, key in enumerate(_keys(existing))}
+    rows = {key: row for row, key in enumerate(_keys(existing))}
     scores, reasons, comments = (existing[name].tolist() for name in ("score", "reason", "comment"))
     alternatives = existing.get(ALSO, pd.Series("", existing.index)).tolist()
     dropped: list[int] = []
     added: list[Rating] = []
     same = replaced = 0
     for key, new in fresh.items():
-        row, score = places.get(key), new.score
-        if row is None:
+        if key not in rows:
             added.append(new.rating(key))
             continue
-        old = None if math.isnan(scores[row]) else scores[row]
-        comment = _comment(comments[row], new.comment, replace)
-        if score in (None, old):
+        row = rows[key]
+        score = None if math.isnan(scores[row]) else scores[row]
+        before = _Before(score, reasons[row], comments[row], alternatives[row])
+        if new.score in (None, score):
             same += 1
-            also = new.also or alternatives[row]
-            if (comment, also) == (comments[row], alternatives[row]):
-                continue
-            added.append(Rating(*key, old, reasons[row], comment, also=also))
-        elif old is not None and not replace:
-            raise DataError(
-                new.source.where,
-                f"{key[2]} gave task {new.source.task} {old:g} on {key[1]} in an earlier import,"
-                f" {score:g} here",
-                "Pass `replace=True` if the new one counts",
-            )
+            rating = _noted(key, new, before, replace)
         else:
-            replaced += old is not None
-            added.append(Rating(*key, score, "", comment, also=new.also))
-        dropped.append(row)
+            replaced += score is not None
+            rating = _changed(key, new, before, replace)
+        if rating:
+            added.append(rating)
+            dropped.append(row)
     kept = existing.drop(index=existing.index[dropped]) if dropped else existing
-    return (
-        concat_facts([kept, facts_from(added)]) if len(kept) else facts_from(added),
-        same,
-        replaced,
-    )
+    facts = facts_from(added)
+    return concat_facts([kept, facts]) if len(kept) else facts, same, replaced
+
+
+class _Before(NamedTuple):
+    """A rating that the dataset has."""
+
+    score: float | None
+    reason: str
+    comment: str
+    also: str
+
+
+def _noted(key: Key, new: Fresh, before: _Before, replace: bool) -> Rating | None:
+    """The rating with the same score and what was noted besides; None if nothing was."""
+    comment, also = _comment(before.comment, new.comment, replace), new.also or before.also
+    if (comment, also) == (before.comment, before.also):
+        return None
+    return Rating(*key, before.score, before.reason, comment, also=also)
+
+
+def _changed(key: Key, new: Fresh, before: _Before, replace: bool) -> Rating:
+    """The rating with another score. Raises DataError unless it had none, or may be replaced."""
+    if before.score is not None and not replace:
+        raise DataError(
+            new.source.where,
+            f"{key[2]} gave task {new.source.task} {before.score:g} on {key[1]} in an earlier"
+            f" import, {new.score:g} here",
+            "Pass `replace=True` if the new one counts",
+        )
+    comment = _comment(before.comment, new.comment, replace)
+    return Rating(*key, new.score, "", comment, also=new.also)
 
 
 def ambiguous(ratings: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.DataFrame:

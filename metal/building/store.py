@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from metal.building.answers import Given, Pair
+from metal.building.answers import Assigned, Pair
 from metal.building.tasks import DEFAULT, Answer, Assignment, Task, relabelled
 from metal.data.files import new_file, parse_json, read_jsonl, whole_text, write_jsonl
 from metal.data.records import Criterion
@@ -62,7 +62,7 @@ def tasks_handed_out(dataset: Path) -> dict[str, str]:
     return tasks
 
 
-def read_given(dataset: Path) -> dict[str, Given]:
+def read_given(dataset: Path) -> dict[str, Assigned]:
     """What each person was given, in all exports together."""
     asked: dict[str, dict[str, tuple[str, ...]]] = {}
     languages: dict[str, str] = {}
@@ -73,7 +73,7 @@ def read_given(dataset: Path) -> dict[str, Given]:
         criteria = asked.setdefault(entry["rater"], {})
         for task in entry["tasks"]:
             criteria[task] = tuple(dict.fromkeys([*criteria.get(task, ()), *entry["criteria"]]))
-    return {rater: Given(rater, languages[rater], criteria) for rater, criteria in asked.items()}
+    return {rater: Assigned(rater, languages[rater], criteria) for rater, criteria in asked.items()}
 
 
 def _lines(path: Path, needed: Sequence[str]) -> Iterator[dict[str, Any]]:

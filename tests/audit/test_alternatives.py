@@ -129,6 +129,6 @@ def test_a_form_asks_what_else_would_do(tmp_path: Path, monkeypatch: pytest.Monk
         ratings = load_dataset(tmp_path / "mine").ratings
         assert ratings["score"].tolist() == [GOOD, GOOD]
         assert ratings[ALSO].tolist() == ["1", "1"]
-    assert not report.answers.open
+    assert not report.answers.unanswered
     plain = annotate_export(tmp_path / "mine", to="csv", raters=1, out="plain")
     assert "task_quality_also" not in pd.read_csv(next(plain.out.glob("*.csv"))).columns

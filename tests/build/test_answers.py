@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from metal.building.answers import (
     NO_ANSWER,
+    Assigned,
     CheckedAnswers,
-    Given,
     Pair,
     ambiguous,
     check_answers,
@@ -34,8 +34,8 @@ TASKS = {"t1": "o1", "t2": "o2", "t3": "o3"}
 LANGUAGES = dict.fromkeys(TASKS.values(), "hi")
 BOTH = ("task_quality", "hallucinations")
 GIVEN = {
-    "hi-1": Given("hi-1", "hi", dict.fromkeys(("t1", "t2"), BOTH)),
-    "hi-2": Given("hi-2", "hi", dict.fromkeys(TASKS, BOTH)),
+    "hi-1": Assigned("hi-1", "hi", dict.fromkeys(("t1", "t2"), BOTH)),
+    "hi-2": Assigned("hi-2", "hi", dict.fromkeys(TASKS, BOTH)),
 }
 NONE = facts_from([])
 
@@ -213,18 +213,18 @@ def test_a_task_without_any_score_is_none() -> None:
     returned = take([said(), said(task="t2", comment="cannot be read")])
     assert len(returned.facts) == 0
     assert (returned.blank, returned.remarks, returned.answered) == (2, 1, {})
-    assert returned.open == {"hi-1": 2, "hi-2": 3}
+    assert returned.unanswered == {"hi-1": 2, "hi-2": 3}
 
 
 def test_a_criterion_left_blank_is_a_rating_without_a_score() -> None:
     returned = take([said("2", comment="hm")])
     assert rows(returned)["o1", "hallucinations", "hi-1"] == (None, NO_ANSWER, "hm")
     assert returned.partly == {"hi-1": 1}
-    assert returned.open["hi-1"] == 1
+    assert returned.unanswered["hi-1"] == 1
 
 
 def test_a_criterion_that_was_not_asked_is_no_missing_answer() -> None:
-    given = {"hi-1": Given("hi-1", "hi", {"t1": ("task_quality",)})}
+    given = {"hi-1": Assigned("hi-1", "hi", {"t1": ("task_quality",)})}
     for rater in ("hi-1", "hi:2"):
         returned = check_answers(
             [said("2", rater=rater)], TASKS, given, CRITERIA, NONE, languages=LANGUAGES
@@ -234,10 +234,10 @@ def test_a_criterion_that_was_not_asked_is_no_missing_answer() -> None:
 
 
 def test_open_is_what_was_asked_and_not_answered() -> None:
-    given = {"hi-1": Given("hi-1", "hi", {"t1": ("task_quality",), "t2": BOTH, "gone": BOTH})}
+    given = {"hi-1": Assigned("hi-1", "hi", {"t1": ("task_quality",), "t2": BOTH, "gone": BOTH})}
     only_quality = [Answer(task, "hi-1", {"task_quality": "2"}, "", "a") for task in ("t1", "t2")]
     returned = check_answers(only_quality, TASKS, given, CRITERIA, NONE, languages=LANGUAGES)
-    assert returned.open == {"hi-1": 1}
+    assert returned.unanswered == {"hi-1": 1}
 
 
 EARLIER = facts_from(
@@ -256,7 +256,7 @@ def test_the_same_again_changes_nothing() -> None:
     returned = take([said("1", comment="mine")], EARLIER)
     assert rows(returned) == BEFORE
     assert (returned.same, returned.replaced) == (2, 0)
-    assert returned.open == {"hi-1": 1, "hi-2": 3}
+    assert returned.unanswered == {"hi-1": 1, "hi-2": 3}
 
 
 def test_a_score_takes_the_place_of_no_answer() -> None:

@@ -107,8 +107,8 @@ def _show_answers(report: ImportReport) -> None:
 
     answers = report.answers
     rows = []
-    for name in sorted({*answers.answered, *answers.open}):
-        counts = (answers.answered[name], answers.partly[name], answers.open.get(name, 0))
+    for name in sorted({*answers.answered, *answers.unanswered}):
+        counts = (answers.answered[name], answers.partly[name], answers.unanswered.get(name, 0))
         rows.append([name, *(f"{count:,}" for count in counts)])
     show.table("Tasks answered", ["person", "in these files", "in part", "still open"], rows)
     remarks = (
