@@ -54,10 +54,9 @@ OTHERS: dict[str, str] = {
         with_reference, word_orders
     """,
     "cli": """
-        Cannot be used, alarm, bucket, directions, e_value, format, install, kinds, least,
-        negated, output_text, paper_precision, paper_recall, path, people_comments,
-        precision_se, pull, push, rater_comments, ready, recall_se, sha256, source_text,
-        state, steps
+        Cannot be used, alarm, directions, e_value, format, install, kinds, least,
+        negated, output_text, path, people_comments, pull, push, rater_comments, ready,
+        sha256, source_text, state, steps
     """,
     "runs": """
         any, cells, complete, expires, issued, lines, models, not_asked, passport,
@@ -113,7 +112,8 @@ OTHERS: dict[str, str] = {
         digest, identity, line, weight
     """,
     "questions/people": """
-        Do not conclude, Stands out, Without them, bucket, nunique, size
+        Do not conclude, Stands out, Without them, bucket, flagged, nunique, precision,
+        precision_se, recall, recall_se, size
     """,
     "questions/probe": """
         conditions

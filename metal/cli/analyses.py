@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,22 +16,6 @@ from metal.show.terminal import console
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-# What `metal monitor --simulate` prints below its tables.
-NOTES = (
-    (
-        "The question counts behind the paper's table (WMT21) were not published; here they are"
-        " geometric, so that differences of a few points mean little."
-    ),
-    (
-        "Whatever the counts, several printed cells do not follow from the paper's text."
-        " Class-fixed-2 with its noisy component Beta(0.5, 4.5) gives a posterior of 0.98998 to"
-        " someone with 0 right of 4, below 0.99: its recall at 1-4 is 0, not 24%, and its recall"
-        " of 91% at 5-14 is out of reach for any noisy component: the best one gets about 44%."
-        " Uninformative priors lose less precision at 1-4 than printed."
-    ),
-)
 
 
 @verb(metal.demo, out_option("metal-demo"), FORCE)
@@ -94,6 +77,8 @@ def simulate(as_json: bool, **options: Any) -> None:
     with console.progress("simulating", "simulations") as advance:
         table = metal.monitor_simulate(**options, progress=advance)
     if as_json:
+        from metal.questions.people.simulated import NOTES
+
         print_json({"notes": NOTES, "simulation": table})
         return
     _print(
@@ -104,39 +89,16 @@ def simulate(as_json: bool, **options: Any) -> None:
 
 
 def _print(table: pd.DataFrame, what: str) -> None:
-    from metal.genie.noisy import BUCKETS
+    from metal.questions.people.simulated import NOTES, noisy_workers, simulated_tables
 
-    shares, doubts = [], []
-    for model, rows in table.groupby("model", sort=False):
-        shares.append([str(model)])
-        doubts.append([str(model)])
-        for row in rows.to_dict("records"):
-            printed = f"{_percent(row['paper_precision'])}/{_percent(row['paper_recall']):>3}"
-            shares[-1] += [f"{_percent(row['precision'])}/{_percent(row['recall']):>3}", printed]
-            errors = f"{_percent(row['precision_se'], 1)}/{_percent(row['recall_se'], 1):>4}"
-            doubts[-1] += [errors, f"{row['flagged']:,}"]
-    between = [column for bucket in BUCKETS for column in (bucket, "paper")]
-    console.table(
-        "Precision / recall in %, by test questions answered", ["model", *between], shares
-    )
-    between = [column for bucket in BUCKETS for column in (bucket, "flagged")]
-    console.table(
-        "Standard errors of both in points, and workers flagged", ["model", *between], doubts
-    )
-    buckets = table.drop_duplicates("bucket").to_dict("records")
-    noisy = ", ".join(
-        f"{row['noisy']:,} of {row['workers']:,} at {row['bucket']}" for row in buckets
-    )
+    for each in simulated_tables(table):
+        console.table(each.title, each.columns, each.rows)
     console.say(
-        f"{what}. Noisy workers: {noisy}. - is undefined: nobody flagged, or nobody noisy, or a"
-        " single round."
+        f"{what}. Noisy workers: {noisy_workers(table)}. - is undefined: nobody flagged, or nobody"
+        " noisy, or a single round."
     )
     for note in NOTES:
         console.say(note, dim=True)
-
-
-def _percent(share: float, digits: int = 0) -> str:
-    return "-" if isnan(share) else f"{100 * share:.{digits}f}"
 
 
 monitor = WithDefault(default=analysis(kind_of("monitor")), others=(Other(simulate, "--simulate"),))
