@@ -60,6 +60,7 @@ from metal.stats.aggregate import ALL_RULES
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY, MakeDataset
 from tests.report.checks import unpacked
 from tests.report.conftest import WriteRun, written
+from tests.saying import tells
 
 ReportOn = Callable[..., AuditRun]
 
@@ -488,6 +489,18 @@ def test_headlines(
     scores = {"A1": [0, 1], "A2": [0, 1]} | {judge: [0, 1] for judge in verdicts}
     run = with_verdicts(report_on(make_dataset(dict.fromkeys(FOUR, scores))), verdicts, p=0.001)
     assert headline(run) == says
+
+
+def test_each_of_several_judges_is_counted(make_dataset: MakeDataset, report_on: ReportOn) -> None:
+    knows = {"a": 4, "b": 4, "c": 3, "d": 1, "e": 0}
+    verdicts = {
+        judge: [INFORMATIVE] * number + [UNINFORMATIVE] * (4 - number)
+        for judge, number in knows.items()
+    }
+    scores = {"A1": [0, 1], "A2": [0, 1]} | {judge: [0, 1] for judge in verdicts}
+    run = with_verdicts(report_on(make_dataset(dict.fromkeys(FOUR, scores))), verdicts, p=1.0)
+    assert tells(headline(run), "a and b", "in all 4 cases, c in 3 and d in 1")
+    assert tells(headline(run), "e at all, nor c in 1 of 4 cases, nor d in 3 of 4 cases")
 
 
 @pytest.mark.parametrize(

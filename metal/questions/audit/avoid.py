@@ -77,7 +77,11 @@ def _avoid_some(run: AuditRun, useless: Cells, cells: Cells, everywhere: Sequenc
     if len(everywhere) > MOST_NAMED:
         return f"Do not use a judge {count_of(useless, cells)}, those marked uninformative."
     parts = [f"{listed([within(judge) for judge in everywhere])} at all"] if everywhere else []
-    if len(somewhere) > MOST_NAMED:
+    if len(somewhere) > MOST_NAMED >= len(judges_of(somewhere)):
+        for judge in judges_of(somewhere):
+            in_cases = count_of(of_judge(judge, somewhere), of_judge(judge, cells))
+            parts.append(f"{within(judge)} {in_cases}")
+    elif len(somewhere) > MOST_NAMED:
         others = [cell for cell in cells if cell["judge"] not in everywhere]
         judge = "another judge" if everywhere else "a judge"
         parts.append(f"{judge} {count_of(somewhere, others)}, those marked uninformative")

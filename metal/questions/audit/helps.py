@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
+from metal.data.grouping import grouped
 from metal.data.text import capital, listed, within
 from metal.questions.audit.holds import (
     Cells,
@@ -111,11 +112,27 @@ def _who_and_where(run: AuditRun, helpful: Cells, cells: Cells) -> str:
             f"{within(judge)} {in_cases}" for judge, in_cases in zip(others, rest, strict=True)
         ]
         return f"{within(best)} can still help to rank outputs {first}, {listed(named)}"
-    as_good = [each for each in often if (often[each], of_all[each]) == (often[best], of_all[best])]
-    in_cases = count_of(of_judge(best, helpful), of_judge(best, cells))
-    if len(as_good) == len(often):
+    return _in_groups(
+        often, of_all, claim, count_of(of_judge(best, helpful), of_judge(best, cells))
+    )
+
+
+def _in_groups(often: Counter[str], of_all: Counter[str], claim: str, in_cases: str) -> str:
+    """Many judges, those together that help equally often. claim: who can help at all; in_cases:
+    how often the best does.
+    """
+    groups = grouped(often, lambda judge: (often[judge], of_all[judge]))
+    (_, best), *others = sorted(groups.items(), reverse=True)
+    if not others:
         return f"{claim} {in_cases}"
-    return f"{claim} somewhere, {how_many_of(as_good)} most often: {in_cases}"
+    if len(groups) > MOST_NAMED or len({*of_all.values()}) > 1:
+        return f"{claim} somewhere, {how_many_of(best)} most often: {in_cases}"
+    named = [
+        f"{how_many_of(names).replace(' of them', ' others')} in {number:,}"
+        for (number, _), names in others
+    ]
+    who = how_many_of(best, "the judges")
+    return f"{who} can still help to rank outputs {in_cases}, {listed(named)}"
 
 
 def _once_recalibrated(run: AuditRun, some: Cells, cells: Cells, ranks: Collection[str]) -> str:
