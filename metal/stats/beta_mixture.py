@@ -53,7 +53,7 @@ class BetaMixture:
         if not (
             (self.alpha > 0).all() and (self.beta > 0).all() and (self.probabilities >= 0).all()
         ):
-            raise ValueError("alpha and beta must be above 0, and no probability below 0")
+            raise ValueError("alpha and beta must be above 0, and probabilities not below 0")
         if not np.isclose(self.probabilities.sum(), 1):
             raise ValueError("probabilities sum to 1")
 

@@ -141,15 +141,22 @@ def test_between_compares_groups_of_people(tmp_path: Path) -> None:
     options: dict[str, Any] = {"between": ["experts", "crowd"], "items": 4}
     plan = metal.adjudicate_plan(tmp_path / "table.csv", out=tmp_path / "plan", **options)
     assert [case.drawn for case in plan.cases] == [4]
-    with pytest.raises(UsageError, match="e1"):
+    with pytest.raises(UsageError, match="e1 is one of those"):
         metal.adjudicate_plan(tmp_path / "table.csv", adjudicators=["e1"], **options)
     with pytest.raises(UsageError, match="e2 is in both"):
         metal.adjudicate_plan(tmp_path / "table.csv", between=["experts", "e2"])
 
 
+def test_between_draws_nothing_that_both_label_alike(three_people: Path, tmp_path: Path) -> None:
+    """On levels a higher rank is no difference: p1 and p2 differ on three of five outputs."""
+    plan = metal.adjudicate_plan(three_people, between=["p1", "p2"], out=tmp_path / "p", **READ)
+    assert {task["output"] for task in read_form(plan.folder)["tasks"]} == {"a", "b", "c"}
+    assert tells(plan.notes, "p1 higher 1", "p2 higher 2")
+
+
 def test_two_raters_are_compared_and_no_other_number(two_metrics: Path) -> None:
     for between in (["up"], ["up", "down", "left"]):
-        with pytest.raises(UsageError, match="two raters"):
+        with pytest.raises(UsageError, match="two different raters"):
             metal.adjudicate_plan(two_metrics, between=between, **METRICS)
     with pytest.raises(UsageError, match="different outputs"):
         metal.adjudicate_plan(two_metrics, between=["up", "down"], ambiguous=True, **METRICS)

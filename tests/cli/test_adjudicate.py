@@ -88,6 +88,7 @@ def test_the_whole_story(metal: Metal, tmp_path: Path) -> None:
     # her answers are in the plan, and people's ratings as they were
     assert metal_api.audit(tmp_path / "ratings.csv", levels="Bad<Medium<Good").people is not None
     assert "dora" not in (tmp_path / "both" / "raters.jsonl").read_text()
+    assert "metal adjudicate plan" not in both  # which is done
 
 
 def test_a_form_is_filled_in_by_keys_in_a_browser(
@@ -183,6 +184,8 @@ def test_bad_input_is_refused_in_one_line(metal: Metal, tmp_path: Path) -> None:
     asked = ("adjudicate", "plan", "ratings.csv", *LEVELS)
     last = metal(*asked, "--adjudicators", "person 1", expect=2).err.splitlines()[-1]
     assert tells(last, "person 1", "--adjudicators")
+    last = metal(*asked, "--adjudicators", "gpt-hasty", expect=2).err.splitlines()[-1]
+    assert tells(last, "gpt-hasty", "--adjudicators")
     panel = decide(page, truth, tmp_path / "panel.json", "person 1")
     assert tells(metal.refused(*report, panel), "panel.json", "person 1")
     other = json.loads(panel.read_text()) | {"rater": "dora"}

@@ -130,7 +130,7 @@ def test_a_judges_scores_beside_names_of_people_are_not_lost(
     tmp_path: Path, columns: Mapping[str, Sequence[object]], score: str, judge: str
 ) -> None:
     path = written(tmp_path, columns)
-    with pytest.raises(DataError, match=f"name {judge!r} is that of") as refused:
+    with pytest.raises(DataError, match=f"column {judge!r} is named like a judge") as refused:
         metal.read(path)
     assert f'`wide=["{score}", "{judge}"]`' in str(refused.value)
     assert kinds(path, wide=[score, judge]) == {score: "human", judge: "llm"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from shlex import quote
 
 from metal.data.grouping import grouped
@@ -17,7 +18,7 @@ from metal.show.parts import case_of, go_on, judges_by_language
 from metal.show.view import Remark
 
 MOST_NAMED = 3
-MORE = 80
+LEAST_MORE = 20  # outputs that a plan for more adds
 SAYS = {
     BETTER: "is more often right than these people",
     AS_ACCURATE: "is as often right as a person",
@@ -168,18 +169,36 @@ def _next(run: Adjudicated, rows: Sequence[Row]) -> Remark:
     if waiting := int(settings["waiting"]):
         sentence = f"No answer yet for {plural(waiting, 'output')}. When the files are back:"
         return Remark(title, sentence, f"metal adjudicate report {plan} FILES")
-    open_rows = [row for row in rows if row["verdict"] == UNDECIDED and known(row["items_needed"])]
-    if open_rows:
-        most = max(row["items_needed"] for row in open_rows)
-        sentence = (
-            f"About {count(most)} decided outputs a case would settle what is open. Plan for as"
-            " many; the answers so far count, and only the others are asked:"
+    if more := _more(run, rows):
+        advice = (
+            f"Plan for about {count(more)} outputs a case; the answers so far count, and only the"
+            " others are asked:"
         )
         command = f"{go_on(run, 'adjudicate plan')} --more-of {plan}"
-        return Remark(title, sentence, f"{command} --items {math.ceil(most)} --out {plan}-more")
-    if run.draw != DISPUTED:
-        sentence = "More outputs? Plan for them; the answers so far count:"
-        command = f"{go_on(run, 'adjudicate plan')} --more-of {plan}"
-        return Remark(title, sentence, f"{command} --items {MORE} --out {plan}-more")
-    sentence = "Show these verdicts beside those on agreement:"
-    return Remark(title, sentence, f"{go_on(run, 'audit')} {plan}-report")
+        return Remark(title, advice, f"{command} --items {more} --out {plan}-more")
+    report = f"runs/{Path(str(settings['plan'])).name}-report"
+    if run.draw == DISPUTED:
+        advice = "Show these verdicts beside those on agreement:"
+        return Remark(title, advice, f"{go_on(run, 'audit')} {quote(report)}")
+    return Remark(title, "Look at the page:", f"metal report {quote(report)}")
+
+
+def _more(run: Adjudicated, rows: Sequence[Row]) -> int:
+    """How many outputs a case the next plan should have, so that what is open is settled; 0 where
+    nothing is, or all that could be drawn are.
+    """
+    settings = run.manifest["settings"]
+    drawn = int(settings.get("most_drawn", 0))
+    if run.draw != DISPUTED or settings.get("all_drawn", False):
+        return 0
+    times = [row["items_needed"] / row["decided"] for row in rows if _is_open(row)]
+    if not times:
+        return 0
+    needed: int = math.ceil(drawn * max(times))
+    return max(needed, drawn + LEAST_MORE)
+
+
+def _is_open(row: Row) -> bool:
+    """Whether more decided outputs would tell of a judge; the bad end may take any number."""
+    tells = known(row["items_needed"]) and row["decided"] > 0
+    return tells and row["verdict"] == UNDECIDED and not row["reason"].startswith(NEAR)

@@ -57,8 +57,7 @@ class RankedTwice:
 
     Attributes:
         outputs: Their names, in string order.
-        apart: (outputs,) how much higher the first rater ranks each: the difference of its ranks,
-            each as a share of the outputs.
+        apart: (outputs,) how much higher the first rater scores each.
     """
 
     language: str
@@ -109,11 +108,18 @@ def compared(
             both = np.flatnonzero((languages == language) & ~np.isnan(scores).any(axis=0))
             both = both[np.argsort(names[both])]
             if len(both):
-                ranks = pd.DataFrame(scores[:, both].T).rank(pct=True)
-                apart = (ranks[0] - ranks[1]).to_numpy()
-                yield RankedTwice(
-                    language, dataset.criteria[name], tuple(map(str, names[both])), apart
-                )
+                criterion = dataset.criteria[name]
+                apart = _apart(scores[:, both], on_levels=bool(criterion.scale.levels))
+                yield RankedTwice(language, criterion, tuple(map(str, names[both])), apart)
+
+
+def _apart(scores: Numbers, *, on_levels: bool) -> Numbers:
+    """(outputs,) how much higher the first of two raters scores each: on levels the difference;
+    else that of their ranks, as shares of the outputs, since each may have a scale of its own.
+    """
+    by_rater = pd.DataFrame(scores.T)
+    placed = by_rater if on_levels else by_rater.rank(pct=True)
+    return (placed[0] - placed[1]).to_numpy()
 
 
 def between(

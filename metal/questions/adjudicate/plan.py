@@ -109,6 +109,9 @@ def decided(
     answers of one person, unless a later one may replace the earlier one (`replace`).
     """
     people = {*panel}
+    if strange := [each.task for each in before if each.task not in drawn]:
+        problem = f"task {strange[0]!r} was not drawn in this plan"
+        raise DataError(ANSWERS, problem, "Restore the file from a copy")
     latest = {(each.task, each.adjudicator): each for each in before}
     for answer in answers:
         decision = _decision(answer, drawn, criteria, people)
@@ -142,7 +145,7 @@ def _decision(
     if answer.rater in people:
         raise DataError(
             answer.where,
-            f"{answer.rater} is one of the people that the judge is compared with",
+            f"{answer.rater} is one of those that are compared",
             "Somebody else has to decide; or leave the person out with `reference` and plan again",
         )
     criterion = criteria[drawn[answer.task].criterion]

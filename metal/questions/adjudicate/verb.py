@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from metal.api.options import (
 from metal.api.read import load
 from metal.api.reading import ReadingOptions
 from metal.auditing.settings import AuditSettings
+from metal.data.text import listed, plural
 from metal.errors import UsageError
 from metal.questions.adjudicate.sorts import AMBIGUOUS, BETWEEN, DISPUTED
 
@@ -195,8 +197,18 @@ def adjudicate_plan(
     _write(folder, manifest, files, drawing.key, drawn, before, force=force)
     planned = tuple(planned for planned, _ in drawn_of)
     notes += _notes(dataset, settings, drawn, draw)
+    notes += _lost(earlier, before)
     done = {each.task for each in before}
     return AdjudicationPlan(folder, draw, planned, tuple(files), tuple(notes), len(done))
+
+
+def _lost(earlier: Path | None, before: Sequence[Decision]) -> Iterator[str]:
+    """A note on earlier answers that do not count now."""
+    from metal.questions.adjudicate.plan import read_decisions
+
+    lost = len(read_decisions(earlier)) - len(before) if earlier else 0
+    if lost:
+        yield f"{plural(lost, 'earlier answer')} to outputs that are not drawn now; not counted"
 
 
 def _samples(
@@ -216,7 +228,7 @@ def draw_of(chosen: Mapping[str, Any]) -> str:
     if pair and chosen["ambiguous"]:
         raise UsageError("`ambiguous` and `between` draw different outputs; give one of them")
     if pair and len(pair) != 2:
-        raise UsageError(f"`between` compares two raters, not {len(pair)}: between=A,B")
+        raise UsageError(f"`between` compares two different raters, not {len(pair)}")
     if pair:
         return BETWEEN
     return AMBIGUOUS if chosen["ambiguous"] else DISPUTED
@@ -236,26 +248,29 @@ def _notes(
     lines = without_levels(dataset, settings)
     if lines and draw != BETWEEN:
         yield f"scores on a line are never right or wrong; left out: {', '.join(lines)}"
+    by_end = Counter(each.higher for each in drawn if each.higher)
+    if len({*by_end.values()}) > 1:
+        yield f"the ends differ: {listed([f'{who} higher {n:,}' for who, n in by_end.items()])}"
     if not any(dataset.outputs[each.output].text for each in drawn):
         yield "the data have no texts: forms show the ids of outputs in their place"
 
 
 def compared_people(dataset: Dataset, chosen: Mapping[str, Any]) -> set[str]:
     """Those who cannot decide, since they are compared."""
-    from metal.data.people import people_named
+    from metal.data.people import judges_in, people_named
     from metal.questions.adjudicate.between import members
 
     if pair := names(chosen["between"]):
         return {rater for name in pair for rater in members(dataset, name)}
-    return {*people_named(dataset, chosen["reference"])}
+    return {*people_named(dataset, chosen["reference"]), *judges_in(dataset.raters)}
 
 
 def _check_who(who: Sequence[str], dataset: Dataset, chosen: Mapping[str, Any]) -> None:
     """Raise UsageError if one of those who decide is compared."""
     if both := sorted({*who} & compared_people(dataset, chosen)):
         raise UsageError(
-            f"{both[0]} is one of the people that judges are compared with; name somebody else in"
-            " `adjudicators`, or leave the person out with `reference`"
+            f"{both[0]} is one of those that are compared; name somebody else in `adjudicators`, or"
+            " leave the person out with `reference`"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -118,7 +119,14 @@ def adjudicate_report(
         name: pd.DataFrame(rows.get(name, ()), columns=[*columns])
         for name, columns in COLUMNS.items()
     }
-    settings = {"draw": draw, "between": ",".join(names(chosen["between"]))}
+    most = max(Counter((each.language, each.criterion) for each in drawn.values()).values())
+    every = most < manifest["settings"]["items"]  # all that could be drawn
+    settings = {
+        "draw": draw,
+        "most_drawn": most,
+        "all_drawn": every,
+        "between": ",".join(names(chosen["between"])),
+    }
     settings |= {name: chosen[name] for name in REPORTED}
     compared = {*tables["adjudicated"]["judge"], *tables["right"]["rater"]}
     return inputs.result(
@@ -192,6 +200,7 @@ def _data_of(
     if dataset.digest != planned["digest"]:
         raise UsageError(
             f"{path} changed since {folder} was planned ({planned['digest']}, now"
-            f" {dataset.digest}); plan again with `more_of`, which keeps the answers so far"
+            f" {dataset.digest}); plan again with `more_of`, which keeps answers to what is drawn"
+            " again"
         )
     return inputs, dataset, tuple(left_out)

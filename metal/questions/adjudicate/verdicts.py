@@ -86,7 +86,8 @@ def power(beside: JudgeBeside, items: int, margin: float) -> float:
     other = share_of_people((beside.people != beside.judge[:, None]).astype(float), answered)
     total, strata = len(same), beside.strata
     decided = draw(strata, items, np.random.default_rng(0)) > 0
-    if not beside.disputed.any() or total < 2 or decided.sum() < 2:
+    one_source = len(np.unique(beside.sources)) < 2
+    if not beside.disputed.any() or one_source or decided.sum() < 2:
         return math.nan
     # an item is worth 1 - same where the judge is right, -other where the others are
     right = (other[beside.disputed].mean()) / (1 - same + other)[beside.disputed].mean()

@@ -25,7 +25,7 @@ from metal.data.text import (
     signed,
     within,
 )
-from metal.questions.audit.confirmed import DECISIONS, OPEN, bad_label, doubt_of, to_do
+from metal.questions.audit.confirmed import ADJUDICATED, DECISIONS, OPEN, bad_label, doubt_of, to_do
 from metal.questions.audit.headline import headline as headline
 from metal.questions.audit.headline import opening as opening
 from metal.questions.audit.headline import rank
@@ -38,7 +38,6 @@ from metal.runs.run import DISQUALIFIES, NOTED
 from metal.show.parts import data_of, go_on, in_a_folder
 from metal.show.view import Remark
 
-ADJUDICATED = "adjudicate report"  # the command whose lines have a card of their own
 DECIDED = "adjudicated: "  # begins these lines
 HIGH_F1 = 0.7
 LITTLE = 0.03  # above the F1 of the most frequent answer
@@ -83,7 +82,8 @@ def cards(run: AuditRun) -> Iterator[Remark]:
         yield own
     if people := _people(run, cells):
         yield people
-    if doubtful := _hardly_confirmed(run, cells):
+    doubtful = _hardly_confirmed(run, cells)
+    if doubtful and not _is_adjudicated(run):
         yield doubtful
     yield _next(run, cells)
 
@@ -102,6 +102,11 @@ def _adjudicated(run: AuditRun) -> Remark | None:
     ]
     more = f" {plural(len(rows) - MOST_NAMED, 'more case')} below." if rows[MOST_NAMED:] else ""
     return Remark("Decided by somebody who knows", f"{printable('. '.join(parts))}.{more}")
+
+
+def _is_adjudicated(run: AuditRun) -> bool:
+    """Whether a run of adjudication speaks here."""
+    return any(row["question"] == ADJUDICATED for row in run.lines)
 
 
 def _against(run: AuditRun, cells: Cells) -> Remark | None:
@@ -265,7 +270,9 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
         )
     if all(map(alone, cells)):
         with_levels = any(map(partial(_on_levels, run), cells))
-        return _decide(run, ONE_PERSON_ONLY) if with_levels else _second_person(run)
+        if with_levels and not _is_adjudicated(run):
+            return _decide(run, ONE_PERSON_ONLY)
+        return _second_person(run)
     if all(NOTHING in cell["reason"] for cell in cells):
         return Remark(
             title,
@@ -284,7 +291,7 @@ def _what_tells(run: AuditRun, cells: Cells) -> Remark:
     """The case where the fewest further items would decide; if these are many, or would be in vain,
     adjudication, unless other runs speak already.
     """
-    decided = "remarks" in run.tables
+    decided = _is_adjudicated(run)
     undecided = [
         cell
         for cell in cells

@@ -12,6 +12,7 @@ from metal.runs.columns import Row
 from metal.stats.intervals import wilson
 
 LEAST_CONFIRMED, LEAST_CONFIRMED_BAD = 0.7, 0.5
+ADJUDICATED = "adjudicate report"  # the command whose lines have a card of their own
 DECISIONS = 40  # outputs that somebody who knows decides
 OPEN = "it is open whether such labels can show who is right"
 Z = 1.645  # of one-sided 5% limits
@@ -25,8 +26,18 @@ def beside_words(run: AuditRun, row: Row) -> list[str]:
         return []
     sentences = [row["panel"]] if row["panel"] else []
     if doubt := doubt_of(row, bad_label(run, row["criterion"])):
-        sentences.append(f"{doubt}; {to_do()}")
+        sentences.append(doubt if _is_decided(run, row) else f"{doubt}; {to_do()}")
     return sentences
+
+
+def _is_decided(run: AuditRun, row: Row) -> bool:
+    """Whether adjudication speaks of the case."""
+    cell = [row[column] for column in ("judge", "criterion", "language")]
+    return any(
+        line["question"] == ADJUDICATED
+        and [line[column] for column in ("judge", "criterion", "language")] == cell
+        for line in run.lines
+    )
 
 
 def bad_label(run: AuditRun, criterion: str) -> str:

@@ -17,8 +17,7 @@ from metal.auditing.in_order import NAMES as OF_ORDER
 from metal.data.grouping import grouped
 from metal.data.progress import counted_as
 from metal.data.text import UNDEFINED, name, percent, plural, printable
-from metal.questions.audit.answer import ADJUDICATED
-from metal.questions.audit.confirmed import DECISIONS
+from metal.questions.audit.confirmed import ADJUDICATED, DECISIONS
 from metal.questions.audit.run import ITEMS_OF, AuditRun
 from metal.questions.audit.verdicts import KEY, PLACE, VerdictCell, by_judge
 from metal.runs.columns import Column, Row
