@@ -64,6 +64,7 @@ def _planned(plan: AdjudicationPlan) -> Iterator[Any]:
     waiting = sum(case.drawn for case in plan.cases) - plan.before
     tells = [case.power for case in plan.cases if not math.isnan(case.power)]
     says = f"{plural(waiting, 'output')} to decide in {plural(len(plan.cases), 'case')}."
+    says += f" At a minute each, that is {waiting / 60:.1f} hours of an adjudicator's time."
     if plan.before:
         says += f" {plural(plan.before, 'other')} were decided before, and count."
     if tells:

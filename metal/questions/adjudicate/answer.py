@@ -99,22 +99,16 @@ def _verdicts(run: Adjudicated, rows: Sequence[Row]) -> str:
 def _sentence(run: Adjudicated, rows: Sequence[Row], says: str, of: int) -> str:
     judges = _judges(rows)
     if len(judges) > 1 and len(rows) <= MOST_NAMED:
-        first, *others = [each_place(run, _of_judge(rows, judge)) for judge in judges]
-        more = [
-            f"{within(judge)} {in_cases}"
-            for judge, in_cases in zip(judges[1:], others, strict=True)
-        ]
-        return f"{within(judges[0])} {says} {first}, {listed(more)}."
+        of_judges = grouped(rows, lambda row: str(row["judge"]))
+        (best, first), *others = [(within(j), each_place(run, its)) for j, its in of_judges.items()]
+        more = [f"{judge} {in_cases}" for judge, in_cases in others]
+        return f"{best} {says} {first}, {listed(more)}."
     who = within(judges[0]) if len(judges) == 1 else "A judge"
     return f"{who} {says} {_where(run, rows, of)}."
 
 
 def _judges(rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(row["judge"] for row in rows))
-
-
-def _of_judge(rows: Sequence[Row], judge: str) -> list[Row]:
-    return [row for row in rows if row["judge"] == judge]
 
 
 def _where(run: Adjudicated, rows: Sequence[Row], of: int) -> str:
@@ -132,7 +126,7 @@ def scope(run: Adjudicated) -> str:
 
 
 def cards(run: Adjudicated) -> Iterator[Remark]:
-    """What rests on few answers, the bad end, what errors would change, what to do next."""
+    """The bad end, what errors would change, how far adjudicators agree, what to do next."""
     rows = run.records("adjudicated")
     decided = [row for row in rows if row["decided"]]
     for row in decided:
@@ -140,16 +134,28 @@ def cards(run: Adjudicated) -> Iterator[Remark]:
             yield Remark("Beware of the bad end", f"{_place(run, row)}: {row['reason']}.")
             break
     margin = float(run.manifest["settings"]["margin"])
-    moved = [row for row in decided if _moves(row, margin)]
-    if moved:
-        row = moved[0]
+    measured = [row for row in decided if known(row["difference"])]
+    if measured:
+        row = next((row for row in measured if _moves(row, margin)), measured[0])
         sentence = (
             f"{_place(run, row)}: {estimate(row, 'difference', signed)}; if the adjudicator errs in"
             f" 10%, {estimate(row, 'if_random', signed)} (at random) or"
             f" {estimate(row, 'if_crowd', signed)} (with most people)."
         )
         yield Remark("If the adjudicator errs", sentence)
+    if alike := how_alike(run):
+        yield Remark("Adjudicators", alike)
     yield _next(run, rows)
+
+
+def how_alike(run: Adjudicated) -> str:
+    """How often two adjudicators decide alike; empty with one."""
+    pairs = run.records("adjudicators")
+    if not pairs:
+        return ""
+    both, differ = (sum(row[name] for row in pairs) for name in ("both", "differ"))
+    alike = f"Two decide alike in {percent(1 - differ / both)} of {count(both)} outputs."
+    return f"{alike} Where they differ, each of them counts half."
 
 
 def _place(run: Adjudicated, row: Row) -> str:

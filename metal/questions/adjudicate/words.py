@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metal.data.text import count, percent, plural
+from metal.data.text import plural
 from metal.questions.adjudicate.run import Adjudicated
 from metal.questions.adjudicate.sorts import AMBIGUOUS, BETWEEN, DISPUTED
 from metal.questions.adjudicate.verdicts import AS_ACCURATE, BETTER, ERRS, LESS, UNDECIDED
@@ -46,10 +46,6 @@ def facts(run: Adjudicated) -> dict[str, str]:
     if undecidable:
         stand = f"{plural(int(undecidable), 'output')}; the decided ones stand for these too."
         lines |= {"Cannot be decided": stand}
-    if pairs := run.records("adjudicators"):
-        both, differ = (sum(row[name] for row in pairs) for name in ("both", "differ"))
-        alike = f"Two decide alike in {percent(1 - differ / both)} of {count(both)} outputs."
-        lines |= {"Adjudicators": f"{alike} Where they differ, each of them counts half."}
     return lines | {"Do not conclude": NOT_SAID[run.draw]}
 
 
