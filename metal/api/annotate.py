@@ -199,7 +199,7 @@ def annotate_export(
             add_criteria=add_criteria,
             say=note,
         )
-        rubrics = with_second(rubrics, wanted=also)
+        rubrics = with_second(rubrics, shown, wanted=also)
         added = tuple(name for name in loaded.asked if name not in before.criteria)
         chosen = generators_named(
             loaded, [generators] if isinstance(generators, str) else generators

@@ -69,6 +69,8 @@ def alternatives_in(rows: pd.DataFrame, matrix: CodeMatrix) -> Alternatives | No
     has_others = (matrix.places >= 0) & (matrix.codes >= 0) & (others[matrix.places] != "")
     items, columns = np.nonzero(has_others)
     own, also = matrix.codes[items, columns], others[matrix.places[items, columns]]
-    allowed = np.array([np.isin(matrix.values, values_of(text)) for text in also])
+    allowed = np.zeros((len(own), len(matrix.values)), dtype=bool)
+    for row, text in enumerate(also):
+        allowed[row] = np.isin(matrix.values, values_of(text))
     allowed[np.arange(len(own)), own] = True
     return Alternatives(items, columns, own, allowed)

@@ -74,9 +74,9 @@ def questions(every: Sequence[Look], dataset: Dataset) -> Iterator[str]:
     """A line for each person whose answers look copied from a judge, with an error of 5% over all
     that was looked at.
     """
-    shown = [look for look in every if look.copied.p * len(every) < ERROR]
+    clear = [look for look in every if look.copied.p * len(every) < ERROR]
     clearest: dict[tuple[str, str], Look] = {}
-    for look in sorted(shown, key=lambda look: look.copied.p):
+    for look in sorted(clear, key=lambda look: look.copied.p):
         clearest.setdefault((look.person, look.judge), look)
     first = "" if dataset.folder else "`metal import` the table, then "
     for (person, judge), look in clearest.items():

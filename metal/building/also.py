@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from metal.building.tasks import TaskTemplate
 from metal.data.records import Criterion, Level, Scale
+from metal.errors import UsageError
 from metal.raters.judges.rubric import Rubric
 
 ENDING = "_also"  # of the name of the question
@@ -18,11 +20,15 @@ def also_question(criterion: Criterion, *more: str) -> Criterion:
     return Criterion(f"{criterion.name}{ENDING}", scale, label="Would another answer do as well?")
 
 
-def with_second(rubrics: Mapping[str, Rubric], *, wanted: bool) -> dict[str, Rubric]:
+def with_second(
+    rubrics: Mapping[str, Rubric], template: TaskTemplate, *, wanted: bool
+) -> dict[str, Rubric]:
     """The rubrics and, if wanted, the second questions of those with three or more levels, which
-    people may leave out.
+    people may leave out. Raises UsageError for pairs, whose answers are turned when they come back.
     """
     criteria = [each.criterion for each in rubrics.values() if wanted]
+    if wanted and (template.paired or any(each.scale.compares for each in criteria)):
+        raise UsageError("`also` asks about single outputs; a pair has one answer")
     second = [also_question(each) for each in criteria if len(each.scale.levels) > 2]
     return {**rubrics} | {each.name: Rubric(each, optional=True) for each in second}
 

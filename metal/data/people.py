@@ -34,8 +34,8 @@ def who_saw(raters: Mapping[str, Rater], people: Iterable[str]) -> dict[str, fro
     saw: dict[str, frozenset[str]] = {}
     for name in judges_in(raters):
         facts = raters[name].about
-        shown = {name, facts.get("repeats", name), *facts.get("members", ())}
-        if aided := {each.rater for each in assisted if not shown.isdisjoint(each.assisted_by)}:
+        names = {name, facts.get("repeats", name), *facts.get("members", ())}
+        if aided := {each.rater for each in assisted if not names.isdisjoint(each.assisted_by)}:
             saw[name] = frozenset(aided)
     return saw
 

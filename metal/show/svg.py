@@ -242,10 +242,10 @@ def legend(entries: Sequence[tuple[str, str]]) -> tuple[str, float]:
     parts, row = [], 0
     for symbol, label in entries:
         lines = wrap(label, LEGEND_LENGTH) or [""]
-        shown = "".join(
+        label_lines = "".join(
             text(30, 4 + 16 * line_number, line) for line_number, line in enumerate(lines)
         )
-        parts.append(element("g", symbol, shown, transform=f"translate(0 {16 * row + 8})"))
+        parts.append(element("g", symbol, label_lines, transform=f"translate(0 {16 * row + 8})"))
         row += len(lines)
     return "".join(parts), 16 * row + 6
 

@@ -101,22 +101,22 @@ class TableView:
 
         name: the source's if empty. most: rows; more are left out.
         """
-        shown = tuple(tuple(map(Cell.of, row)) for row in rows)
+        body = tuple(tuple(map(Cell.of, row)) for row in rows)
         signature, notes = run.signature_of(source) if run else "", tuple(map(with_minus, notes))
         named = [
             index
-            for index, cells in enumerate(zip(*shown, strict=True))
+            for index, cells in enumerate(zip(*body, strict=True))
             if {cell.text for cell in cells} != {NO_LANGUAGE}
         ]
-        if shown and heads > 1:  # a column of languages that nobody named says nothing
+        if body and heads > 1:  # a column of languages that nobody named says nothing
             heads = sum(index < heads for index in named)
             columns = [columns[index] for index in named]
-            shown = tuple(tuple(row[index] for index in named) for row in shown)
+            body = tuple(tuple(row[index] for index in named) for row in body)
         every = cls(
             name or source,
             title,
             tuple(columns),
-            shown,
+            body,
             source,
             signature,
             heads,

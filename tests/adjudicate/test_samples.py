@@ -57,6 +57,7 @@ def three_people(tmp_path: Path) -> Path:
     return tmp_path / "table.csv"
 
 
+DEMO = Path("datasets/demo")
 READ: dict[str, Any] = {"levels": "Bad<Medium<Good", "criterion": "quality"}
 
 
@@ -151,7 +152,38 @@ def test_between_draws_nothing_that_both_label_alike(three_people: Path, tmp_pat
     """On levels a higher rank is no difference: p1 and p2 differ on three of five outputs."""
     plan = metal.adjudicate_plan(three_people, between=["p1", "p2"], out=tmp_path / "p", **READ)
     assert {task["output"] for task in read_form(plan.folder)["tasks"]} == {"a", "b", "c"}
-    assert tells(plan.notes, "p1 higher 1", "p2 higher 2")
+    assert tells(plan.notes, "p1 scores 1 higher", "p2 scores 2 higher")
+
+
+def test_between_asks_about_a_criterion_of_metal_without_its_levels(tmp_path: Path) -> None:
+    """task_quality has a rubric on three levels; a blind form asks for good or bad."""
+    plan = metal.adjudicate_plan(
+        DEMO,
+        between=["constructed:good", "constructed:lenient"],
+        criteria=["task_quality"],
+        languages=["en"],
+        items=6,
+        out=tmp_path / "plan",
+    )
+    [question] = read_form(plan.folder)["criteria"]
+    assert len(question["values"]) == 3
+    [page] = plan.folder.glob("*.html")
+    assert tells(page.read_text(encoding="utf-8"), "key points of its source", "Cannot be decided")
+    assert "Medium" not in page.read_text(encoding="utf-8").partition('id="data"')[0]
+
+
+def test_a_plan_for_more_may_say_again_what_was_chosen(three_people: Path, tmp_path: Path) -> None:
+    """As the next step does, which names the same people."""
+    chosen: dict[str, Any] = {"reference": "rater=p1,p2", **READ}
+    first = metal.adjudicate_plan(three_people, items=4, out=tmp_path / "plan", **chosen)
+    more = metal.adjudicate_plan(
+        three_people, items=5, more_of=first.folder, out=tmp_path / "more", **chosen
+    )
+    assert more.cases[0].drawn >= first.cases[0].drawn
+    with pytest.raises(UsageError, match="takes `reference`"):
+        metal.adjudicate_plan(
+            three_people, more_of=first.folder, reference="rater=p1,p3", out=tmp_path / "no", **READ
+        )
 
 
 def test_two_raters_are_compared_and_no_other_number(two_metrics: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Card, Dataset, assemble, load_dataset, save_dataset
 from metal.data.ratings import ALSO, facts_from, facts_in
 from metal.data.records import Output, Rater, Rating, Source
-from metal.errors import DataError
+from metal.errors import DataError, UsageError
 from tests.cli.filling import filled
 from tests.conftest import TASK_QUALITY, MakeDataset
 from tests.saying import tells
@@ -94,6 +95,13 @@ def test_no_set_changes_nothing(make_dataset: MakeDataset) -> None:
     assert cell.seen_by("j") is cell
 
 
+def test_a_set_without_an_answer_is_left_out() -> None:
+    dataset = dataset_of([{"A1": (GOOD, "1"), "A2": (BAD, "")}])
+    ratings = dataset.ratings.assign(score=[math.nan, 0.0])
+    [cell] = cells(replace(dataset, ratings=ratings), AuditSettings())
+    assert cell.by_people.tolist() == [[-1, BAD]]
+
+
 def test_a_set_is_kept_on_disk_and_checked(tmp_path: Path) -> None:
     dataset = dataset_of([{"A1": (GOOD, "1"), "A2": (BAD, "")}])
     save_dataset(dataset, tmp_path / "d")
@@ -130,5 +138,7 @@ def test_a_form_asks_what_else_would_do(tmp_path: Path, monkeypatch: pytest.Monk
         assert ratings["score"].tolist() == [GOOD, GOOD]
         assert ratings[ALSO].tolist() == ["1", "1"]
     assert not report.answers.unanswered
+    with pytest.raises(UsageError, match="single outputs"):
+        annotate_export(tmp_path / "mine", template="summarization", also=True, add_criteria=True)
     plain = annotate_export(tmp_path / "mine", to="csv", raters=1, out="plain")
     assert "task_quality_also" not in pd.read_csv(next(plain.out.glob("*.csv"))).columns

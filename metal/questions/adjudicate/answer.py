@@ -59,7 +59,7 @@ def _side(run: Adjudicated, row: Row) -> str:
     of = f"of the {decided_of(row):g} outputs on which they differ most ({case_of(run, row)})"
     if row["sides_low"] <= 0.5 <= row["sides_high"]:
         return (
-            f"Whether {first} or {second} is right more often is open: {first} is in"
+            f"Whether {first} or {second} is right more often is open: {first} is right in"
             f" {with_first:g} {of}."
         )
     better, other = sorted(sides, key=lambda rater: -sides[rater])

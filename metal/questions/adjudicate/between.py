@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -26,7 +26,7 @@ from metal.data.records import METRIC_SCORE, Criterion
 from metal.errors import UsageError, check_known
 from metal.questions.adjudicate.compute import LEVEL
 from metal.questions.adjudicate.draw import generator_of
-from metal.questions.adjudicate.forms import GOOD_OR_BAD, Drawn, Questionnaire
+from metal.questions.adjudicate.forms import Drawn, Questionnaire
 from metal.questions.adjudicate.plan import Decision
 from metal.questions.adjudicate.samples import Drawing, PlannedCase, Sample
 from metal.stats.intervals import share_interval
@@ -139,7 +139,7 @@ def between(
         ]
         differ = sum(map(len, ends.values()))
         planned = PlannedCase(language, name, len(case.outputs), differ, len(drawn), 0)
-        yield planned, Questionnaire(language, good_or_bad(case.criterion), tuple(drawn))
+        yield planned, Questionnaire(language, case.criterion, tuple(drawn))
 
 
 def _most_apart(apart: Numbers, rng: np.random.Generator) -> Codes:
@@ -147,13 +147,6 @@ def _most_apart(apart: Numbers, rng: np.random.Generator) -> Codes:
     shuffled = rng.permutation(len(apart))
     falling = shuffled[np.argsort(-apart[shuffled], kind="stable")]
     return falling[apart[falling] > 0]
-
-
-def good_or_bad(criterion: Criterion) -> Criterion:
-    """What the forms ask about a criterion."""
-    if criterion == METRIC_SCORE:
-        criterion = replace(criterion, label="Quality", question="Is the output good or bad?")
-    return replace(criterion, scale=GOOD_OR_BAD, direction="higher")
 
 
 def sides_rows(

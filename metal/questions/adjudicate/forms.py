@@ -15,7 +15,7 @@ from metal.building.also import ALL, also_question
 from metal.building.forms.html_form import file_stem
 from metal.building.tasks import Assignment, Task, TaskTemplate
 from metal.data.dataset import Dataset
-from metal.data.records import Criterion, Level, Scale
+from metal.data.records import METRIC_SCORE, Criterion, Level, Scale
 from metal.data.text import count
 from metal.questions.adjudicate.draw import Case, generator_of
 from metal.raters.judges.rubric import Rubric, rubrics_for
@@ -73,8 +73,9 @@ class Questionnaire:
     """What the forms of a case ask about.
 
     Attributes:
-        criterion: With levels; for scores on a line GOOD_OR_BAD.
-        candidates: Task -> the answers so far; None for a form that shows none.
+        criterion: As the data have it.
+        candidates: Task -> the answers so far; None for a form that shows none, and asks whether
+            the output is good or bad.
     """
 
     language: str
@@ -85,8 +86,17 @@ class Questionnaire:
     @property
     def questions(self) -> dict[str, Criterion]:
         """By the names of their columns."""
-        both = asked_in_forms(self.criterion)
-        return {self.criterion.name: both[self.criterion.name]} if self.candidates is None else both
+        if self.candidates is not None:
+            return asked_in_forms(self.criterion)
+        name = self.criterion.name
+        return {name: asked_in_forms(good_or_bad(self.criterion))[name]}
+
+
+def good_or_bad(criterion: Criterion) -> Criterion:
+    """What a blind form asks about a criterion."""
+    if criterion == METRIC_SCORE:
+        criterion = replace(criterion, label="Quality", question="Is the output good or bad?")
+    return replace(criterion, scale=GOOD_OR_BAD, direction="higher")
 
 
 def asked_in_forms(criterion: Criterion) -> dict[str, Criterion]:
@@ -135,7 +145,10 @@ def _rubrics(asked: Questionnaire, folders: Sequence[Path]) -> dict[str, Rubric]
     criterion = asked.criterion
     rubric = rubrics_for([criterion], folders, needed=())[criterion.name]
     own, *also = asked.questions.values()
-    rubrics = {own.name: replace(rubric, criterion=own, flipped=False)}
+    rubric = replace(rubric, criterion=own, flipped=False)
+    if asked.candidates is None:  # the criterion's own levels are not asked for
+        rubric = replace(rubric, detailed="", levels={})
+    rubrics = {own.name: rubric}
     return rubrics | {each.name: Rubric(each, optional=True) for each in also}
 
 

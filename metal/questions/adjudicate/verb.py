@@ -250,12 +250,13 @@ def _notes(
         yield f"scores on a line are never right or wrong; left out: {', '.join(lines)}"
     by_end = Counter(each.higher for each in drawn if each.higher)
     if len({*by_end.values()}) > 1:
-        yield f"the ends differ: {listed([f'{who} higher {n:,}' for who, n in by_end.items()])}"
+        ends = listed([f"{who} scores {number:,} higher" for who, number in by_end.items()])
+        yield f"the draw is not half and half: {ends}"
     if not any(dataset.outputs[each.output].text for each in drawn):
         yield "the data have no texts: forms show the ids of outputs in their place"
 
 
-def compared_people(dataset: Dataset, chosen: Mapping[str, Any]) -> set[str]:
+def compared_raters(dataset: Dataset, chosen: Mapping[str, Any]) -> set[str]:
     """Those who cannot decide, since they are compared."""
     from metal.data.people import judges_in, people_named
     from metal.questions.adjudicate.between import members
@@ -267,7 +268,7 @@ def compared_people(dataset: Dataset, chosen: Mapping[str, Any]) -> set[str]:
 
 def _check_who(who: Sequence[str], dataset: Dataset, chosen: Mapping[str, Any]) -> None:
     """Raise UsageError if one of those who decide is compared."""
-    if both := sorted({*who} & compared_people(dataset, chosen)):
+    if both := sorted({*who} & compared_raters(dataset, chosen)):
         raise UsageError(
             f"{both[0]} is one of those that are compared; name somebody else in `adjudicators`, or"
             " leave the person out with `reference`"
@@ -353,12 +354,16 @@ def _choice_of(earlier: Path | None, chosen: dict[str, Any]) -> dict[str, Any]:
     from metal.data.holdings import ADJUDICATION
     from metal.runs.parts import read_manifest
 
-    manifest = read_manifest(earlier, ADJUDICATION)
-    if other := [name for name, value in chosen.items() if value != CHOICE[name]]:
-        raise UsageError(
-            f"`more_of` takes `{other[0]}` from the earlier plan; leave `{other[0]}` out"
-        )
-    return choice_in(manifest["settings"])
+    before = choice_in(read_manifest(earlier, ADJUDICATION)["settings"])
+    for name, value in chosen.items():
+        if value != CHOICE[name] and _plain(value) != _plain(before[name]):
+            raise UsageError(f"`more_of` takes `{name}` from the earlier plan; leave `{name}` out")
+    return before
+
+
+def _plain(value: Any) -> Any:
+    """Names alike, whether they are one text or several."""
+    return names(value) if isinstance(value, str | list | tuple) else value
 
 
 def choice_in(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from metal.errors import UsageError
 from metal.questions.adjudicate.sorts import AMBIGUOUS, BETWEEN
 from metal.questions.adjudicate.verb import (
     choice_in,
-    compared_people,
+    compared_raters,
     draw_of,
     of_audit,
     to_adjudicate,
@@ -103,7 +103,7 @@ def adjudicate_report(
     chosen = choice_in(manifest["settings"])
     draw = draw_of(chosen)
     inputs, dataset, left_out = _data_of(folder, manifest, data)
-    drawn, panel = read_plan(folder), compared_people(dataset, chosen)
+    drawn, panel = read_plan(folder), compared_raters(dataset, chosen)
     asked = _criteria_asked(dataset, draw)
     contents = ((Path(file).name, Path(file).read_bytes()) for file in _files(answers))
     returned, notes = read_all(contents, criteria_of(asked), platform)
@@ -119,7 +119,8 @@ def adjudicate_report(
         name: pd.DataFrame(rows.get(name, ()), columns=[*columns])
         for name, columns in COLUMNS.items()
     }
-    most = max(Counter((each.language, each.criterion) for each in drawn.values()).values())
+    of_cases = Counter((each.language, each.criterion) for each in drawn.values())
+    most = max(of_cases.values(), default=0)
     every = most < manifest["settings"]["items"]  # all that could be drawn
     settings = {
         "draw": draw,
@@ -141,7 +142,7 @@ def adjudicate_report(
 
 def _criteria_asked(dataset: Dataset, draw: str) -> dict[str, Criterion]:
     """The criteria with the levels that the forms asked for."""
-    from metal.questions.adjudicate.between import good_or_bad
+    from metal.questions.adjudicate.forms import good_or_bad
 
     if draw == BETWEEN:
         return {name: good_or_bad(each) for name, each in dataset.criteria.items()}

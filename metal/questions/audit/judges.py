@@ -249,10 +249,10 @@ def agreement_charts(run: AuditRun, criterion: Criterion) -> tuple[list[Chart], 
         for row in against:
             figures = (row["weighted_f1"], row["weighted_f1_low"], row["weighted_f1_high"])
             points[row["judge"]][row["language"]] = figures
-        shown = CriterionF1(key, label, languages, points, ceiling, floor, ceiling_by, part)
-        chance = f1_against_kappa(shown.file("f1_kappa"), shown.title, label, against, judges)
-        charts += filter(None, (dots(shown), chance))
-        radars += filter(None, (radar(shown),))
+        of_chart = CriterionF1(key, label, languages, points, ceiling, floor, ceiling_by, part)
+        chance = f1_against_kappa(of_chart.file("f1_kappa"), of_chart.title, label, against, judges)
+        charts += filter(None, (dots(of_chart), chance))
+        radars += filter(None, (radar(of_chart),))
     return charts, radars
 
 

@@ -5,7 +5,8 @@ const TYPICAL = 3;
 const LEVELS =
   "Intervals are 95%, but 90% (5% beyond each end) for shares of a person's, differences to a person, leads over a constant, and in the reason. " +
   "Without one person: the lowest and highest value when each person is left out in turn.";
-const SETTLES = "Somebody who knows can settle whether it is right as often as a person, with 40 outputs on which they differ: ";
+const SETTLES =
+  "Somebody who knows can settle whether it is right as often as a person, with 40 outputs on which they differ: ";
 const CLASSES =
   " Class by class: judge and each person in turn are compared with the others' most frequent answer, so nobody reaches 100% where people differ.";
 
