@@ -1,10 +1,11 @@
 """A dataset folder: read and checked as a whole, or refused; written as a whole, or not at all.
 
 dataset.toml     name, licence, citation, languages, criteria with their scales, counts
-sources.jsonl    source, language, text, title, references, tokens, content
+sources.jsonl    source, language, text, title, references, tokens, content, document, domain
 outputs.jsonl    output, source, generator, language, text, note, chosen, flags, tokens
 raters.jsonl     rater, kind, group, and further facts about the rater
 ratings.parquet  output, criterion, rater, score, reason, comment; confidence, expected, also if known (or .csv, .jsonl)
+generator_scores.parquet  language, generator, domain, document, criterion, rater, score; only if raters scored generators as a whole
 """  # noqa: E501
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import html
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sized
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sized
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -35,6 +36,14 @@ from metal.data.dataset_lines import (
     text_record,
 )
 from metal.data.files import copy_others, of_one_state, one_writer, read_toml, recover, write_jsonl
+from metal.data.generator_scores import (
+    FILE,
+    among,
+    check_generator_scores,
+    generator_scores,
+    read_generator_scores,
+    write_generator_scores,
+)
 from metal.data.holdings import IMPORT, JOINED, NO_FILES, Files, made_by
 from metal.data.languages import check_language
 from metal.data.missing import no_such
@@ -44,6 +53,7 @@ from metal.data.replacing import new_folder, rewritten
 from metal.data.run_toml import RUN_TOML, read_run_toml
 from metal.data.seen import check_seen
 from metal.data.text import plural
+from metal.data.updating import check_same_scores, count_joined
 from metal.errors import DataError, UsageError
 
 
@@ -63,9 +73,10 @@ class Card:
 class Dataset:
     """Sources, outputs, raters and the tidy ratings table, all checked against each other.
 
-    extra: further keys of dataset.toml, kept as they are. folder: the dataset folder it was read
-    from, origin: the file or release, if any; reading: the options it was read with, as texts.
-    report: how it was read: what the reader changed, left out or found odd. None of these is saved.
+    generator_scores: what raters gave generators as a whole (metal.data.generator_scores). extra:
+    further keys of dataset.toml, kept as they are. folder: the dataset folder it was read from,
+    origin: the file or release, if any; reading: the options it was read with, as texts. report:
+    how it was read: what the reader changed, left out or found odd. The last four are not saved.
     """
 
     card: Card
@@ -75,6 +86,7 @@ class Dataset:
     raters: Mapping[str, Rater]
     ratings: pd.DataFrame
     extra: Mapping[str, Any] = field(default_factory=dict)
+    generator_scores: pd.DataFrame = field(default_factory=generator_scores, compare=False)
     folder: Path | None = field(default=None, compare=False)
     origin: Path | None = field(default=None, compare=False)
     reading: Mapping[str, Any] = field(default_factory=dict, compare=False)
@@ -161,6 +173,8 @@ class Dataset:
         }
         raters = [rater_record(self.raters[name]) for name in sorted(self.raters)]
         declared = [list(self.sources), criteria, raters, self.extra.get("generators", {})]
+        if len(self.generator_scores):
+            declared.append(sorted(map(str, self.generator_scores.itertuples(index=False))))
         digest.update(
             json.dumps(declared, sort_keys=True, default=str).encode("utf-8", "surrogatepass")
         )
@@ -187,10 +201,12 @@ def assemble(
     *,
     ratings_file: Path | None = None,
     extra: Mapping[str, Any] | None = None,
+    of_generators: pd.DataFrame | None = None,
 ) -> Dataset:
     """A Dataset from its parts, after checking each of them and how they fit together.
 
-    ratings_file: the ratings file that messages name. Raises DataError for the first fault.
+    ratings_file: the ratings file that messages name. of_generators: the scores of generators.
+    Raises DataError for the first fault.
     """
     folder = ratings_file.parent if ratings_file else Path(card.name)
     ratings_file = ratings_file or Path(card.name) / "ratings"
@@ -218,7 +234,22 @@ def assemble(
     table = ratings.join(
         facts, criteria=by_criterion, outputs=by_output, raters=by_rater, ratings_file=ratings_file
     )
-    return Dataset(card, by_criterion, by_source, by_output, by_rater, table, extra or {})
+    dataset = Dataset(card, by_criterion, by_source, by_output, by_rater, table, extra or {})
+    if of_generators is None:
+        return dataset
+    check_generator_scores(of_generators, _scoring_names(dataset), folder / FILE)
+    return replace(dataset, generator_scores=of_generators)
+
+
+def _scoring_names(dataset: Dataset) -> dict[str, Collection[str]]:
+    """The names that scores of generators may have in the columns that name parts of a dataset."""
+    generators = {output.generator for output in dataset.outputs.values()}
+    return {"criterion": dataset.criteria, "rater": dataset.raters, "generator": generators}
+
+
+def _scores_left(dataset: Dataset, scores: pd.DataFrame) -> pd.DataFrame:
+    """The scores of generators whose criterion, rater and generator the dataset has."""
+    return among(scores, **_scoring_names(dataset)) if len(scores) else scores
 
 
 def with_parts(dataset: Dataset, *, ratings_file: Path | None = None, **parts: Any) -> Dataset:
@@ -233,7 +264,8 @@ def with_parts(dataset: Dataset, *, ratings_file: Path | None = None, **parts: A
         "facts": dataset.ratings,
         "extra": dataset.extra,
     }
-    return assemble(dataset.card, **(own | parts), ratings_file=ratings_file)
+    changed = assemble(dataset.card, **(own | parts), ratings_file=ratings_file)
+    return replace(changed, generator_scores=_scores_left(changed, dataset.generator_scores))
 
 
 def _unique(records: Iterable[Any], key: str, file: Path) -> dict[str, Any]:
@@ -288,9 +320,9 @@ def _load(folder: Path) -> Dataset:
         read_output(record, row) for row, record in numbered_records(folder / "outputs.jsonl")
     )
     facts = ratings_files.read_facts(file)
-    dataset = assemble(
-        card, criteria, sources, outputs, read_raters(folder), facts, ratings_file=file, extra=extra
-    )
+    parts = (card, criteria, sources, outputs, read_raters(folder), facts)
+    scores = read_generator_scores(folder)
+    dataset = assemble(*parts, ratings_file=file, extra=extra, of_generators=scores)
     return replace(dataset, folder=folder)
 
 
@@ -424,8 +456,8 @@ def update_dataset(
     with one_writer(target):
         recover(target)
         if keep_scores:
-            _check_same_scores(dataset, target, folder)
-        joined = _count_joined(dataset, target, folder)
+            check_same_scores(dataset.ratings, target, folder)
+        joined = count_joined(dataset.ratings, target, folder)
         if joined:
             joined += int(dataset.extra.get(JOINED, 0))
             dataset = replace(dataset, extra={**dataset.extra, JOINED: joined})
@@ -434,47 +466,7 @@ def update_dataset(
             _write(dataset, partial, files)
 
 
-def _count_joined(dataset: Dataset, folder: Path, shown: str | Path) -> int:
-    """How many ratings of the dataset its folder does not hold yet. Raises UsageError if the folder
-    holds ratings that the dataset lacks.
-    """
-    on_disk = ratings_files.read_facts(ratings_files.find_ratings(folder))
-    key = ["output", "criterion", "rater"]
-    ours, theirs = (
-        pd.MultiIndex.from_frame(table[key].astype(object)) for table in (dataset.ratings, on_disk)
-    )
-    if not theirs.isin(ours).all():
-        raise UsageError(
-            f"{shown}: another command added ratings to it meanwhile; nothing was written. Run this"
-            " again"
-        )
-    return int((~ours.isin(theirs)).sum())
-
-
-def _check_same_scores(dataset: Dataset, folder: Path, shown: str | Path) -> None:
-    """Raise UsageError if a rating has another score in the folder: it is another dataset's."""
-    ours = dataset.ratings
-    theirs = ratings_files.read_facts(ratings_files.find_ratings(folder))
-    for name in ("output", "criterion", "rater"):
-        theirs[name] = theirs[name].cat.set_categories(ours[name].cat.categories)
-    theirs = theirs[theirs[["output", "criterion", "rater"]].notna().all(axis=1)]
-    places = pd.Index(ratings.rating_keys(ours)).get_indexer(pd.Index(ratings.rating_keys(theirs)))
-    before, now = (
-        theirs["score"].to_numpy()[places >= 0],
-        ours["score"].to_numpy()[places[places >= 0]],
-    )
-    differ = (before != now) & ~(np.isnan(before) & np.isnan(now))
-    if differ.any():
-        problem = (
-            f"{shown} has another score for {plural(int(differ.sum()), 'rating')}; nothing was"
-            " written"
-        )
-        raise UsageError(
-            f'{problem}. Save to another folder, or join them: `metal.read(..., into="{shown}")`'
-        )
-
-
-_FILES = {"dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl"}
+_FILES = {"dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl", FILE}
 _FILES |= {f"ratings{ending}" for ending in ratings_files.FORMATS}
 
 
@@ -488,6 +480,7 @@ def _write(dataset: Dataset, folder: Path, files: Files) -> None:
         lines = map(record, counted_as(vars(dataset)[name].values(), name))
         write_jsonl(folder / f"{name}.jsonl", lines)
     ratings_files.write_facts(dataset.ratings, folder / "ratings.parquet")
+    write_generator_scores(_scores_left(dataset, dataset.generator_scores), folder)
     for name, content in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(content)

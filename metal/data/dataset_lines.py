@@ -56,7 +56,7 @@ def read_source(record: dict[str, Any], location: str) -> Source:
         record,
         location,
         ("source", "language"),
-        ("text", "title", "references", "tokens", "content"),
+        ("text", "title", "references", "tokens", "content", "document", "domain"),
     )
     return Source(**_checked(record, location))
 
@@ -93,7 +93,10 @@ def _checked(record: dict[str, Any], location: str) -> dict[str, Any]:
     checked = dict(record)
     for key in filter(
         checked.__contains__,
-        ("text", "title", "content", "note", "first", "second", "of", "condition"),
+        (
+            *("text", "title", "content", "document", "domain"),
+            *("note", "first", "second", "of", "condition"),
+        ),
     ):
         if checked[key] is not None and not isinstance(checked[key], str):
             raise DataError(location, f"{key} is not a text", "Write it in quotes, or leave it out")

@@ -60,6 +60,7 @@ _IN_DATASETS |= {
     "ratings.parquet",
     "ratings.csv",
     "ratings.jsonl",
+    "generator_scores.parquet",
     "annotation",
     "test_questions",
     "board",

@@ -17,6 +17,7 @@ import pandas as pd
 
 from metal.data.dataset import Dataset, assemble, concat_facts
 from metal.data.files import read_json
+from metal.data.generator_scores import among, joined_scores
 from metal.data.languages import sides
 from metal.data.merge_scales import on_our_scales
 from metal.data.people import people_in
@@ -131,10 +132,23 @@ def merge(
         joined[keep].reset_index(drop=True),
         extra=_extra(base, incoming, map_generators) | _left_out(base, incoming, target),
     )
+    dataset = _with_generator_scores(dataset, base, incoming, map_generators)
     added = len(dataset.ratings) - len(base.ratings)
     return dataset, MergeReport(
         len(met), tuple(unmet), added, same, different, tuple(counted), tuple(astray)
     )
+
+
+def _with_generator_scores(
+    dataset: Dataset, base: Dataset, incoming: Dataset, renamed: Mapping[str, str]
+) -> Dataset:
+    """The merged dataset with the scores that both have for its generators; base's take
+    precedence.
+    """
+    theirs = incoming.generator_scores.astype({"generator": str})
+    theirs = theirs.assign(generator=theirs["generator"].replace(dict(renamed)))
+    theirs = among(theirs, generator={output.generator for output in dataset.outputs.values()})
+    return replace(dataset, generator_scores=joined_scores(base.generator_scores, theirs))
 
 
 def _same_sources(
@@ -354,6 +368,8 @@ def _sources(base: Dataset, incoming: Dataset, renamed: Mapping[str, str]) -> li
                 title=source.title or theirs[name].title,
                 references=source.references or theirs[name].references,
                 content=source.content or theirs[name].content,
+                document=source.document or theirs[name].document,
+                domain=source.domain or theirs[name].domain,
             )
             if name in theirs
             else source

@@ -266,7 +266,8 @@ METRIC_SCORE = Criterion(
 @dataclass(frozen=True)
 class Source:
     """An input: passage, prompt, image, source segment. tokens: the number in its text. content:
-    equal for translations of each other.
+    equal for translations of each other. document: the text of which it is a part, in the order of
+    the sources; domain: what kind of text that is (news, speech).
     """
 
     source: str
@@ -276,6 +277,8 @@ class Source:
     references: tuple[str, ...] = ()
     tokens: int | None = None
     content: str = ""
+    document: str = ""
+    domain: str = ""
 
     def __post_init__(self) -> None:
         _named(self, "source")

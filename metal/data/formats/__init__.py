@@ -22,6 +22,7 @@ from typing import Any
 import pandas as pd
 
 from metal.data.dataset import Card, Dataset, assemble, counts
+from metal.data.generator_scores import among
 from metal.data.languages import find_language, how_to_write
 from metal.data.plugins import load_plugin, plugins
 from metal.data.ratings import FACTS, FRAME, tidy_facts
@@ -45,7 +46,8 @@ FIVE_LEVELS = Scale("ordinal", tuple(Level(value, str(value)) for value in range
 
 @dataclass(frozen=True)
 class Draft:
-    """The parts of a dataset as read. facts: see metal.data.ratings.tidy_facts.
+    """The parts of a dataset as read. facts: see metal.data.ratings.tidy_facts; generator_scores:
+    see metal.data.generator_scores.
 
     notes: what the reader changed, left out or found odd, one line each, with counts. counted_from:
     if source ids are positions in a list kept elsewhere, the number of the first source in it.
@@ -62,6 +64,7 @@ class Draft:
     extra: Mapping[str, Any] = field(default_factory=dict)
     counted_from: int | None = None
     columns: TableColumns | None = None
+    generator_scores: pd.DataFrame | None = None
 
     def __repr__(self) -> str:
         parts = counts(
@@ -81,7 +84,13 @@ class Draft:
         """
         parts = (self.card, self.criteria, self.sources, self.outputs, self.raters, self.facts)
         report = tuple(map(note, self.notes))
-        return replace(assemble(*parts, ratings_file=Path(file), extra=self.extra), report=report)
+        dataset = assemble(
+            *parts,
+            ratings_file=Path(file),
+            extra=self.extra,
+            of_generators=self.generator_scores,
+        )
+        return replace(dataset, report=report)
 
 
 @dataclass
@@ -230,11 +239,16 @@ def with_common_options(draft: Draft, options: Mapping[str, Any]) -> Draft:
         f"{option} left out {_by_kind(gone)} raters and their {len(draft.facts) - len(facts):,}"
         " ratings"
     )
+    scores = draft.generator_scores
+    if scores is not None:
+        scores = among(scores, rater=[rater.rater for rater in kept])
+        scores = among(scores, criterion=facts["criterion"].cat.categories)
     return replace(
         draft,
         criteria=tuple(c for c in draft.criteria if c.name in facts["criterion"].cat.categories),
         raters=kept,
         facts=facts,
+        generator_scores=scores,
         notes=(*draft.notes, line),
     )
 
