@@ -232,13 +232,14 @@ def draft_of(
     """Read the data with the reader of their format, before they are checked. base: the dataset
     that they are to join.
     """
-    from metal.data.formats import load_format
+    from metal.data.formats import load_format, read_as, recognize_frame
     from metal.data.formats import read as read_format
-    from metal.data.formats.table import read_ratings
     from metal.data.tables.word_orders import own_orders
     from metal.raters.judges.rubric import described
 
-    format = format or (_format_of(Path(data)) if isinstance(data, str | os.PathLike) else "table")
+    path = Path(data) if isinstance(data, str | os.PathLike) else None
+    if not format:
+        format = _format_of(path) if path else recognize_frame(data.columns) or "table"
     readable = load_format(format).options
     if "described" in readable:
         others = {key: value for key, value in options.items() if key != "prompt_folders"}
@@ -256,9 +257,10 @@ def draft_of(
         )
     options = {**options, "progress": progress} if "progress" in readable else options
     with own_orders(options.get("word_orders")):
-        if not isinstance(data, str | os.PathLike):
-            return read_ratings(data, **options)
-        draft = read_format(format, Path(data), options)
+        if path:
+            draft = read_format(format, path, options)
+        else:
+            draft = read_as(format, data, options)
     return replace(draft, notes=(f"format {format}", *draft.notes)) if format != "table" else draft
 
 

@@ -107,7 +107,9 @@ def test_a_format_whose_entry_point_is_gone(
     formats_left = (
         "alttest basse billboard hf journal metal-release mqm pariksha pariksha-pairs table"
     )
-    assert " ".join(formats.known_formats()) == formats_left
+    known = formats.known_formats()
+    of_harnesses = {name for name, each in known.items() if each.keys}
+    assert " ".join(name for name in known if name not in of_harnesses) == formats_left
     assert len(read(tmp_path).facts) == 5
     with pytest.raises(MetalError, match="format 'thumb' is not known"):
         formats.read("thumb", tmp_path, {})

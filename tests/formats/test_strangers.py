@@ -622,12 +622,9 @@ def test_a_column_that_ratings_differ_by_is_a_warning_of_the_audit(tmp_path: Pat
     [
         ("inspect/samples.csv", "inspect_ai's samples_df"),
         ("inspect/log.json", "a log of inspect_ai"),
-        ("deepeval/evaluation_result.json", "results of DeepEval"),
-        ("deepeval/test_run.json", "a test run of DeepEval"),
         ("promptfoo/out.json", "results of promptfoo"),
         ("promptfoo/out.jsonl", "results of promptfoo"),
         ("promptfoo/out.csv", "results of promptfoo"),
-        ("lm-eval/samples_toy.jsonl", "samples of lm-eval"),
         ("documented/openai_evals.jsonl", "events of OpenAI Evals"),
         ("documented/mlflow_traces.json", "traces of MLflow"),
         ("documented/langfuse_scores.csv", "scores of Langfuse"),

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -28,6 +28,8 @@ from metal.data.plugins import load_plugin, plugins
 from metal.data.ratings import FACTS, FRAME, tidy_facts
 from metal.data.records import KINDS, Criterion, Level, Output, Rater, Scale, Source
 from metal.data.tables.files import ENDINGS, is_table
+from metal.data.tables.first_names import first_names
+from metal.data.tables.harnesses import are_marked
 from metal.data.tables.table_columns import TableColumns
 from metal.data.text import note
 from metal.errors import DataError, UnknownName, UsageError, check_known
@@ -135,18 +137,27 @@ class Format:
     of that function.
 
     read(path, options): options holds only names listed in `options`, and `name`. Importing the
-    module must be quick: heavy libraries are imported in the function. marks: how the format is
-    recognized: patterns of file names, each with words that all occur near the beginning of such a
-    file.
+    module must be quick: heavy libraries are imported in the function.
+
+    marks: how the format is recognized: patterns of file names, each with words that all occur near
+    the beginning of such a file. keys: the columns or JSON keys that mark a table of this format,
+    each set of them alone (see metal.data.tables.harnesses.Harness.marks). read_frame: how a
+    DataFrame with these columns is read, if the format is a table.
     """
 
     summary: str
     read: Callable[[Path, Mapping[str, Any]], Draft]
     options: frozenset[str] = frozenset()
     marks: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    keys: tuple[frozenset[str], ...] = ()
+    read_frame: Callable[[pd.DataFrame, Mapping[str, Any]], Draft] | None = None
 
-    def recognizes(self, path: Path) -> bool:
-        """Whether a file or folder is of this format, by its marks."""
+    def recognizes(self, path: Path, names: Collection[str] = ()) -> bool:
+        """Whether a file or folder is of this format, by its marks, or by the names of the columns
+        or keys in it.
+        """
+        if any(are_marked(names, keys) for keys in self.keys):
+            return True
         for pattern, marks in self.marks:
             files = [path] if fnmatchcase(path.name, pattern) else []
             for file in path.glob(pattern) if path.is_dir() else files:
@@ -166,9 +177,20 @@ def recognize(path: Path) -> str:
     """The format of a release, by its marks; "" if there is none. A format that cannot be loaded
     has no marks.
     """
+    names = first_names(path) if path.is_file() else frozenset[str]()
     for name in plugins(GROUP):
         with suppress(UsageError):
-            if load_format(name).recognizes(path):
+            if load_format(name).recognizes(path, names):
+                return name
+    return ""
+
+
+def recognize_frame(names: Collection[str]) -> str:
+    """The format that a DataFrame with these columns has, by its keys; "" if there is none."""
+    for name in plugins(GROUP):
+        with suppress(UsageError):
+            format = load_format(name)
+            if format.read_frame and any(are_marked(names, keys) for keys in format.keys):
                 return name
     return ""
 
@@ -196,15 +218,35 @@ def read(name: str, path: str | Path, options: Mapping[str, Any]) -> Draft:
     DataError if there is no rating, and what the reader raises.
     """
     chosen = load_format(name)
+    _check_options(name, chosen, options)
+    return _with_ratings(name, chosen, chosen.read(Path(path), options), path, options)
+
+
+def read_as(name: str, frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:
+    """Read a DataFrame in the named format, which must have a `read_frame`; see `read`."""
+    chosen = load_format(name)
+    _check_options(name, chosen, options)
+    if chosen.read_frame is None:
+        raise UsageError(f"format {name} reads files, no DataFrames")
+    draft = chosen.read_frame(frame, options)
+    return _with_ratings(name, chosen, draft, FRAME, options)
+
+
+def _check_options(name: str, chosen: Format, options: Mapping[str, Any]) -> None:
     unused = sorted(set(options) - chosen.options - COMMON_OPTIONS)
     if unused:
         raise UsageError(
             f"format {name} does not use the option for {', '.join(unused)}; leave it out"
         )
-    draft = chosen.read(Path(path), options)
+
+
+def _with_ratings(
+    name: str, chosen: Format, draft: Draft, file: str | Path, options: Mapping[str, Any]
+) -> Draft:
+    """The draft after the common options. Raises DataError if there is no rating in it."""
     if draft.facts.empty:
         raise DataError(
-            path,
+            file,
             f"no ratings as {name} has them ({chosen.summary})",
             "`metal.formats()` lists the formats",
         )

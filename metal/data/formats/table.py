@@ -27,7 +27,7 @@ from metal.data.tables.cells import (
     conversation,
 )
 from metal.data.tables.conversations import split_conversations
-from metal.data.tables.files import read_frame
+from metal.data.tables.files import read_frame as read_table
 from metal.data.tables.identify import CALLED, has_several, identified, joined_names, one_each
 from metal.data.tables.judges_levels import levels_of_judges
 from metal.data.tables.mturk import without_administration
@@ -61,7 +61,7 @@ OPTIONS = frozenset(
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read a table file; see `draft_from` for the options."""
     reading, making = divided(options.get("progress", no_progress), 2, 3)
-    frame = read_frame(path, options.get("sheet", ""), reading)
+    frame = read_table(path, options.get("sheet", ""), reading)
     return draft_from(frame, {**options, "progress": making}, path)
 
 
@@ -80,7 +80,12 @@ def read_ratings(frame: pd.DataFrame, **options: Any) -> Draft:
     "columns read: rater from 'annotator', score from 'rating', output from 'id'"
     """
     check_known("option", options, sorted(OPTIONS | COMMON_OPTIONS))
-    return with_common_options(draft_from(frame, {"name": "ratings"} | options, FRAME), options)
+    return with_common_options(read_frame(frame, options), options)
+
+
+def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:
+    """Read a DataFrame of ratings; see `draft_from` for the options."""
+    return draft_from(frame, {"name": "ratings"} | dict(options), FRAME)
 
 
 def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], file: Path) -> Draft:
@@ -353,4 +358,5 @@ FORMAT = Format(
     "any table: CSV, JSON, Parquet, XLSX; a column per role, rater or criterion",
     read,
     OPTIONS,
+    read_frame=read_frame,
 )

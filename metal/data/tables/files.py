@@ -26,7 +26,7 @@ from metal.data.files import parse_json, read_text
 from metal.data.holdings import EXPORTED, first_row
 from metal.data.missing import no_such
 from metal.data.progress import Progress, followed, no_progress
-from metal.data.tables.harnesses import harness_of
+from metal.data.tables.harnesses import harness_of, refusal
 from metal.data.tables.header import LOOKED_AT, Row, about_header, is_cell, joined, titles_above
 from metal.data.tables.sheet import sheet_rows
 from metal.data.text import first_few, plural
@@ -257,9 +257,7 @@ def _uneven(
     """The error for the first row that has more or fewer cells than the header names columns."""
     harness, columns = harness_of(names), len(names)
     if harness:
-        return DataError(
-            path, f"looks like {harness.name}, which METAL does not read", harness.remedy
-        )
+        return refusal(harness, path)
     rows = csv.reader(io.StringIO(decoded), delimiter=separator)
     for number, row in enumerate(filter(None, rows), start=above + 1):
         if len(row) != columns:
@@ -309,9 +307,7 @@ def _from_json(path: Path, progress: Progress, *, lines: bool) -> pd.DataFrame:
     else:
         records = _records(_parsed(text, str(path), kind))
     if isinstance(records, dict) and (harness := harness_of(records)):
-        raise DataError(
-            path, f"looks like {harness.name}, which METAL does not read", harness.remedy
-        )
+        raise refusal(harness, path)
     if not _are_objects(records):
         raise DataError(
             path, "not a list of JSON objects", 'Write one object per rating: [{"rater": ...}, ...]'

@@ -1,5 +1,5 @@
-"""Results of other evaluation harnesses, recognized by their columns: METAL names the harness and
-guesses nothing in them.
+"""Results of other evaluation harnesses, recognized by their columns. Those with a format are read
+by it (metal.data.formats.harnesses); of the others METAL names the harness and guesses nothing.
 """
 
 from __future__ import annotations
@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+
+from metal.errors import DataError
 
 A_ROW_A_RATING = "Write a row for each rating: output, rater, criterion, score, language"
 FROM_LABEL_STUDIO = (
@@ -21,10 +23,11 @@ SUMMED_UP = (
 @dataclass(frozen=True)
 class Harness:
     """The name of a harness's results, and the columns or keys that mark them, all of which must
-    exist; * means any letters.
+    exist; * means any letters. In JSON, `eval.task_id` is a key in an object or in a list of them.
 
     answers: the pattern of the columns that hold answers; "" if ratings are in lists and objects.
-    remedy: what to do about them. output: the column that tells outputs apart.
+    remedy: what to do about them. output: the column that tells outputs apart. format: the format
+    of METAL that reads them, if there is one.
     """
 
     name: str
@@ -32,6 +35,7 @@ class Harness:
     answers: str = ""
     remedy: str = A_ROW_A_RATING
     output: str = ""
+    format: str = ""
 
 
 HARNESSES = (
@@ -42,15 +46,16 @@ HARNESSES = (
         output="sample_id",
     ),
     Harness("a log of inspect_ai", frozenset({"eval", "plan", "samples"})),
-    Harness("results of DeepEval", frozenset({"metrics_data"})),
-    Harness("a test run of DeepEval", frozenset({"testCases"})),
-    Harness("a test run of DeepEval", frozenset({"metricsData"})),
+    Harness("results of DeepEval", frozenset({"metrics_data"}), format="deepeval"),
+    Harness("results of DeepEval", frozenset({"test_results.metrics_data"}), format="deepeval"),
+    Harness("a test run of DeepEval", frozenset({"testCases"}), format="deepeval"),
+    Harness("a test run of DeepEval", frozenset({"metricsData"}), format="deepeval"),
     Harness("results of promptfoo", frozenset({"evalId", "results"})),
     Harness("results of promptfoo", frozenset({"gradingResult", "promptIdx"})),
     Harness(
         "results of promptfoo", frozenset({"Status", "Score", "Named Scores", "Grader Reason"})
     ),
-    Harness("samples of lm-eval", frozenset({"doc", "resps", "filtered_resps"})),
+    Harness("samples of lm-eval", frozenset({"doc", "resps", "filtered_resps"}), format="lm-eval"),
     Harness("events of OpenAI Evals", frozenset({"run_id", "event_id", "type", "data"})),
     Harness("traces of MLflow", frozenset({"trace_id", "assessments"})),
     Harness("scores of Langfuse", frozenset({"traceId", "dataType", "source", "value"})),
@@ -86,10 +91,25 @@ def harness_of(names: Collection[str]) -> Harness | None:
     """The harness whose results have these columns or keys; None if no known harness has."""
     starts = {name.split(".")[0] for name in names}
     every = {*names, *starts}
-    return next((harness for harness in HARNESSES if _is_marked(every, harness.marks)), None)
+    return next((harness for harness in HARNESSES if are_marked(every, harness.marks)), None)
 
 
-def _is_marked(names: Collection[str], marks: Collection[str]) -> bool:
+def refusal(harness: Harness, file: object) -> DataError:
+    """The error for a harness's results that are to be read as a table."""
+    problem = f"looks like {harness.name}, which METAL does not read"
+    if harness.format:
+        problem = f"looks like {harness.name}, not a table of ratings"
+        return DataError(file, problem, f'Read it as that: `format="{harness.format}"`')
+    return DataError(file, problem, harness.remedy)
+
+
+def marks_of(format: str) -> tuple[frozenset[str], ...]:
+    """The marks of all files that the format reads."""
+    return tuple(harness.marks for harness in HARNESSES if harness.format == format)
+
+
+def are_marked(names: Collection[str], marks: Collection[str]) -> bool:
+    """Whether the marks are all among the names; * in a mark means any letters."""
     patterns = [mark for mark in marks if "*" in mark]
     if not {*marks} - {*patterns} <= {*names}:
         return False

@@ -18,7 +18,7 @@ from pandas.api.types import is_numeric_dtype
 from metal.data.tables import asides, surveys
 from metal.data.tables.answer_columns import AnswerColumn, holds_answers, with_comments
 from metal.data.tables.cells import as_texts, fold, joined_categories
-from metal.data.tables.harnesses import Harness
+from metal.data.tables.harnesses import Harness, refusal
 from metal.data.tables.names import CHOICE, MODEL, RATER, is_machine, is_person, plain
 from metal.data.tables.nested import Paths
 from metal.data.tables.pairs import are_winners
@@ -38,6 +38,8 @@ def not_guessed(frame: pd.DataFrame, harness: Harness, file: Path) -> DataError:
     """The refusal to guess in another harness's results, with the options that read them, if there
     are any.
     """
+    if harness.format:
+        return refusal(harness, file)
     problem = f"looks like {harness.name}; METAL does not guess its columns"
     aside = ("_answer", "_explanation", "_metadata", "_comment")
     answers = [

@@ -1,0 +1,196 @@
+"""Results of other evaluation harnesses, one file each.
+
+A reader turns its file into plain rows, one per rating, whose keys are the roles of a table
+(`rater`, `kind`, `criterion`, `score`, ...; see metal.data.tables.names.GUESSES). `HarnessRows`
+hands them to the table reader, so scales, levels, languages, repeats and missing answers are read
+as in any table, and the user's reading options apply.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from metal.data.formats import Draft
+from metal.data.formats.harnesses.people import criterion_named, is_a_person, without_criterion
+from metal.data.formats.harnesses.values import as_answer, as_text, is_number, is_scalar, mapping
+from metal.data.formats.table import OPTIONS as OF_TABLES
+from metal.data.formats.table import draft_from
+from metal.data.tables.names import GUESSES
+from metal.data.text import first_few, plural
+from metal.errors import DataError
+
+# The options that every reader of a harness has; its columns are known, and its cells are typed.
+OPTIONS = OF_TABLES - {"wide", "decimal", "sheet", "reader", "scales"}
+MOST_FURTHER = 100  # columns that no role reads, for the option `columns`; more are ids or texts
+_TEXTS = frozenset(GUESSES) - {"score", "confidence", "repeat"}
+
+
+@dataclass
+class HarnessRows:
+    """What a reader has gathered so far.
+
+    harness: its name in notes, with its version if the file says it. rows: one dictionary per
+    rating. beside: numbers in an item's metadata, which may be people's ratings, with the name of
+    their field; placed: those names that were read so. left_out: what was not read, with counts.
+    per_criterion: option -> {criterion: value}, what the harness itself says of its scales; the
+    user's options come first.
+    """
+
+    harness: str
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    beside: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    placed: set[str] = field(default_factory=set)
+    left_out: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+    per_criterion: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def add(self, further: Mapping[str, Any] | None = None, **cells: Any) -> None:
+        """Add a rating. cells: {role: value}; of `score` a number, a text or None, and `reason`
+        says why it is None. further: what else the file says of it, {column: value}, as metadata.
+
+        Raises ValueError for a role that does not exist.
+        """
+        self.rows.append(self._row(further, cells))
+
+    def add_people(self, metadata: Any, further: Mapping[str, Any], **cells: Any) -> None:
+        """Add the numbers in an item's metadata whose names are people's (`human`, `annotator_1`,
+        `human_fluency`) as their ratings of the item, for harnesses that have no mark of people;
+        and those whose names the option `kinds` calls human.
+
+        cells: the roles of the item, without rater, criterion and score. The criterion is the one
+        that the name names, else the judges' only one.
+        """
+        for name, value in mapping(metadata).items():
+            if is_number(value):
+                row = self._row(further, {**cells, "kind": "human", "score": value})
+                self.beside.append((str(name), row))
+
+    def _row(self, further: Mapping[str, Any] | None, cells: Mapping[str, Any]) -> dict[str, Any]:
+        if unknown := cells.keys() - GUESSES.keys():
+            raise ValueError(f"no such role: {', '.join(sorted(unknown))}")
+        row = {name: value for name, value in (further or {}).items() if is_scalar(value)}
+        for role, value in cells.items():
+            row[role] = as_text(value) if role in _TEXTS else as_answer(value)
+        if row.get("score") is not None:
+            row.pop("reason", None)  # it says why there is no score
+        return row
+
+    def leave_out(self, what: str, count: int = 1) -> None:
+        """Count what is not read; `what` is a plural ("events of other types")."""
+        self.left_out[what] += count
+
+    def say_scale(self, criterion: str, **options: Any) -> None:
+        """Declare the criterion's scale as the harness defines it: options of a table such as
+        `levels`, `directions`, `ranges`.
+        """
+        for option, value in options.items():
+            self.per_criterion.setdefault(option, {})[criterion] = value
+
+    def draft(self, options: Mapping[str, Any], file: Path) -> Draft:
+        """The draft of everything gathered. options: the user's; file: the file that messages name.
+
+        Raises DataError if there is no rating, if some ratings name a language and others do not,
+        and what the table reader raises.
+        """
+        if not self.rows:
+            problem = f"no scores in these results of {self.harness}{self._left()}"
+            raise DataError(file, problem, "Run the evaluation with a scorer, and export it again")
+        self._place_people(options)
+        frame = self._frame()
+        columns = {role: role for role in GUESSES if role in frame}
+        own: dict[str, Any] = {"columns": columns | dict(options.get("columns") or {})}
+        _check_languages(frame, own["columns"], options, file)
+        for option, by_criterion in self.per_criterion.items():
+            own[option] = _below(options.get(option), by_criterion)
+        return draft_from(frame, {**options, **own}, file)
+
+    def _place_people(self, options: Mapping[str, Any]) -> None:
+        """Move ratings of people in metadata to the criteria that they belong to. Notes: which, and
+        those for which there are several.
+        """
+        of_judges = dict.fromkeys(row["criterion"] for row in self.rows if row["kind"] == "llm")
+        criteria = list(of_judges or dict.fromkeys(row["criterion"] for row in self.rows))
+        criterion_of: dict[str, str] = {}
+        unclear: Counter[str] = Counter()
+        kinds = options.get("kinds") or {}
+        for name, row in self.beside:
+            if not is_a_person(name, kinds):
+                continue
+            criterion = criterion_named(name, criteria)
+            if criterion is None:
+                unclear[name] += 1
+                continue
+            criterion_of[name] = criterion
+            rater = without_criterion(name, criterion)
+            self.rows.append({**row, "criterion": criterion, "rater": rater})
+        self.placed |= criterion_of.keys()
+        if criterion_of:
+            listed = [f"{name} ({criterion})" for name, criterion in criterion_of.items()]
+            self.notes.append(f"people's scores in the metadata, by name: {first_few(listed)}")
+        for name, count in unclear.items():
+            self.notes.append(
+                f"{plural(count, 'score')} in the metadata's {name!r} left out, as the judges have"
+                f" {len(criteria)} criteria: call it {name}_CRITERION"
+            )
+
+    def _is_placed(self, column: str) -> bool:
+        """Whether a further column, `metadata.human`, was read as a person's scores."""
+        return column.partition(".")[2] in self.placed
+
+    def _frame(self) -> pd.DataFrame:
+        """The rows as a frame; its notes say what was read and what was left out."""
+        count = plural(len(self.rows), "rating")
+        notes = [f"results of {self.harness}: {count} read{self._left()}", *self.notes]
+        names = Counter(name for row in self.rows for name in row)
+        further = [name for name in names if name not in GUESSES and not self._is_placed(name)]
+        dropped = further[MOST_FURTHER:]
+        if dropped:
+            notes.append(f"{plural(len(dropped), 'further field')} left out: {first_few(dropped)}")
+        kept = [name for name in names if name in GUESSES or name in further[:MOST_FURTHER]]
+        frame = pd.DataFrame(
+            {name: pd.Series([row.get(name) for row in self.rows], dtype=object) for name in kept}
+        )
+        empty = [name for name in frame if name != "score" and frame[name].isna().all()]
+        frame = frame.drop(columns=empty)
+        frame.attrs["notes"] = notes
+        return frame
+
+    def _left(self) -> str:
+        counts = [f"{count:,} {what}" for what, count in self.left_out.items()]
+        return f"; left out: {', '.join(counts)}" if counts else ""
+
+
+def _below(users: Any, harness: Mapping[str, Any]) -> dict[str, Any]:
+    """The user's option by criterion or pattern, and the harness's for criteria that none of them
+    fits. users: {criterion: value}, or a value for all, or None.
+    """
+    if users is not None and not isinstance(users, Mapping):
+        users = {"*": users}
+    users = users or {}
+    rest = {
+        name: value
+        for name, value in harness.items()
+        if not any(fnmatchcase(name, pattern) for pattern in users)
+    }
+    return {**users, **rest}
+
+
+def _check_languages(
+    frame: pd.DataFrame, columns: Mapping[str, str], options: Mapping[str, Any], file: Path
+) -> None:
+    """Raise DataError if only some of the ratings name a language."""
+    column = columns.get("language", "")
+    if options.get("language") or column not in frame:
+        return
+    unnamed = frame[column].isna()
+    if unnamed.any():
+        problem = f"{int(unnamed.sum()):,} of {len(frame):,} ratings name no language"
+        remedy = 'Name the language of all: `language="en"`; or write it into each item\'s metadata'
+        raise DataError(file, problem, remedy)

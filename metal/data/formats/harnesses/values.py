@@ -1,0 +1,69 @@
+"""Values of JSON as readers of harnesses need them: objects of any shape, metadata, texts and
+scores.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from metal.data.tables.cells import plain_text
+from metal.data.tables.names import GUESSES, plain
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """The value if it is an object of JSON, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def objects(value: Any) -> list[Mapping[str, Any]]:
+    """The objects in a list of JSON; none for anything else."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def language_in(*metadata: Any) -> str | None:
+    """The language that an item's metadata name (`language`, `lang`, `locale`, ...); None if they
+    name none. The first object that names one counts.
+    """
+    for each in metadata:
+        by_name = {plain(str(name)): value for name, value in mapping(each).items()}
+        for name in GUESSES["language"]:
+            if isinstance(value := by_name.get(name), str) and value.strip():
+                return value
+    return None
+
+
+def prefixed(prefix: str, metadata: Any) -> dict[str, Any]:
+    """The metadata as further columns: {"metadata.topic": ...}; only texts and numbers."""
+    return {f"{prefix}.{name}": value for name, value in mapping(metadata).items()}
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value of JSON or of a cell is a number, true or false."""
+    if isinstance(value, str):
+        return re.fullmatch(r"[+-]?\d{1,15}(\.\d{1,15})?", value.strip()) is not None
+    return isinstance(value, int | float) and not (isinstance(value, float) and math.isnan(value))
+
+
+def is_scalar(value: Any) -> bool:
+    return isinstance(value, str | int | float | bool) and value != ""
+
+
+def as_text(value: Any) -> str | None:
+    """A value as text; None if it is empty."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return None
+    return plain_text(value) or None
+
+
+def as_answer(value: Any) -> Any:
+    """A score as the table reader takes it: true is 1, and what is no number or text is its JSON
+    text, which is no score.
+    """
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if isinstance(value, bool):
+        return int(value)
+    return value if isinstance(value, int | float | str | None) else plain_text(value)

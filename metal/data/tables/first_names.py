@@ -1,0 +1,79 @@
+"""The names of a table's columns, or of the keys of its first JSON objects, without reading the
+rest of the file: what a format is recognized by.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+BEGINNING = 1 << 16  # bytes in which the columns of a text file are named
+FIRST_OBJECT = 1 << 20  # bytes in which the keys of a single large object are searched
+MOST_NAMES = 5000
+DEEPEST = 2  # `results.results`, but not what is in there
+_TOKEN = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"|[{}\[\]:,]', re.DOTALL)
+
+
+def first_names(path: Path) -> frozenset[str]:
+    """The names of columns or keys near the beginning of a file; none if it is not a table.
+
+    Keys in an object within the first objects follow its own key: `eval`, `eval.task_id`.
+    """
+    ending = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
+    with suppress(Exception):  # a damaged file is refused by who reads it, with the reason
+        if ending.lower() == ".parquet":
+            import pyarrow.parquet as pq
+
+            return frozenset(pq.read_schema(path).names)
+        if ending.lower() in (".json", ".jsonl"):
+            return frozenset(_keys(_beginning(path, FIRST_OBJECT)))
+        if ending.lower() in (".csv", ".tsv", ".txt"):
+            return frozenset(columns_in(_beginning(path, BEGINNING)))
+    return frozenset()
+
+
+def _beginning(path: Path, size: int) -> str:
+    with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
+        return file.read(size).decode("utf-8-sig", "replace")
+
+
+def columns_in(text: str) -> list[str]:
+    """The cells of the first row, whichever separator gives most of them."""
+    rows = [next(csv.reader(io.StringIO(text), delimiter=mark), []) for mark in ",;\t"]
+    return max(rows, key=len)
+
+
+def _keys(text: str) -> Iterator[str]:
+    """The keys of the first objects, as paths of at most DEEPEST keys; the first object may be
+    long, those that follow are only looked at within BEGINNING.
+    """
+    path: list[str] = []  # the key at each level of objects
+    opened: list[str] = []  # { or [
+    text_before, names = "", 0
+    for token in _TOKEN.finditer(text):
+        mark = token[0]
+        if mark[0] == '"':
+            text_before = token[1]
+        elif mark == ":" and path:
+            path[-1] = text_before
+            if len(path) <= DEEPEST:
+                yield ".".join(path)
+                names += 1
+        else:
+            _open_or_close(mark, opened, path)
+        if names > MOST_NAMES or (not path and token.start() > BEGINNING):
+            return
+
+
+def _open_or_close(mark: str, opened: list[str], path: list[str]) -> None:
+    """Enter or leave an object or a list."""
+    if mark in "{[":
+        opened.append(mark)
+        path += [""] * (mark == "{")
+    elif mark in "}]" and opened and opened.pop() == "{":
+        path.pop()

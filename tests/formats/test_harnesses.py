@@ -1,0 +1,228 @@
+"""Results of other evaluation harnesses: what comes out of each file as its own package writes it,
+and of files that are damaged or hostile.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import metal
+from metal.data.dataset import Dataset
+from metal.data.formats.harnesses import HarnessRows
+from metal.data.formats.harnesses.values import language_in
+from metal.data.tables.first_names import first_names
+from metal.data.tables.harnesses import HARNESSES, harness_of
+from metal.errors import DataError, MetalError
+from tests.saying import tells
+
+
+def kinds(data: Dataset) -> dict[str, str]:
+    return {name: rater.kind for name, rater in data.raters.items()}
+
+
+def scores(data: Dataset, rater: str) -> list[float]:
+    """The rater's scores in the order of the file."""
+    return data.ratings.loc[data.ratings["rater"] == rater, "score"].tolist()
+
+
+def written(folder: Path, name: str, content: Any) -> Path:
+    path = folder / name
+    lines = [json.dumps(line) for line in content] if name.endswith(".jsonl") else []
+    path.write_text("\n".join(lines) or json.dumps(content), encoding="utf-8")
+    return path
+
+
+# ---------------------------------------------------------------- what all of them share
+
+
+def test_rows_become_ratings_as_in_a_table(tmp_path: Path) -> None:
+    rows = HarnessRows("toy 1.0")
+    for number in range(4):
+        item = {"output": f"q{number}", "language": "hi", "text": ["a", {"b": 1}]}
+        rows.add(
+            {"metadata.topic": "law", "metadata.list": [1]},
+            **item,
+            rater="gpt",
+            kind="llm",
+            criterion="fluency",
+            score=number % 2 or None,
+            reason="refused",
+        )
+        rows.add_people({"human_fluency": number % 2, "words": 9, "gpt4_human": 1}, {}, **item)
+    rows.leave_out("traces without a score", 1200)
+    draft = rows.draft({}, tmp_path / "toy.json")
+    data = draft.assemble()
+    assert kinds(data) == {"gpt": "llm", "human": "human"}
+    assert data.ratings["reason"].value_counts().to_dict() == {"": 6, "refused": 2}
+    assert tells(draft.notes[0], "toy 1.0", "8 ratings", "1,200 traces without a score")
+    assert any("human_fluency (fluency)" in note for note in draft.notes)
+    assert any("not read: metadata.topic" in note for note in draft.notes)
+    assert data.outputs["q0"].text == '["a", {"b": 1}]'
+
+
+def test_a_role_that_does_not_exist_is_the_readers_mistake() -> None:
+    with pytest.raises(ValueError, match="no such role: judge"):
+        HarnessRows("toy").add(judge="x")
+
+
+def test_people_of_several_criteria_are_not_guessed(tmp_path: Path) -> None:
+    rows = HarnessRows("toy")
+    item = {"output": "a", "language": "en"}
+    for criterion in ("fluency", "style"):
+        rows.add(**item, rater="gpt", kind="llm", criterion=criterion, score=1)
+    rows.add_people({"human": 1, "ann_style": 0, "expert style": 1}, {}, **item)
+    draft = rows.draft({}, tmp_path / "toy.json")
+    assert {rater.rater for rater in draft.raters} == {"gpt", "expert"}
+    assert any(tells(note, "'human' left out", "human_CRITERION") for note in draft.notes)
+
+
+def test_the_user_says_which_fields_are_peoples(tmp_path: Path) -> None:
+    for kinds_given, raters in (({"Ana": "human"}, {"g", "Ana"}), ({"human": "llm"}, {"g"})):
+        rows = HarnessRows("toy")
+        item = {"output": "a", "language": "en"}
+        rows.add(**item, rater="g", kind="llm", criterion="style", score=1)
+        rows.add_people({"Ana" if "Ana" in raters else "human": 1}, {}, **item)
+        draft = rows.draft({"kinds": kinds_given}, tmp_path / "toy.json")
+        assert {rater.rater for rater in draft.raters} == raters
+
+
+def test_ratings_without_a_language_among_others_are_refused(tmp_path: Path) -> None:
+    rows = HarnessRows("toy")
+    for language in ("en", None):
+        own = {"rater": "gpt", "kind": "llm", "criterion": "style", "score": 1}
+        rows.add(output=f"in {language}", language=language, **own)
+    with pytest.raises(DataError, match="1 of 2 ratings name no language"):
+        rows.draft({}, tmp_path / "toy.json")
+    assert rows.draft({"language": "sw"}, tmp_path / "toy.json").outputs[0].language == "sw"
+
+
+def test_what_the_harness_says_of_its_scale_gives_way_to_the_user(tmp_path: Path) -> None:
+    for levels, measure in ((None, "nominal"), ({"style": "0=bad,1=good"}, "ordinal")):
+        rows = HarnessRows("toy")
+        rows.say_scale("style", levels="0=no,1=yes", measures="nominal")
+        rows.add(output="a", language="en", rater="g", kind="llm", criterion="style", score=True)
+        options = {"levels": levels, "measures": "ordinal"} if levels else {}
+        criterion = rows.draft(options, tmp_path / "toy.json").criteria[0]
+        assert criterion.scale.measure == measure
+        assert criterion.scale.levels[1].label == ("good" if levels else "yes")
+
+
+def test_the_language_of_metadata() -> None:
+    assert language_in({"topic": "law"}, {"Lang": "sw", "language": " "}) == "sw"
+    assert language_in({"language": 3}, None, ["en"]) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.json", '{"a": {"b": {"c": 1}, "d": [{"e": "}\\""}]}, "f": 2}', "a a.b a.d f"),
+        ("a.json", '[{"a": 1}, {"b": "x: {"}]', "a b"),
+        ("a.jsonl", '{"a": 1}\n{"b": 2}\n', "a b"),
+        ("a.json", '{"cut": [{"off": "in the mid', "cut cut.off"),
+        ("a.json", "}}]]", ""),
+        ("a.csv", 'x;"y;z";w\n1;2;3\n', "x y;z w"),
+        ("a.md", "a,b\n", ""),
+    ],
+)
+def test_the_first_names_of_a_file(tmp_path: Path, name: str, text: str, expected: str) -> None:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    assert first_names(path) == frozenset(expected.split())
+
+
+def test_keys_behind_a_megabyte_are_not_searched(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.json", {"a": "x" * (1 << 20), "b": 1})
+    assert first_names(path) <= {"a"}
+
+
+@pytest.mark.parametrize("harness", [each for each in HARNESSES if each.format])
+def test_a_harness_that_is_read_is_named_where_its_file_is_read_as_a_table(harness: Any) -> None:
+    names = [mark.replace("*", "x") for mark in harness.marks if "." not in mark]
+    if names and harness_of(names) == harness:
+        with pytest.raises(MetalError, match=f'format="{harness.format}"'):
+            metal.read(pd.DataFrame({name: ["x"] for name in names}), "table")
+
+
+# ---------------------------------------------------------------- lm-eval
+
+
+def sample(**more: Any) -> dict[str, Any]:
+    return {
+        "doc_id": 0,
+        "doc": {"q": "1+1?", "language": "sw"},
+        "target": "2",
+        "arguments": {"gen_args_0": {"arg_0": "Q: 1+1?", "arg_1": {"until": []}}},
+        "resps": [["it is 2"]],
+        "filtered_resps": ["2"],
+        "filter": "none",
+        "metrics": ["exact_match"],
+        "exact_match": 1.0,
+        **more,
+    }
+
+
+@pytest.mark.reference
+def test_samples_of_lm_eval(reference: Path) -> None:
+    data = metal.read(reference / "harness" / "lm-eval" / "samples_toy.jsonl")
+    assert kinds(data) == {"exact_match": "metric"}
+    assert scores(data, "exact_match") == [0.0] * 6
+    assert list(data.outputs.values())[1].text == "lol"
+    assert [output.language for output in data.outputs.values()] == ["en", "hi"] * 3
+    assert list(data.sources.values())[1].text == "q1"
+
+
+def test_lm_evals_filters_choices_and_people(tmp_path: Path) -> None:
+    choices = {f"gen_args_{n}": {"arg_0": "Q?", "arg_1": text} for n, text in enumerate("AB")}
+    told = [sample(doc_id=n, filter=name, exact_match=n) for n in (0, 1) for name in ("x", "y")]
+    path = written(tmp_path, "samples_t_1.jsonl", told)
+    written(tmp_path, "results_1.json", {"model_name": "org/m"})
+    data = metal.read(path)
+    assert kinds(data) == {"exact_match/x": "metric", "exact_match/y": "metric"}
+    assert {output.generator for output in data.outputs.values()} == {"org/m"}
+    chosen = sample(
+        arguments=choices, resps=[[["-3", "False"]], [[-1.5, True]]], acc=None, bleu=["a", "b"]
+    )
+    chosen |= {"metrics": ["acc", "bleu"], "doc": {"human": 1, "language": "sw"}}
+    data = metal.read(written(tmp_path, "samples_u.jsonl", [chosen]))
+    assert kinds(data) == {"acc": "metric", "human": "human"}
+    assert next(iter(data.outputs.values())).text == "B"
+    assert data.ratings.set_index("rater")["reason"].to_dict() == {"acc": "no value", "human": ""}
+    assert any("1 values of bleu" in line for line in data.report)
+
+
+# ---------------------------------------------------------------- DeepEval
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("file", ["test_run.json", "evaluation_result.json"])
+def test_results_of_deepeval(reference: Path, file: str) -> None:
+    data = metal.read(reference / "harness" / "deepeval" / file)
+    assert kinds(data) == {"human": "human", "mock/GEval": "llm"}
+    assert [*data.criteria] == ["Correctness"]
+    assert [output.language for output in data.outputs.values()] == ["en", "hi", "sw"] * 3
+    assert scores(data, "mock/GEval")[:6] == [0.3, 0.9, 0.0, 0.9, 1.0, 0.2]
+    assert scores(data, "human")[:5] == [0, 1, 1, 5, 2]
+    assert set(data.ratings["comment"]) == {"because", ""}
+
+
+def test_deepevals_metrics_errors_and_conversations(tmp_path: Path) -> None:
+    metrics = [
+        {"name": "Exact Match", "score": 1.0, "success": True},
+        {"name": "Tone", "score": None, "error": "rate limit", "evaluationModel": "gpt-4o"},
+    ]
+    turns = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}]
+    content = {
+        "testCases": [{"name": "a", "input": "q", "actualOutput": "", "metricsData": metrics}],
+        "conversationalTestCases": [{"name": "b", "turns": turns, "metricsData": metrics[:1]}, {}],
+    }
+    data = metal.read(written(tmp_path, "run.json", content), language="en")
+    assert kinds(data) == {"Exact Match": "metric", "gpt-4o": "llm"}
+    assert data.outputs["b"].text == "user: hi\n\nassistant: yo"
+    missing = data.ratings[data.ratings["score"].isna()]
+    assert missing[["rater", "reason"]].values.tolist() == [["gpt-4o", "rate limit"]]
+    assert any("1 test cases without a metric" in line for line in data.report)
