@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metal.errors import Undefined
-from metal.stats.correlation import distinct
+from metal.stats.grouped import best_threshold
 from metal.stats.patterns import Numbers, ratio
 from metal.stats.permutation import draw_flips, flip_count, signed
 from metal.stats.ranks import Pairs, paired_t
@@ -76,18 +76,14 @@ def calibrate_ties(people: Numbers, rater: Numbers) -> TieCalibration:
     gap, tied, ordered = np.abs(gaps), wanted == 0, wanted * gaps > 0
     start = float(weight[np.where(gap > 0, ordered, tied)].sum())
     matters = (gap > 0) & (tied | ordered)  # a pair ranked in the wrong order stays wrong as a tie
-    rising, gain = gap[matters], np.where(tied, weight, -weight)[matters]
-    epsilons, which = distinct(rising)
-    accuracies = np.append(start, start + np.cumsum(np.bincount(which, gain, len(epsilons))))
-    epsilons = np.append(0.0, epsilons)  # of equal differences, all become ties
-    best = int(np.argmax(accuracies > accuracies.max() - _ROUNDING))
-    right = np.where(gap > epsilons[best], ordered, tied)
+    best = best_threshold(gap[matters], np.where(tied, weight, -weight)[matters], start)
+    right = np.where(gap > best.epsilon, ordered, tied)
     shares = ratio(np.bincount(np.nonzero(scored)[1], right, len(on_source)), on_source)[
         on_source > 0
     ]
-    accuracy, sources = float(accuracies[best]), len(shares)
+    sources = len(shares)
     return TieCalibration(
-        float(epsilons[best]), accuracy, start, len(gap), sources, _variance(shares) / sources**2
+        best.epsilon, best.accuracy, start, len(gap), sources, _variance(shares) / sources**2
     )
 
 
