@@ -306,10 +306,6 @@ def _format_of(path: Path) -> str:
     remedies = {
         ".xls": "Save it as .xlsx or CSV",
         ".zip": "Unpack it",
-        ".eval": (
-            "A log of inspect_ai: write one row per rating, with output, rater, criterion, score,"
-            " language"
-        ),
     }
     if path.suffix.lower() in remedies:
         raise DataError(path, f"{path.suffix} files are not read", remedies[path.suffix.lower()])

@@ -4,7 +4,6 @@ and of files that are damaged or hostile.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,30 +11,13 @@ import pandas as pd
 import pytest
 
 import metal
-from metal.data.dataset import Dataset
 from metal.data.formats.harnesses import HarnessRows
 from metal.data.formats.harnesses.values import language_in
 from metal.data.tables.first_names import first_names
 from metal.data.tables.harnesses import HARNESSES, harness_of
 from metal.errors import DataError, MetalError
+from tests.formats.harness_files import kinds, scores, written
 from tests.saying import tells
-
-
-def kinds(data: Dataset) -> dict[str, str]:
-    return {name: rater.kind for name, rater in data.raters.items()}
-
-
-def scores(data: Dataset, rater: str) -> list[float]:
-    """The rater's scores in the order of the file."""
-    return data.ratings.loc[data.ratings["rater"] == rater, "score"].tolist()
-
-
-def written(folder: Path, name: str, content: Any) -> Path:
-    path = folder / name
-    lines = [json.dumps(line) for line in content] if name.endswith(".jsonl") else []
-    path.write_text("\n".join(lines) or json.dumps(content), encoding="utf-8")
-    return path
-
 
 # ---------------------------------------------------------------- what all of them share
 

@@ -620,8 +620,6 @@ def test_a_column_that_ratings_differ_by_is_a_warning_of_the_audit(tmp_path: Pat
 @pytest.mark.parametrize(
     ("path", "name"),
     [
-        ("inspect/samples.csv", "inspect_ai's samples_df"),
-        ("inspect/log.json", "a log of inspect_ai"),
         ("promptfoo/out.json", "results of promptfoo"),
         ("promptfoo/out.jsonl", "results of promptfoo"),
         ("promptfoo/out.csv", "results of promptfoo"),
@@ -637,19 +635,6 @@ def test_results_of_a_harness_are_called_so_and_not_guessed_in(
 ) -> None:
     with pytest.raises(MetalError, match=f"looks like {name}"):
         metal.read(reference / "harness" / path)
-
-
-@pytest.mark.reference
-def test_the_options_that_are_named_for_samples_df_read_it(reference: Path) -> None:
-    path = reference / "harness" / "inspect" / "samples.csv"
-    options: dict[str, Any] = {"columns": {"output": "id"}, "levels": "I<N<P<C"}
-    for part in ({}, {"wide": ["score_model_graded_qa"]}, {"kinds": {"score_*": "llm"}}):
-        with pytest.raises(DataError, match="looks like inspect_ai's samples_df"):
-            metal.read(path, **options, **part)
-    judge = {"wide": ["score_model_graded_qa"], "kinds": {"score_model_graded_qa": "llm"}}
-    data = metal.read(path, **judge, **options)
-    assert kinds(data) == {"score_model_graded_qa": "llm"}
-    assert set(data.languages) == {"en", "hi", "sw"}
 
 
 @pytest.mark.slow

@@ -42,10 +42,12 @@ HARNESSES = (
     Harness(
         "inspect_ai's samples_df",
         frozenset({"sample_id", "eval_id", "epoch", "input"}),
-        "score_*",
-        output="sample_id",
+        format="inspect",
     ),
-    Harness("a log of inspect_ai", frozenset({"eval", "plan", "samples"})),
+    Harness("a log of inspect_ai", frozenset({"eval", "plan", "samples"}), format="inspect"),
+    Harness(
+        "a log of inspect_ai", frozenset({"eval.task_id", "eval.model", "eval"}), format="inspect"
+    ),
     Harness("results of DeepEval", frozenset({"metrics_data"}), format="deepeval"),
     Harness("results of DeepEval", frozenset({"test_results.metrics_data"}), format="deepeval"),
     Harness("a test run of DeepEval", frozenset({"testCases"}), format="deepeval"),

@@ -28,16 +28,26 @@ def language_in(*metadata: Any) -> str | None:
     name none. The first object that names one counts.
     """
     for each in metadata:
-        by_name = {plain(str(name)): value for name, value in mapping(each).items()}
-        for name in GUESSES["language"]:
-            if isinstance(value := by_name.get(name), str) and value.strip():
-                return value
+        if key := language_key(mapping(each)):
+            return str(each[key])
     return None
 
 
+def language_key(metadata: Mapping[str, Any]) -> str:
+    """The name of the field that names the language; "" if there is none."""
+    by_name = {plain(str(key)): key for key in metadata}
+    for name in GUESSES["language"]:
+        value = metadata.get(by_name.get(name, ""))
+        if isinstance(value, str) and value.strip():
+            return str(by_name[name])
+    return ""
+
+
 def prefixed(prefix: str, metadata: Any) -> dict[str, Any]:
-    """The metadata as further columns: {"metadata.topic": ...}; only texts and numbers."""
-    return {f"{prefix}.{name}": value for name, value in mapping(metadata).items()}
+    """The metadata as further columns, without the language: {"metadata.topic": "law"}."""
+    metadata = mapping(metadata)
+    language = language_key(metadata)
+    return {f"{prefix}.{name}": each for name, each in metadata.items() if name != language}
 
 
 def is_number(value: Any) -> bool:

@@ -1,0 +1,220 @@
+"""Scores of inspect_ai as ratings: what a value means, which criterion a scorer answers, which
+scorers are judges, and what people edited.
+
+C, P, I and N are 1, 0.5, 0 and 0, as inspect_ai counts them, and answer the criterion correctness.
+Other values answer a criterion called like the scorer, and values by key (`{"fluency": 3}`) one
+called like the key.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from metal.data.formats.harnesses import HarnessRows
+from metal.data.formats.harnesses.values import mapping, objects
+from metal.data.tables.names import is_machine
+from metal.data.text import first_few, plural
+
+CORRECTNESS = "correctness"
+LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
+UNCHANGED = "UNCHANGED"
+OURS = "METAL"  # the author of edits that METAL writes
+# Scorers of inspect_ai that compare with the target, without a model.
+COMPARING = frozenset({"match", "includes", "exact", "f1", "pattern", "answer", "choice", "math"})
+MOST_REASON = 120  # characters; a reason is a kind of case, a comment says more
+
+
+@dataclass(frozen=True)
+class InspectScore:
+    """A scorer's value of a sample, or what a person made of it (author).
+
+    item: the sample's roles; further: its metadata. key: of a value by key. reason: why there is no
+    value.
+    """
+
+    item: Mapping[str, Any]
+    further: Mapping[str, Any]
+    scorer: str
+    value: Any
+    comment: Any = None
+    reason: str = ""
+    key: str = ""
+    author: str = ""
+
+    @property
+    def answered(self) -> tuple[str, str]:
+        """The scorer and the key: what has a scale of its own."""
+        return self.scorer, self.key
+
+
+@dataclass
+class Scorers:
+    """What the file tells of its scorers: who asks a model, who certainly does not, and who
+    explains itself.
+    """
+
+    asking: set[str] = field(default_factory=set)
+    seen: set[str] = field(default_factory=set)
+    explaining: set[str] = field(default_factory=set)
+
+    def note_score(self, name: str, score: Mapping[str, Any]) -> None:
+        """Note what a score shows of its scorer: a conversation with a model, an explanation."""
+        if "grading" in mapping(score.get("metadata")):
+            self.asking.add(name)
+        if score.get("explanation") not in (None, "", score.get("answer")):
+            self.explaining.add(name)
+
+    def kind(self, name: str) -> str:
+        """llm for a scorer that asks a model, else metric; by its name and explanations if the file
+        does not show what it did.
+        """
+        if name in self.asking or "model_graded" in name:
+            return "llm"
+        plain = name.rpartition("/")[2].rstrip("0123456789")
+        if name in self.seen or plain in COMPARING:
+            return "metric"
+        return "llm" if is_machine(name) or name in self.explaining else "metric"
+
+
+# ---------------------------------------------------------------- from a file's values
+
+
+def scores_of(
+    item: Mapping[str, Any], further: Mapping[str, Any], scorer: str, score: Mapping[str, Any]
+) -> Iterator[InspectScore]:
+    """The scorer's values of a sample, and those that people gave instead. score: as in the log."""
+    history = objects(score.get("history"))
+    first = history[0] if history and not history[0].get("provenance") else score
+    yield from _values(item, further, scorer, {**score, **_changed(first)})
+    for author, edit in _edits(history).items():
+        metadata = mapping(edit.get("provenance")).get("metadata")
+        for each in _values(item, further, scorer, {"metadata": metadata, **_changed(edit)}):
+            yield InspectScore(**{**each.__dict__, "author": author})
+
+
+def _changed(edit: Mapping[str, Any]) -> dict[str, Any]:
+    fields = {name: edit.get(name) for name in ("value", "explanation", "metadata")}
+    return {name: value for name, value in fields.items() if value != UNCHANGED}
+
+
+def _edits(history: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """The last edit of a value by each author, METAL's own left out."""
+    edits: dict[str, Mapping[str, Any]] = {}
+    for edit in history:
+        author = str(mapping(edit.get("provenance")).get("author") or "")
+        if author and author != OURS and edit.get("value") not in (None, UNCHANGED):
+            edits.pop(author, None)
+            edits[author] = edit
+    return edits
+
+
+def _values(
+    item: Mapping[str, Any], further: Mapping[str, Any], scorer: str, score: Mapping[str, Any]
+) -> Iterator[InspectScore]:
+    value, comment = score.get("value"), score.get("explanation")
+    by_key = value if isinstance(value, dict) else {"": value}
+    for key, each in by_key.items():
+        reason = ""
+        if each is None or (isinstance(each, float) and math.isnan(each)):
+            why = mapping(score.get("metadata")).get("reason") or comment or "unscored"
+            reason = str(why).strip()[:MOST_REASON]
+            each = None
+        yield InspectScore(item, further, scorer, each, comment, reason, str(key))
+
+
+# ---------------------------------------------------------------- to ratings
+
+
+def add_scores(gathered: HarnessRows, scores: Sequence[InspectScore], scorers: Scorers) -> None:
+    """Add the scores of all samples as ratings, and say what was decided of them."""
+    lettered = _lettered(scores)
+    kept = _without_corrections(gathered, scores)
+    for score in kept:
+        if isinstance(score.value, list | dict):
+            gathered.leave_out("values that are lists")
+            continue
+        letters = score.answered in lettered
+        criterion = score.key or (CORRECTNESS if letters else score.scorer)
+        value = score.value
+        if letters and isinstance(value, str):
+            value = LETTERS[value]
+        who = {"rater": score.scorer, "kind": scorers.kind(score.scorer)}
+        if score.author:
+            who = {"rater": score.author, "kind": "human"}
+        answer = {"score": value, "reason": score.reason, "comment": score.comment}
+        gathered.add(score.further, **score.item, **who, criterion=criterion, **answer)
+    _say_levels(gathered, scores, lettered)
+    _say_kinds(gathered, dict.fromkeys(score.scorer for score in kept if not score.author), scorers)
+
+
+def _lettered(scores: Iterable[InspectScore]) -> dict[tuple[str, str], set[str]]:
+    """The scorers whose values are all letters of inspect_ai, true or false; and which letters."""
+    values: dict[tuple[str, str], set[Any]] = {}
+    for score in scores:
+        value = score.value
+        if isinstance(value, bool):
+            value = "C" if value else "I"
+        if isinstance(value, str | int | float):
+            values.setdefault(score.answered, set()).add(value)
+    return {answered: each for answered, each in values.items() if each <= LETTERS.keys()}
+
+
+def _without_corrections(
+    gathered: HarnessRows, scores: Sequence[InspectScore]
+) -> list[InspectScore]:
+    """The scores without edits of people who never confirmed one: these say where they disagree
+    with the scorer, but not where they agree. Note: how many.
+    """
+    original: dict[tuple[int, str, str], Any] = {}
+    confirming: set[str] = set()
+    edits: Counter[str] = Counter()
+    for score in scores:
+        rated = (id(score.item), *score.answered)
+        if not score.author:
+            original[rated] = score.value
+            continue
+        edits[score.author] += 1
+        if original.get(rated) == score.value:
+            confirming.add(score.author)
+    for author, count in edits.items():
+        if author not in confirming:
+            gathered.notes.append(
+                f"{plural(count, 'edit')} by {author} left out: each changes a score, so nothing"
+                " shows where the person agreed; edit the confirmed scores, too, with the same"
+                " value"
+            )
+    return [score for score in scores if not score.author or score.author in confirming]
+
+
+def _say_levels(
+    gathered: HarnessRows,
+    scores: Iterable[InspectScore],
+    lettered: Mapping[tuple[str, str], set[str]],
+) -> None:
+    """Declare the levels of criteria answered in letters. Note: how often N counts as 0."""
+    letters_of: dict[str, set[str]] = {}
+    for (_, key), letters in lettered.items():
+        letters_of.setdefault(key or CORRECTNESS, set()).update(letters)
+    for criterion, letters in letters_of.items():
+        partly = "0.5=partly correct," * ("P" in letters)
+        levels = f"0=incorrect,{partly}1=correct"
+        gathered.say_scale(criterion, levels=levels, directions="higher")
+    unanswered = Counter(score.scorer for score in scores if score.value == "N")
+    for scorer, count in unanswered.items():
+        if scorer in {name for name, _ in lettered}:
+            gathered.notes.append(
+                f"{scorer}: N (no answer) counts as 0, as in inspect_ai: {count:,}"
+            )
+
+
+def _say_kinds(gathered: HarnessRows, names: Iterable[str], scorers: Scorers) -> None:
+    judges = [name for name in names if scorers.kind(name) == "llm"]
+    metrics = [name for name in names if name not in judges]
+    lists = {"judges": judges, "metrics": metrics}
+    taken = "; ".join(f"{kind}: {first_few(each)}" for kind, each in lists.items() if each)
+    if taken:
+        gathered.notes.append(f"scorers that ask a model are judges, others metrics; {taken}")
