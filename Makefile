@@ -85,8 +85,9 @@ test-services: .venv/ready .services/bin/label-studio  ## against the real Label
 # Each package wants versions of its own: ragas an openai below METAL's, DeepEval older click and rich, and plug-ins of
 # pytest; inspect_ai older boto3 and fsspec, and 25 s of `make test`. ragas 0.4.3 imports what later versions of
 # langchain-community lack.
-ADAPTERS := inspect_ai deepeval ragas
+ADAPTERS := inspect_ai deepeval ragas argilla label_studio_sdk
 .adapters/ragas/ready: BESIDE := 'langchain-community<0.4.2'
+.adapters/argilla/ready: BESIDE := requests
 $(ADAPTERS:%=.adapters/%/ready): .adapters/%/ready: pyproject.toml
 ifdef UV
 	test -x .adapters/$*/bin/python || uv venv --quiet --python $(PYTHON) .adapters/$*
@@ -97,7 +98,7 @@ else
 endif
 	@touch $@
 
-test-adapters: $(ADAPTERS:%=.adapters/%/ready)  ## judges of other packages as they are, each installed in .adapters
+test-adapters: $(ADAPTERS:%=.adapters/%/ready)  ## other packages as they are: their judges, and files for them; each in .adapters
 	for name in $(ADAPTERS); do .adapters/$$name/bin/python -m pytest -rs -p no:asyncio -o filterwarnings=default -k $$name tests/adapters || exit 1; done
 
 shots: .venv/ready  ## pages of many sizes as pictures, in runs/shots

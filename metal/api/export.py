@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Unpack
+from typing import TYPE_CHECKING, Annotated, Unpack
 
+from metal.api.exports import Exported, load_target
 from metal.api.options import ExcludeNoisy, Option, StrPath, documented
 from metal.api.read import load
 from metal.api.reading import ReadingOptions
-from metal.data.escaping import csv_text
 from metal.data.files import new_file
-from metal.data.holdings import EXPORT, is_export
-from metal.data.progress import Progress, counted_as, followed, no_progress
+from metal.data.holdings import EXPORT, VERDICTS, is_export
+from metal.data.progress import Progress, counted_as, no_progress
 from metal.data.replacing import check_new, check_new_file, kept_file, new_folder
-from metal.errors import MissingExtra
+from metal.errors import UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,62 +21,80 @@ if TYPE_CHECKING:
     from metal.api.read import Data, Ratings
     from metal.data.dataset import Dataset
 
-BLOCK = 20_000  # rows that are written at once
-
 
 @documented
 def export(
     data: Data,
     *ratings: Ratings,
-    to: Annotated[
-        Literal["csv", "jsonl", "parquet", "hf"], Option(choices=("csv", "jsonl", "parquet", "hf"))
-    ],
+    to: Annotated[str, Option("Format or program that will read it.")],
     out: Annotated[StrPath, Option("File (hf: folder) to write.")],
+    verdicts: Annotated[
+        StrPath | None,
+        Option(
+            "Run of `metal.audit`: its verdict goes with each rating by a judge.", metavar="RUN"
+        ),
+    ] = None,
     exclude_noisy: ExcludeNoisy = "",
-    texts: Annotated[bool, Option("Add the texts of source and output to every row.")] = False,
+    texts: Annotated[
+        bool, Option("csv, jsonl, parquet, hf: add the texts of source and output to every row.")
+    ] = False,
     force: Annotated[
         bool, Option("Replace an earlier result in `out`; it is kept as NAME.replaced.")
     ] = False,
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> pd.DataFrame:
-    """Write the joined ratings table of `data`, one rating per row, with the label in words.
+    """Write the ratings of `data` for another program, with the scores' labels and the texts.
+
+    \b
+    csv, jsonl    the joined table, one rating per row
+    parquet, hf   the same; hf is a folder for `datasets.load_from_disk`
+    inspect       score edits, a line each: arguments of inspect_ai's `edit_score`
+    promptfoo     results with named scores, for `promptfoo import`
+    deepeval      goldens, for `EvaluationDataset.add_goldens_from_json_file`
+    argilla       records, for `Dataset.records.from_json`
+    label-studio  tasks with annotations (people) and predictions (judges)
 
     In CSV, an apostrophe is added wherever a spreadsheet could read a formula (before = + - @ at
     the start of a text or after a line break, tab or semicolon). `metal.read` removes it again; the
     other formats keep every text unchanged. `ratings` are run folders.
 
     Args:
-        to: The format; hf is a folder for `datasets.load_from_disk`.
+        to: The target; packages add others (entry points in `metal.exports`).
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
             `metal.read`.
-        progress: Called with the blocks of rows written and all of them.
+        progress: Called with the parts written and all of them.
 
     Returns:
-        The table that was written; `attrs["warnings"]` says who was left out.
+        The table of what was written; `attrs["warnings"]` says who was left out and what the
+        target cannot hold.
 
     Raises:
-        DataError, UsageError, UnknownName: As `metal.read`; UsageError for a format that cannot
-            hold the data.
+        DataError, UsageError, UnknownName: As `metal.read`; UnknownName for a target that does not
+            exist, UsageError for verdicts of an audit of other judges.
 
     Example:
         metal.export("datasets/news", "runs/news-judges", to="parquet", out="news.parquet")
     """
     out = Path(out)
-    if to == "hf":
+    target = load_target(to)
+    if target.folder:
         check_new(out, EXPORT, force=force)
     else:
         check_new_file(out, is_export, force=force)
     dataset, warnings = load(data, ratings, reading).without_noisy(exclude_noisy)
     table = _labelled(dataset, texts)
+    if verdicts is not None:
+        _add_verdicts(table, Path(verdicts), texts)
+    exported = Exported(dataset, table)
     out.parent.mkdir(parents=True, exist_ok=True)
-    if to == "hf":
+    if target.folder:
         with new_folder(out, EXPORT, force=force) as partial:
-            _write(table, to, partial, progress or no_progress)
+            notes = list(target.write(exported, partial, progress or no_progress))
     else:
         with kept_file(out), new_file(out) as partial:
-            _write(table, to, partial, progress or no_progress)
-    table.attrs["warnings"] = list(warnings)
+            notes = list(target.write(exported, partial, progress or no_progress))
+    table.attrs["warnings"] = [*warnings, *notes]
     return table
 
 
@@ -105,21 +123,26 @@ def _labelled(dataset: Dataset, texts: bool) -> pd.DataFrame:
     return table
 
 
-def _write(table: pd.DataFrame, to: str, path: Path, progress: Progress) -> None:
-    if to in ("csv", "jsonl"):
-        starts = range(0, max(len(table), 1), BLOCK)
-        with path.open("w", encoding="utf-8", newline="") as file:
-            for start in followed(starts, progress, len(starts)):
-                rows = table.iloc[start : start + BLOCK]
-                if to == "csv":
-                    file.write(csv_text(rows, header=not start))
-                else:
-                    rows.to_json(file, orient="records", lines=True, force_ascii=False)
-    elif to == "parquet":
-        table.to_parquet(path, index=False)
-    else:
-        try:
-            from datasets import Dataset as HuggingFace
-        except ImportError:
-            raise MissingExtra("writing Hugging Face datasets", "hf") from None
-        HuggingFace.from_pandas(table, preserve_index=False).save_to_disk(str(path))
+def _add_verdicts(table: pd.DataFrame, folder: Path, texts: bool) -> None:
+    """Add an audit's verdict, and its reason, to each rating by a judge that it speaks of.
+
+    The two columns come before those of texts. Raises UsageError if the folder is no audit, or if
+    none of its judges rated here.
+    """
+    from metal.runs.kinds import kind_of, load
+
+    audit = load(kind_of("audit").run).read(folder)
+    by_cell = {
+        (row["judge"], row["language"], row["criterion"]): (row["verdict"], row["reason"])
+        for row in audit.judged
+    }
+    cells = list(zip(table["rater"], table["language"], table["criterion"], strict=True))
+    if not any(cell in by_cell for cell in cells):
+        judges = ", ".join(sorted({judge for judge, _, _ in by_cell})[:6]) or "no judge"
+        raise UsageError(
+            f"{folder} has verdicts on {judges}, and none of them rated these outputs; give the"
+            " audit of these data"
+        )
+    end = len(table.columns) - (2 if texts else 0)
+    for number, name in enumerate(VERDICTS):
+        table.insert(end + number, name, [by_cell.get(cell, ("", ""))[number] for cell in cells])

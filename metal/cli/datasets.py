@@ -21,6 +21,7 @@ from metal.cli.verb import AS_JSON, FORCE, PATH, VERBOSE, Other, WithDefault, ve
 from metal.cli.verb import out as out_option
 from metal.data.holdings import IMPORT
 from metal.data.languages import language_name, language_order
+from metal.data.plugins import plugins
 from metal.data.replacing import check_new
 from metal.errors import UsageError
 from metal.show.commands import next_command
@@ -322,7 +323,11 @@ def compare(
 
 @verb(
     metal.export,
-    examples="metal export datasets/pariksha --to parquet --out pariksha.parquet",
+    examples="""
+    metal export datasets/pariksha --to parquet --out pariksha.parquet
+    metal export answers.csv --to promptfoo --verdicts runs/answers-audit \\
+      --out results.json
+    """,
 )
 def export(data: Path, ratings: tuple[Path, ...], **options: Any) -> None:
     input_data, options = read_and_say(data, options)
@@ -330,3 +335,8 @@ def export(data: Path, ratings: tuple[Path, ...], **options: Any) -> None:
         table = metal.export(input_data, *ratings, **options, progress=advance)
     warn_at_once(table.attrs["warnings"])
     console.say(f"{len(table):,} ratings in {options['out']}")
+
+
+for target in export.params:
+    if target.name == "to":
+        target.type = click.Choice(list(plugins("metal.exports")))

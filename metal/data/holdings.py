@@ -11,6 +11,7 @@ import csv
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -37,6 +38,10 @@ HISTORY = "history.jsonl"  # of a board, in its runs and in its dataset's folder
 EXPORT = "export"
 # columns of every table that it writes
 EXPORTED = {"output", "criterion", "rater", "score", "label"}
+VERDICTS = ("verdict", "verdict_reason")  # further columns of it, if an audit's verdicts were asked
+EXPORT_MARK = "exported_by"  # a key of the first record in other files that it writes
+_MARKED = f'"{EXPORT_MARK}": "metal '.encode()
+_MARKED_LINE = re.compile(rf'"{EXPORT_MARK}": "metal [^"]*"\}}+$')  # of JSON Lines
 CROWD = "billboard crowd"
 REFERENCES = "billboard references"
 MARKS = {
@@ -253,11 +258,13 @@ def digest(content: bytes) -> str:
 
 
 def is_export(path: Path) -> bool:
-    """Whether a file is a table that `metal export` wrote: it has all of its columns, in its order,
-    and no others.
+    """Whether a file is one that `metal export` wrote: a table that has all of its columns, in its
+    order, and no others; or JSON whose lines are as it writes them, with its mark in the first.
     """
     with path.open("rb") as file:
         line = file.readline(1_000_000)
+        if line in (b"[\n", b"{\n"):
+            return _MARKED in file.readline(1_000_000)
     if line.startswith(b"PAR1"):
         import pyarrow.parquet as pq
 
@@ -266,6 +273,8 @@ def is_export(path: Path) -> bool:
         except (OSError, ValueError):
             return False
     text = line.decode("utf-8", "replace").rstrip("\r\n")
+    if _MARKED_LINE.search(text):
+        return True
     try:
         first = json.loads(text)
     except ValueError:
@@ -280,7 +289,8 @@ def _are_exported(columns: list[str]) -> bool:
     always = [*COLUMNS[:after_score], "label", *COLUMNS[after_score:]]
     more = columns[len(always) :]
     texts = ["source_text", "text"] if "text" in more else []
-    in_order = [*(name for name in OPTIONAL if name in more), *texts]
+    verdicts = VERDICTS if VERDICTS[0] in more else ()
+    in_order = [*(name for name in OPTIONAL if name in more), *verdicts, *texts]
     return columns == [*always, *in_order]
 
 

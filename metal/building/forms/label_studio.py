@@ -145,7 +145,7 @@ def _answer(annotation: Annotation, criteria: Mapping[str, Criterion], shared: b
     return Answer(
         annotation.task,
         f"{annotation.language}:{annotation.login or 'unknown'}" if shared else annotation.rater,
-        {criterion: values.get(FIELD + _plain(criterion), "") for criterion in criteria},
+        {criterion: values.get(control_of(criterion), "") for criterion in criteria},
         values.get("comment", ""),
         annotation.where,
         annotation.seconds,
@@ -159,17 +159,22 @@ def _task(assignment: Assignment, task: Task) -> dict[str, dict[str, str]]:
     identity = {"task": task.task, "rater": assignment.rater, "language": assignment.language}
     shown = {"title": task.title, "source_text": task.source}
     shown |= {f"{name}_text": text for name, text in task.texts(assignment.template).items()}
-    return {"data": identity | {field: _plain(text) for field, text in shown.items()}}
+    return {"data": identity | {field: harmless(text) for field, text in shown.items()}}
 
 
-def _plain(text: str) -> str:
+def control_of(criterion: str) -> str:
+    """The name of the control that asks a criterion."""
+    return FIELD + harmless(criterion)
+
+
+def harmless(text: str) -> str:
     """The text without the characters that XML or Label Studio's database cannot hold."""
     return _ILLEGAL.sub("\N{REPLACEMENT CHARACTER}", whole_text(text))
 
 
 def _literal(text: str) -> str:
     """Our own text for an attribute, escaped so that `$5` does not mean a field of the task."""
-    return _plain(text).replace("$", "$\N{WORD JOINER}")
+    return harmless(text).replace("$", "$\N{WORD JOINER}")
 
 
 # ---------------------------------------------------------------- the interface
@@ -235,7 +240,7 @@ def _ask(view: Element, rubric: Rubric, keys: str, to: str) -> None:
     label = criterion.asked_as
     _line(view, label, HEADING)
     _line(view, criterion.question or rubric.simple)
-    named = {"name": FIELD + _plain(criterion.name), "toName": to, "required": "true"}
+    named = {"name": control_of(criterion.name), "toName": to, "required": "true"}
     named["requiredMessage"] = f"No answer yet: {_literal(label)}"
     scale = criterion.scale
     if scale.levels:
@@ -245,7 +250,7 @@ def _ask(view: Element, rubric: Rubric, keys: str, to: str) -> None:
         choices = SubElement(view, "Choices", named, choice="single", showInLine="true")
         for level, key in zip(scale.levels, keys or [""] * len(scale.levels), strict=True):
             choice = SubElement(
-                choices, "Choice", value=_literal(level.label), alias=_number(level.value)
+                choices, "Choice", value=_literal(level.label), alias=level_text(level.value)
             )
             if key:
                 choice.set("hotkey", key)
@@ -254,7 +259,7 @@ def _ask(view: Element, rubric: Rubric, keys: str, to: str) -> None:
     else:
         ends = scale.ends or ()
         _line(view, "A number from {:g} to {:g}".format(*ends) if ends else "A number")
-        limits = dict(zip(("min", "max"), map(_number, ends), strict=False))
+        limits = dict(zip(("min", "max"), map(level_text, ends), strict=False))
         SubElement(view, "Number", named | limits, step="any")
     _guide(view, rubric, label)
 
@@ -303,7 +308,7 @@ def hotkeys(rubrics: Iterable[Rubric]) -> Iterator[str]:
         free[row] = free[row][wanted:]
 
 
-def _number(value: float) -> str:
+def level_text(value: float) -> str:
     """The shortest text that reads back as the same number: `2`, `0.5`."""
     return str(int(value)) if value == int(value) else repr(float(value))
 

@@ -1,0 +1,153 @@
+"""What `metal export --to` writes, one file for each target.
+
+A target is a `Target` record, offered by an entry point of the group `metal.exports`. To add one,
+write its file and one line, here or in a package of your own:
+
+    [project.entry-points."metal.exports"]
+    my_target = "my_package.my_target:TARGET"
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from metal.data.files import whole_text
+from metal.data.holdings import EXPORT_MARK
+from metal.data.plugins import load_plugin, plugins
+from metal.data.progress import Progress
+from metal.data.records import Output, Source, with_swapped
+from metal.errors import UsageError
+from metal.version import __version__
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from metal.data.dataset import Dataset
+
+GROUP = "metal.exports"
+MARK = {EXPORT_MARK: f"metal {__version__}"}  # without it in the first record, nothing is replaced
+BLOCK = 2_000  # outputs between two calls of progress
+
+
+@dataclass(frozen=True)
+class RatedOutput:
+    """An output with its source and everything that was said about it.
+
+    ratings: {column of the exported table: value}; `score` is None if there is none, and whole
+    numbers are integers.
+    """
+
+    output: Output
+    source: Source
+    ratings: tuple[Mapping[str, Any], ...]
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """METAL's ids of the output and the language, as metadata."""
+        return {
+            "language": self.output.language,
+            "generator": self.output.generator,
+            "source": self.output.source,
+            "output": self.output.output,
+        }
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What a target gets to write.
+
+    table: the joined ratings, one per row, with the label of each score; `verdict` and
+    `verdict_reason` if an audit's verdicts were asked for, `source_text` and `text` if texts were.
+    """
+
+    dataset: Dataset
+    table: pd.DataFrame
+
+    def outputs(self, progress: Progress) -> Iterator[RatedOutput]:
+        """The rated outputs in the order of the dataset."""
+        names = [str(name) for name in self.table.columns]
+        outputs = with_swapped(self.dataset.outputs, self.table["output"].unique())
+        position = {name: number for number, name in enumerate(outputs)}
+        order = self.table["output"].map(position).argsort(kind="stable")
+        rows = self.table.iloc[order].itertuples(index=False, name=None)
+        total = self.table["output"].nunique()
+        by_output = groupby(rows, itemgetter(names.index("output")))
+        for number, (name, group) in enumerate(by_output, 1):
+            output = outputs[name]
+            ratings = tuple(_rating(names, row) for row in group)
+            yield RatedOutput(output, self.dataset.sources[output.source], ratings)
+            if number % BLOCK == 0 or number == total:
+                progress(number, total)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A target of `metal export`.
+
+    summary: what it writes, in a line. write(exported, path, progress): writes the file, or fills
+    the folder, and returns notes on what the target cannot hold, with counts. Importing the module
+    must be quick: heavy libraries are imported in the function. folder: whether the path is a
+    folder.
+    """
+
+    summary: str
+    write: Callable[[Exported, Path, Progress], Iterable[str]]
+    folder: bool = False
+
+
+def load_target(name: str) -> Target:
+    """The target of that name. Raises UnknownName, and UsageError for an entry point that is not a
+    target.
+    """
+    loaded = load_plugin(GROUP, "target", name)
+    if not isinstance(loaded, Target):
+        value = plugins(GROUP)[name].value
+        raise UsageError(f"target {name} ({value}) is not a metal.api.exports.Target")
+    return loaded
+
+
+def _rating(names: list[str], row: tuple[Any, ...]) -> dict[str, Any]:
+    return {name: plain_number(value) for name, value in zip(names, row, strict=True)}
+
+
+def plain_number(value: Any) -> Any:
+    """A whole number as an integer, None for NaN, and anything else as it is."""
+    if not isinstance(value, float):
+        return value
+    if math.isnan(value):
+        return None
+    return int(value) if value.is_integer() else value
+
+
+# ---------------------------------------------------------------- for targets
+
+
+def named_score(rating: Mapping[str, Any]) -> str:
+    """The name of a rating among other scores of its output: `fluency by gpt-4`."""
+    return f"{rating['criterion']} by {rating['rater']}"
+
+
+def json_text(value: Any) -> str:
+    """The value as JSON on one line; NaN stays NaN."""
+    return whole_text(json.dumps(value, ensure_ascii=False))
+
+
+def write_list(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    """Write a JSON list, a line for each record."""
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.write("[\n")
+        for number, record in enumerate(records):
+            file.write(f"{',' if number else ''}{json_text(record)}\n")
+        file.write("]\n")
+
+
+def filled_in(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that have a value; a score of 0 is one."""
+    return {name: value for name, value in fields.items() if value not in (None, "", (), [])}

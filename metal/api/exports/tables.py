@@ -1,0 +1,52 @@
+"""The ratings table as it is: CSV, JSONL, Parquet, and a folder of the library `datasets`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from metal.api.exports import Exported, Target
+from metal.data.escaping import csv_text
+from metal.data.progress import Progress, followed
+from metal.errors import MissingExtra
+
+BLOCK = 20_000  # rows that are written at once
+
+
+def _csv(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
+    table = exported.table
+    starts = range(0, max(len(table), 1), BLOCK)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        for start in followed(starts, progress, len(starts)):
+            file.write(csv_text(table.iloc[start : start + BLOCK], header=not start))
+    return ()
+
+
+def _jsonl(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
+    table = exported.table
+    starts = range(0, max(len(table), 1), BLOCK)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        for start in followed(starts, progress, len(starts)):
+            rows = table.iloc[start : start + BLOCK]
+            rows.to_json(file, orient="records", lines=True, force_ascii=False)
+    return ()
+
+
+def _parquet(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
+    exported.table.to_parquet(path, index=False)
+    return ()
+
+
+def _hugging_face(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
+    try:
+        from datasets import Dataset
+    except ImportError:
+        raise MissingExtra("writing Hugging Face datasets", "hf") from None
+    Dataset.from_pandas(exported.table, preserve_index=False).save_to_disk(str(path))
+    return ()
+
+
+CSV = Target("a CSV file, a rating per row", _csv)
+JSONL = Target("a JSON object per rating and line", _jsonl)
+PARQUET = Target("a Parquet file, a rating per row", _parquet)
+HUGGING_FACE = Target("a folder for `datasets.load_from_disk`", _hugging_face, folder=True)
