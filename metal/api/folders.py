@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from metal.api.options import Progress, StrPath, documented, no_progress
+from metal.data.holdings import ADJUDICATION
 from metal.data.missing import no_such
 from metal.data.progress import followed
 from metal.data.text import first_few
@@ -105,6 +106,8 @@ def _size_and_answer(path: Path, kind: str, content: Mapping[str, Any]) -> tuple
     unfinished = kind == "generate" and not (path / "tables").is_dir()
     if is_kind(kind) and not unfinished:
         return _of_run_with_page(path, kind)
+    if kind == ADJUDICATION:
+        return _of_plan(path)
     listed = read_raters(path) if (path / "raters.jsonl").is_file() else None
     raters = None if listed is None else dict(Counter(rater.kind for rater in listed))
     if kind != "dataset":
@@ -117,6 +120,18 @@ def _size_and_answer(path: Path, kind: str, content: Mapping[str, Any]) -> tuple
         raters,
         "; ".join(filter(None, [content.get("title", ""), sizes])),
     )
+
+
+def _of_plan(path: Path) -> tuple[Any, Any, str]:
+    """The languages of a plan of adjudication, who decided, and how much is decided."""
+    from metal.data.files import read_jsonl
+
+    drawn = [entry for _, entry in read_jsonl(path / "drawn.jsonl")]
+    answers = path / "answers.jsonl"
+    decided = [entry for _, entry in read_jsonl(answers)] if answers.is_file() else []
+    people, done = ({entry[key] for entry in decided} for key in ("adjudicator", "task"))
+    says = f"{len(done):,} of {len(drawn):,} outputs decided"
+    return sorted({entry["language"] for entry in drawn}), {"human": len(people)}, says
 
 
 def _of_run_with_page(path: Path, kind: str) -> tuple[Any, Any, str]:

@@ -84,6 +84,7 @@ def told_apart(arguments: Iterable[Ratings | Run]) -> tuple[list[Ratings], list[
 
     ratings: list[Ratings] = []
     runs: list[Run] = []
+    folders: dict[Path, Run] = {}  # of which one that is named twice counts once
     for each in arguments:
         if isinstance(each, str | Path):
             command = command_of(Path(each))
@@ -91,7 +92,7 @@ def told_apart(arguments: Iterable[Ratings | Run]) -> tuple[list[Ratings], list[
             if run_class.remarks is Run.remarks:
                 ratings.append(each)
             else:
-                runs.append(run_class.read(Path(each)))
+                folders.setdefault(Path(each).resolve(), run_class.read(Path(each)))
         elif not isinstance(each, Run):
             ratings.append(each)
         elif type(each).remarks is Run.remarks:
@@ -101,7 +102,7 @@ def told_apart(arguments: Iterable[Ratings | Run]) -> tuple[list[Ratings], list[
             )
         else:
             runs.append(each)
-    return ratings, runs
+    return ratings, [*folders.values(), *runs]
 
 
 @documented

@@ -18,7 +18,7 @@ from metal.data.people import judges_in, people_named, who_saw, without
 from metal.data.progress import counted_as
 from metal.data.ratings import ALSO, NOT_ASKED, UNANSWERED, CodeMatrix
 from metal.data.records import Criterion, Level
-from metal.errors import check_known
+from metal.errors import UsageError, check_known
 from metal.stats.aggregate import MODELS, NOBODY, TIE, aggregate, agreement_case
 from metal.stats.answers import answers_of_matrix
 from metal.stats.dawid_skene import DawidSkene, dawid_skene
@@ -338,9 +338,21 @@ def _check_names(dataset: Dataset, settings: AuditSettings) -> None:
     check_known("judge", settings.judges, judges)
     check_known("criterion", settings.criteria, dataset.criteria)
     check_languages(settings.languages, dataset.languages)
-    scales = [criterion.scale for criterion in dataset.criteria.values()]
-    levels = [scale.levels for scale in scales if scale.measure == "nominal"]
-    labels = [level.label for level in chain.from_iterable(levels)]
+    _check_bad(dataset, settings)
+
+
+def _check_bad(dataset: Dataset, settings: AuditSettings) -> None:
+    """Raise UnknownName or UsageError for a label at the bad end that no nominal criterion has."""
+    wanted = settings.criteria or dataset.criteria
+    scales = [dataset.criteria[name].scale for name in wanted]
+    ordered = chain.from_iterable(scale.levels for scale in scales if scale.measure != "nominal")
+    nominal = chain.from_iterable(scale.levels for scale in scales if scale.measure == "nominal")
+    labels = [level.label for level in nominal]
+    if settings.bad not in labels and settings.bad in {level.label for level in ordered}:
+        raise UsageError(
+            f"`bad`: the levels of {settings.bad!r} are ordered, so the bad end is their lowest"
+            " one, or the highest if lower is better; `bad` names it where levels have no order"
+        )
     check_known("label", filter(None, [settings.bad]), labels)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import metal
 from metal.cli.analysis import check_one_way, save_of_run, show_run
-from metal.cli.printing import show_parts
+from metal.cli.printing import print_json, show_parts
 from metal.cli.reading import read_and_say
 from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, VERBOSE, CommandGroup, verb
 from metal.cli.verb import out as out_option
@@ -36,6 +36,7 @@ adjudicate = CommandGroup(
 
 @verb(
     metal.adjudicate_plan,
+    AS_JSON,
     examples="""
         metal adjudicate plan datasets/mine runs/mine-judges
         metal adjudicate plan ratings.csv --items 20 --adjudicators anna,ben
@@ -43,10 +44,13 @@ adjudicate = CommandGroup(
         metal adjudicate plan datasets/mine --between experts,crowd
     """,
 )
-def plan(data: Path, ratings: tuple[Path, ...], **options: Any) -> None:
+def plan(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
     input_data, options = read_and_say(data, options)
     with console.progress("drawing"):
         planned = metal.adjudicate_plan(input_data, *ratings, **options)
+    if as_json:
+        print_json(planned.to_dict())
+        return
     show_parts(_planned(planned))
     for note in planned.notes:
         console.say(f"warning: {note}")

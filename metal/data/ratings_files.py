@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 
 from metal.data.files import new_file, not_utf8, read_jsonl, read_text, write_new
+from metal.data.holdings import ADJUDICATION, maker_of
 from metal.data.missing import no_such
 from metal.data.progress import counted_as
 from metal.data.ratings import ALSO, FACTS, NUMBERS, facts_from, facts_in, row_of, tidy_facts
@@ -46,6 +47,10 @@ def find_ratings(folder: str | Path) -> Path:
     files = [
         folder / f"ratings{ending}" for ending in FORMATS if (folder / f"ratings{ending}").is_file()
     ]
+    if not files and maker_of(folder) == ADJUDICATION:
+        problem = "its answers are no ratings, and join them nowhere"
+        remedy = f"Give the report of them: `metal adjudicate report {folder}` makes it"
+        raise DataError(folder, problem, remedy)
     if not files:
         raise DataError(
             folder,

@@ -158,8 +158,7 @@ def read_manifest(folder: Path, command: str) -> dict[str, Any]:
             if content["command"]
             else "run.toml names no command"
         )
-        makers = "`metal audit`, `billboard`, `monitor`, `leaderboard` or `design`"
-        raise UsageError(f"{folder}: {whose}; a report is made from a run of {makers}")
+        raise UsageError(f"{folder}: {whose}; give one of `metal {command}`")
     for part in NEEDED:
         # texts may be written before anything is asked of them
         may_lack = part == "criteria" and command == "generate"

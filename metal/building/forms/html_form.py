@@ -18,7 +18,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from metal.building.forms.frame import read_in_english, translation
+from metal.building.forms.frame import NO_LANGUAGE, read_in_english, translation
 from metal.building.forms.sheet import sides
 from metal.building.tasks import Answer, Assignment
 from metal.data.escaping import environment, policy, source
@@ -66,7 +66,9 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
             direction=text_direction(assignment.frame.language),
             t=partial(translation, assignment.frame),
             in_english=language_name(read_in_english(assignment)),
-            language=name_in(assignment.language, assignment.frame.language),
+            language=""
+            if assignment.language in NO_LANGUAGE
+            else name_in(assignment.language, assignment.frame.language),
             questions=questions,
             template=assignment.template,
             file=f"{stem}.answers.json",

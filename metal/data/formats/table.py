@@ -21,6 +21,7 @@ from metal.data.formats import COMMON_OPTIONS, Draft, Format, with_common_option
 from metal.data.progress import Progress, divided, no_progress
 from metal.data.ratings import FRAME, check_on_scale, check_once, row_of, tidy_facts
 from metal.data.records import METRIC_SCORE, Criterion, Output, Source
+from metal.data.tables.also_column import as_values
 from metal.data.tables.cells import (
     as_numbers,
     as_texts,
@@ -149,6 +150,8 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], file: Path) -> D
         read_replies(tidy, criteria, options, notes, file)
     if "confidence" in tidy:
         tidy["confidence"] = as_numbers(tidy["confidence"])
+    if "also" in tidy:
+        tidy["also"] = as_values(tidy, criteria, partial(_place_in_file, tidy, file))
     raters = raters_of(tidy, options, repeats, columns.by_place, notes)
     criteria = levels_of_judges(criteria, tidy, raters, options, notes)
     _check_outputs(tidy, file)

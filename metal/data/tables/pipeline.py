@@ -292,7 +292,7 @@ def _drop_shared(table: GuessedTable) -> GuessedTable:
     """
     if len(table.places) < 2 and not table.roles.keys() & {"winner", "first_text"}:
         return table
-    shared = ("reply", "confidence")
+    shared = ("reply", "confidence", "also")
     roles = {role: column for role, column in table.roles.items() if role not in shared}
     return replace(table, roles=roles)
 

@@ -21,7 +21,7 @@ from metal.errors import DataError
 _OF_OUTPUTS = ("output", "source", "text", "source_text")
 ROW = "row"  # the column that numbers outputs, where nothing else tells them apart
 # and not about the output
-_ABOUT_A_RATING = ("comment", "confidence", "reply", "reason", "group", "repeat")
+_ABOUT_A_RATING = ("comment", "confidence", "also", "reply", "reason", "group", "repeat")
 _CALLED_MODEL = frozenset(name for name in GUESSES["generator"] if "model" in name)
 _OF_IDS = ("id", "name", "email", "emailaddress", "pid", "by", "model")
 

@@ -163,11 +163,11 @@ def difference(beside: JudgeBeside, right: Numbers) -> Difference:
     spread = float((weights * counted**2).sum() / items)
     alike = _clustering(weights * counted - value, beside.sources)
     by_items = alike * max(spread - value**2, 0.0) / items
-    figure = Measured(value, math.sqrt(by_draw + by_items), _df(beside, decided))
+    figure = Measured(value, math.sqrt(by_draw + by_items), degrees_of_freedom(beside, decided))
     return replace(counts, figure=figure, by_draw=by_draw, by_items=by_items)
 
 
-def _df(beside: JudgeBeside, decided: Flags) -> int:
+def degrees_of_freedom(beside: JudgeBeside, decided: Flags) -> int:
     """Sources with a decided item, less one; at least 1."""
     return max(len(np.unique(beside.sources[decided])) - 1, 1)
 
@@ -270,7 +270,7 @@ def bad_end(beside: JudgeBeside, truth: Truth) -> BadEnd | None:
     bad = np.where(agreed, called, np.where(decided, truth.first[:, beside.bad], 0.0))
     right = np.where(agreed, called, np.where(decided, truth.right[:, beside.bad], 0.0))
     weights = weights_of(beside.strata, decided)
-    of_items = partial(ratio, weights, beside.sources, _df(beside, decided))
+    of_items = partial(ratio, weights, beside.sources, degrees_of_freedom(beside, decided))
     return BadEnd(
         of_items(bad * called, bad),
         of_items(bad * by_people, bad),

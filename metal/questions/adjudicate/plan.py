@@ -129,6 +129,18 @@ def decided(
     return list(latest.values())
 
 
+def _check_asked(answer: Answer, own: str, also: str) -> None:
+    """Raise DataError for an answer to the second question where the first has no answer, or no
+    column: the answer may be in a column that was renamed.
+    """
+    if answer.scores.get(also) and not answer.scores.get(own):
+        raise DataError(
+            answer.where,
+            f"an answer under {also!r}, none under {own!r}",
+            f"Write the answer under {own!r}, or empty both",
+        )
+
+
 def _decision(
     answer: Answer,
     drawn: Mapping[str, Drawn],
@@ -146,10 +158,11 @@ def _decision(
         raise DataError(
             answer.where,
             f"{answer.rater} is one of those that are compared",
-            "Somebody else has to decide; or leave the person out with `reference` and plan again",
+            "Somebody else has to decide, or plan again without this person among those compared",
         )
     criterion = criteria[drawn[answer.task].criterion]
     own, also = asked_in_forms(criterion).values()
+    _check_asked(answer, own.name, also.name)
     value = read_score(answer.scores.get(own.name, ""), own, answer.where)
     if value is None:
         return None

@@ -112,6 +112,8 @@ class Adjudicated(Result):
     def remarks(self) -> Iterator[VerdictLine]:
         """The verdict of each case, and on how many answers it rests."""
         for row in self.records("adjudicated"):
+            if not row["decided"]:
+                continue
             weight = {LESS: DISQUALIFIES, UNDECIDED: WARNS}.get(row["verdict"], NOTED)
             figure = ""
             if known(row["difference"]):

@@ -21,7 +21,7 @@ from metal.api.options import (
 from metal.api.read import load
 from metal.api.reading import ReadingOptions
 from metal.auditing.settings import AuditSettings
-from metal.data.text import listed, plural
+from metal.data.text import known, listed, plural
 from metal.errors import UsageError
 from metal.questions.adjudicate.sorts import AMBIGUOUS, BETWEEN, DISPUTED
 
@@ -80,6 +80,15 @@ class AdjudicationPlan:
     files: tuple[str, ...]
     notes: tuple[str, ...]
     before: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, as the command line prints them with `--json`; a chance that is not known
+        is None.
+        """
+        cases = [
+            vars(case) | {"power": case.power if known(case.power) else None} for case in self.cases
+        ]
+        return vars(self) | {"folder": str(self.folder), "cases": cases}
 
 
 @documented_by(AuditSettings)
@@ -268,7 +277,8 @@ def compared_raters(dataset: Dataset, chosen: Mapping[str, Any]) -> set[str]:
 
 def _check_who(who: Sequence[str], dataset: Dataset, chosen: Mapping[str, Any]) -> None:
     """Raise UsageError if one of those who decide is compared."""
-    if both := sorted({*who} & compared_raters(dataset, chosen)):
+    compared = {rater.casefold() for rater in compared_raters(dataset, chosen)}
+    if both := sorted(name for name in who if name.casefold() in compared):
         raise UsageError(
             f"{both[0]} is one of those that are compared; name somebody else in `adjudicators`, or"
             " leave the person out with `reference`"

@@ -13,6 +13,7 @@ from metal.questions.adjudicate.compute import (
     BadEnd,
     Difference,
     JudgeBeside,
+    degrees_of_freedom,
     draw,
     share_of_people,
 )
@@ -86,8 +87,9 @@ def power(beside: JudgeBeside, items: int, margin: float) -> float:
     other = share_of_people((beside.people != beside.judge[:, None]).astype(float), answered)
     total, strata = len(same), beside.strata
     decided = draw(strata, items, np.random.default_rng(0)) > 0
-    one_source = len(np.unique(beside.sources)) < 2
-    if not beside.disputed.any() or one_source or decided.sum() < 2:
+    decided &= beside.disputed
+    one_source = len(np.unique(beside.sources[decided])) < 2
+    if one_source or decided.sum() < 2:
         return math.nan
     # an item is worth 1 - same where the judge is right, -other where the others are
     right = (other[beside.disputed].mean()) / (1 - same + other)[beside.disputed].mean()
@@ -100,7 +102,7 @@ def power(beside: JudgeBeside, items: int, margin: float) -> float:
             by_draw += of**2 * (1 - number / of) * float(spread[every].mean()) / number
     by_items = float(np.where(beside.disputed, spread, 0.0).sum()) / total**2
     error = math.sqrt(by_draw / total**2 + by_items)
-    return NormalDist().cdf(margin / error - t_quantile(LEVEL, max(int(decided.sum()) - 1, 1)))
+    return NormalDist().cdf(margin / error - t_quantile(LEVEL, degrees_of_freedom(beside, decided)))
 
 
 def with_errors(beside: JudgeBeside, right: Numbers, *, with_crowd: bool) -> Numbers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -34,7 +35,7 @@ from metal.questions.audit.lead import lead as lead
 from metal.questions.audit.places import MOST_NAMED, place
 from metal.questions.audit.run import AuditRun
 from metal.questions.audit.verdicts import PLACE
-from metal.runs.run import DISQUALIFIES, NOTED
+from metal.runs.run import DISQUALIFIES, NOTED, WARNS
 from metal.show.parts import data_of, go_on, in_a_folder
 from metal.show.view import Remark
 
@@ -268,6 +269,8 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
             "Let a judge rate the same outputs:",
             f"metal judge {data_of(run)} --judge MODEL",
         )
+    if still_open := _left_open(run):
+        return still_open
     if all(map(alone, cells)):
         with_levels = any(map(partial(_on_levels, run), cells))
         if with_levels and not _is_adjudicated(run):
@@ -280,6 +283,17 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
             " better than always giving that answer.",
         )
     return _what_tells(run, cells)
+
+
+def _left_open(run: AuditRun) -> Remark | None:
+    """How to go on with cases that adjudication left open; None if there are none."""
+    left = [row for row in run.lines if row["question"] == ADJUDICATED and row["weight"] == WARNS]
+    plans = [each["plan"] for each in run.manifest.get("beside", ()) if "plan" in each]
+    if not left or not plans:
+        return None
+    advice = f"Adjudication leaves {plural(len(left), 'case')} open. To see what would settle this:"
+    command = f"metal adjudicate report {shlex.quote(plans[-1])} -v --force"
+    return Remark("What to do next", advice, command)
 
 
 def _on_levels(run: AuditRun, cell: Mapping[str, Any]) -> bool:

@@ -26,6 +26,8 @@ REMARKS = (
     "signature",
 )
 
+KEPT = {"plan"}  # settings of a run that say how to go on with it
+
 Kind = TypeVar("Kind", bound=AuditRun)
 
 
@@ -51,6 +53,7 @@ def with_remarks(audit: Kind, runs: Sequence[Run]) -> Kind:
         facts = {"run": run.name, "data": run.data["identity"], "signature": run.signature}
         beside.append(
             {"question": run.command, **facts, "digest": run.data["digest"], "asked": _asked(run)}
+            | {key: run.manifest["settings"][key] for key in KEPT & {*run.manifest["settings"]}}
         )
         if run.data["digest"] != audit.data["digest"]:
             warnings.append(

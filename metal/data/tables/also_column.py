@@ -1,0 +1,47 @@
+"""The column `also` of a table: other answers that would do as well, written as labels or values
+with | between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pandas as pd
+
+from metal.data.records import Criterion
+from metal.data.tables.cells import as_texts
+from metal.errors import DataError
+
+BETWEEN = "|"
+
+
+def as_values(
+    tidy: pd.DataFrame, criteria: Sequence[Criterion], locate: Callable[[int], str]
+) -> list[str]:
+    """For each rating the values of the levels that `also` names, as `0|2`; "" where it names none.
+
+    locate: how a message names the n-th rating. Raises DataError for what is no level of the
+    rating's criterion.
+    """
+    spelt = {each.name: _by_spelling(each) for each in criteria}
+    levels = {each.name: each.scale.describe() for each in criteria}
+    texts = as_texts(tidy["also"]).astype(object).fillna("")
+    values = []
+    for row, (text, criterion) in enumerate(zip(texts, tidy["criterion"], strict=True)):
+        answers = dict.fromkeys(part.strip() for part in text.split(BETWEEN) if part.strip())
+        for answer in answers:
+            if answer.casefold() not in spelt[criterion]:
+                problem = f"also {answer!r} is no level of {criterion} ({levels[criterion]})"
+                remedy = f"Write levels with {BETWEEN} between them, or leave the cell empty"
+                raise DataError(locate(row), problem, remedy)
+        named = (spelt[criterion][answer.casefold()] for answer in answers)
+        values.append(BETWEEN.join(dict.fromkeys(named)))
+    return values
+
+
+def _by_spelling(criterion: Criterion) -> dict[str, str]:
+    """Label or value of each level, in small letters -> its value."""
+    values = {level: f"{level.value:g}" for level in criterion.scale.levels}
+    by_value = {value: value for value in values.values()}
+    return by_value | {level.label.casefold(): value for level, value in values.items()}
+
