@@ -142,3 +142,23 @@ def test_a_form_asks_what_else_would_do(tmp_path: Path, monkeypatch: pytest.Monk
         annotate_export(tmp_path / "mine", template="summarization", also=True, add_criteria=True)
     plain = annotate_export(tmp_path / "mine", to="csv", raters=1, out="plain")
     assert "task_quality_also" not in pd.read_csv(next(plain.out.glob("*.csv"))).columns
+
+
+def test_a_table_may_say_what_else_would_do(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = ["id,annotator,rating,also", "a,A1,Good,bad|Medium|Medium", "a,A2,Medium,", "b,A1,Bad,1"]
+    path.write_text("\n".join([*rows, "b,A2,Bad,"]), encoding="utf-8")
+    levels = {"overall": {0: "Bad", 1: "Medium", 2: "Good"}}
+    ratings = metal.read(path, levels=levels).ratings
+    also = dict(
+        zip(zip(ratings["output"], ratings["rater"], strict=True), ratings["also"], strict=True)
+    )
+    assert also == {("a", "A1"): "0|1", ("a", "A2"): "", ("b", "A1"): "1", ("b", "A2"): ""}
+    exported = tmp_path / "out.csv"
+    metal.export(path, to="csv", out=exported, levels=levels)
+    again = metal.read(exported, levels=levels).ratings
+    assert [*again["also"]] == [*ratings["also"]]
+    path.write_text("\n".join([*rows, "b,A2,Bad,Awful"]), encoding="utf-8")
+    with pytest.raises(metal.MetalError) as error:
+        metal.read(path, levels=levels)
+    assert tells(str(error.value), "row 5", "'Awful' is no level")

@@ -186,6 +186,12 @@ def test_bad_input_is_refused_in_one_line(metal: Metal, tmp_path: Path) -> None:
     assert tells(last, "person 1", "--adjudicators")
     last = metal(*asked, "--adjudicators", "gpt-hasty", expect=2).err.splitlines()[-1]
     assert tells(last, "gpt-hasty", "--adjudicators")
+    last = metal(*asked, "--adjudicators", "Person 1", expect=2).err.splitlines()[-1]
+    assert tells(last, "Person 1", "--adjudicators")
+    last = metal(*asked, "--bad", "Medium", expect=2).err.splitlines()[-1]
+    assert tells(last, "--bad", "'Medium'", "ordered")
+    refused = metal.refused("audit", "ratings.csv", *LEVELS[:2], "plan")
+    assert tells(refused, "plan", "metal adjudicate report plan")
     panel = decide(page, truth, tmp_path / "panel.json", "person 1")
     assert tells(metal.refused(*report, panel), "panel.json", "person 1")
     other = json.loads(panel.read_text()) | {"rater": "dora"}
@@ -203,6 +209,38 @@ def test_bad_input_is_refused_in_one_line(metal: Metal, tmp_path: Path) -> None:
     assert tells(last, "answers.jsonl")
     write_table(tmp_path, seed=5)
     assert tells(metal.refused(*report), "ratings.csv", "changed")
+
+
+def test_an_answer_in_a_column_of_another_name_is_not_lost(metal: Metal, tmp_path: Path) -> None:
+    write_table(tmp_path)
+    metal("adjudicate", "plan", "ratings.csv", *LEVELS, "--out", "plan", "--to", "csv")
+    [sheet] = (tmp_path / "plan").glob("*.csv")
+    answers = pd.read_csv(sheet, dtype=str).drop(columns="comment")
+    answers["quality"], answers["quality_also"] = "Good", "No, only this one"
+    answers.rename(columns={"quality": "my view"}).to_csv(tmp_path / "back.csv", index=False)
+    assert tells(metal.refused("adjudicate", "report", "plan", "back.csv"), "row 2", "'quality'")
+    assert not (tmp_path / "plan" / "answers.jsonl").exists()
+
+
+def test_a_plan_is_listed_and_an_audit_says_how_to_go_on(metal: Metal, tmp_path: Path) -> None:
+    truth = write_table(tmp_path)
+    said = metal("adjudicate", "plan", "ratings.csv", *LEVELS, "--items", "10", "--json").out
+    planned = json.loads(said)
+    assert [case["drawn"] for case in planned["cases"]] == [10]
+    [page] = (tmp_path / planned["folder"]).glob("*.html")
+    assert "no language" not in page.read_text(encoding="utf-8")
+    assert "0 of 10 outputs decided" in metal("ls").out
+    folder = planned["folder"]
+    metal("adjudicate", "report", folder)
+    report = f"{folder}-report"
+    undecided = metal("audit", "ratings.csv", *LEVELS, report, "--out", "before").out
+    assert "metal adjudicate plan" in undecided  # nothing is decided yet
+    metal("adjudicate", "report", folder, decide(page, truth, tmp_path / "a.json"), "--force")
+    assert "10 of 10 outputs decided" in metal("ls").out
+    after = metal("audit", "ratings.csv", *LEVELS, report, report, "--out", "after").out
+    assert tells(after, "What to do next", f"metal adjudicate report {folder}")
+    beside = (tmp_path / "after" / "run.toml").read_text(encoding="utf-8")
+    assert beside.count("[[beside]]") == 1
 
 
 # ---------------------------------------------------------------- real people

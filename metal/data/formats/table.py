@@ -7,7 +7,7 @@ or named in the options. Work is done on whole columns: a million rows take seco
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -148,10 +148,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], file: Path) -> D
     criteria = _scored(tidy, {**options, "progress": scored}, notes, file, apart=bool(apart))
     if "reply" in tidy and "reader" in options:
         read_replies(tidy, criteria, options, notes, file)
-    if "confidence" in tidy:
-        tidy["confidence"] = as_numbers(tidy["confidence"])
-    if "also" in tidy:
-        tidy["also"] = as_values(tidy, criteria, partial(_place_in_file, tidy, file))
+    _read_beside_scores(tidy, criteria, file)
     raters = raters_of(tidy, options, repeats, columns.by_place, notes)
     criteria = levels_of_judges(criteria, tidy, raters, options, notes)
     _check_outputs(tidy, file)
@@ -223,6 +220,14 @@ def _scored(
     if not apart:
         return criteria
     return [METRIC_SCORE if each.name == METRIC_SCORE.name else each for each in criteria]
+
+
+def _read_beside_scores(tidy: pd.DataFrame, criteria: Sequence[Criterion], file: Path) -> None:
+    """Confidences become numbers, and other answers that would do the values of levels."""
+    if "confidence" in tidy:
+        tidy["confidence"] = as_numbers(tidy["confidence"])
+    if "also" in tidy:
+        tidy["also"] = as_values(tidy, criteria, partial(_place_in_file, tidy, file))
 
 
 def _check_doubles(

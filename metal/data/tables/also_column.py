@@ -23,7 +23,10 @@ def as_values(
     locate: how a message names the n-th rating. Raises DataError for what is no level of the
     rating's criterion.
     """
-    spelt = {each.name: _by_spelling(each) for each in criteria}
+    spelt: dict[str, dict[str, str]] = {}  # criterion -> label or value in small letters -> value
+    for each in criteria:
+        by_label = {level.label.casefold(): f"{level.value:g}" for level in each.scale.levels}
+        spelt[each.name] = {value: value for value in by_label.values()} | by_label
     levels = {each.name: each.scale.describe() for each in criteria}
     texts = as_texts(tidy["also"]).astype(object).fillna("")
     values = []
@@ -37,11 +40,3 @@ def as_values(
         named = (spelt[criterion][answer.casefold()] for answer in answers)
         values.append(BETWEEN.join(dict.fromkeys(named)))
     return values
-
-
-def _by_spelling(criterion: Criterion) -> dict[str, str]:
-    """Label or value of each level, in small letters -> its value."""
-    values = {level: f"{level.value:g}" for level in criterion.scale.levels}
-    by_value = {value: value for value in values.values()}
-    return by_value | {level.label.casefold(): value for level, value in values.items()}
-

@@ -183,7 +183,8 @@ def _next(run: Adjudicated, rows: Sequence[Row]) -> Remark:
         command = f"{go_on(run, 'adjudicate plan')} --more-of {plan}"
         return Remark(title, advice, f"{command} --items {more} --out {plan}-more")
     report = f"runs/{Path(str(settings['plan'])).name}-report"
-    if any(row["verdict"] == UNDECIDED and _in_vain(row) for row in rows):
+    measured = [row for row in rows if row["verdict"] == UNDECIDED and known(row["difference"])]
+    if not all(known(row["items_needed"]) for row in measured):
         advice = (
             "Further decisions would not settle what is open: too few outputs are rated. To see how"
             " many would have to be:"
@@ -208,11 +209,6 @@ def _more(run: Adjudicated, rows: Sequence[Row]) -> int:
         return 0
     needed: int = math.ceil(drawn * max(times))
     return max(needed, drawn + LEAST_MORE)
-
-
-def _in_vain(row: Row) -> bool:
-    """Whether not even a decision on every output that could be drawn would tell of a judge."""
-    return bool(row["decided"]) and not known(row["items_needed"]) and known(row["difference"])
 
 
 def _is_open(row: Row) -> bool:
