@@ -159,6 +159,6 @@ def test_a_table_may_say_what_else_would_do(tmp_path: Path) -> None:
     again = metal.read(exported, levels=levels).ratings
     assert [*again["also"]] == [*ratings["also"]]
     path.write_text("\n".join([*rows, "b,A2,Bad,Awful"]), encoding="utf-8")
-    with pytest.raises(metal.MetalError) as error:
+    with pytest.raises(DataError) as error:
         metal.read(path, levels=levels)
     assert tells(str(error.value), "row 5", "'Awful' is no level")

@@ -190,8 +190,8 @@ def test_bad_input_is_refused_in_one_line(metal: Metal, tmp_path: Path) -> None:
     assert tells(last, "Person 1", "--adjudicators")
     last = metal(*asked, "--bad", "Medium", expect=2).err.splitlines()[-1]
     assert tells(last, "--bad", "'Medium'", "ordered")
-    refused = metal.refused("audit", "ratings.csv", *LEVELS[:2], "plan")
-    assert tells(refused, "plan", "metal adjudicate report plan")
+    last = metal("audit", "ratings.csv", *LEVELS, "plan", expect=2).err.splitlines()[-1]
+    assert tells(last, "plan", "metal adjudicate report plan")
     panel = decide(page, truth, tmp_path / "panel.json", "person 1")
     assert tells(metal.refused(*report, panel), "panel.json", "person 1")
     other = json.loads(panel.read_text()) | {"rater": "dora"}
