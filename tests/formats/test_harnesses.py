@@ -4,6 +4,7 @@ and of files that are damaged or hostile.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import metal
 from metal.data.formats.harnesses import HarnessRows
 from metal.data.formats.harnesses.values import language_in
+from metal.data.formats.harnesses.verdicts import direction_of
 from metal.data.tables.first_names import first_names
 from metal.data.tables.harnesses import HARNESSES, harness_of
 from metal.errors import DataError, MetalError
@@ -183,13 +185,63 @@ def test_lm_evals_filters_choices_and_people(tmp_path: Path) -> None:
 @pytest.mark.reference
 @pytest.mark.parametrize("file", ["test_run.json", "evaluation_result.json"])
 def test_results_of_deepeval(reference: Path, file: str) -> None:
-    data = metal.read(reference / "harness" / "deepeval" / file)
+    path = reference / "harness" / "deepeval" / file
+    data = metal.read(path)
     assert kinds(data) == {"human": "human", "mock/GEval": "llm"}
     assert [*data.criteria] == ["Correctness"]
     assert [output.language for output in data.outputs.values()] == ["en", "hi", "sw"] * 3
-    assert scores(data, "mock/GEval")[:6] == [0.3, 0.9, 0.0, 0.9, 1.0, 0.2]
+    # the file has 0.3, 0.9, 0, 0.9, 1, 0.2; people's answers are points up to 10
+    assert scores(data, "mock/GEval")[:6] == [3, 9, 0, 9, 10, 2]
+    assert any(tells(line, "GEval's scores", "points from 0 to 10") for line in data.report)
+    assert [level.value for level in data.criteria["Correctness"].scale.levels] == [*range(11)]
+    assert metal.read(path, only="llm").ratings["score"].max() == 10
+    alone = metal.read(path, kinds={"human": "baseline"})
+    assert scores(alone, "mock/GEval")[:6] == [0.3, 0.9, 0.0, 0.9, 1.0, 0.2]
     assert scores(data, "human")[:5] == [0, 1, 1, 5, 2]
     assert set(data.ratings["comment"]) == {"because", ""}
+
+
+def measured(score: float, human: Any = None, **more: Any) -> dict[str, Any]:
+    threshold = more.pop("threshold", 0.5)
+    metric = {
+        "name": "Tone [GEval]",
+        "score": score,
+        "evaluationModel": "m",
+        "threshold": threshold,
+    }
+    metric |= {"success": more.pop("success", score >= threshold), "reason": "why"}
+    metric |= {"threshold": threshold}
+    case = {"input": more.pop("input", "q"), "actualOutput": "a", "metricsData": [metric]}
+    return case | {"metadata": {"language": "hi"} | ({} if human is None else {"human": human})}
+
+
+def test_deepevals_verdict_answers_people_who_said_yes_or_no(tmp_path: Path) -> None:
+    cases = [measured(0.8, 1), measured(0.7, 0, threshold=0.75), measured(0.2, 0)]
+    path = written(tmp_path, "run.json", {"testCases": cases, "hyperparameters": {"model": "x"}})
+    data = metal.read(path)
+    assert scores(data, "m/GEval") == [1, 0, 0]
+    assert [level.label for level in data.criteria["Tone"].scale.levels] == ["fail", "pass"]
+    assert any(tells(line, "pass or fail", "m/GEval (Tone)") for line in data.report)
+    assert len(data.sources) == 1  # all three have one input
+    assert {output.generator for output in data.outputs.values()} == {"x"}
+    assert sorted(data.outputs) == ["test_case_0", "test_case_1", "test_case_2"]
+    cases[0]["metricsData"][0].pop("success")
+    data = metal.read(written(tmp_path, "run.json", {"testCases": cases}))
+    assert scores(data, "m/GEval") == [0.8, 0.7, 0.2]
+
+
+def test_deepevals_thresholds_show_which_end_is_better(tmp_path: Path) -> None:
+    for success, direction in (((True, False), "lower"), ((False, True), "higher")):
+        cases = [measured(0.2, success=success[0]), measured(0.9, success=success[1])]
+        data = metal.read(written(tmp_path, "run.json", {"testCases": cases}))
+        assert data.criteria["Tone"].direction == direction
+    assert direction_of([(0.2, 0.5, True), (0.9, 0.5, True)]) == ""
+    assert direction_of([]) == ""
+
+
+def test_deepevals_cases_of_one_name_are_apart(tmp_path: Path) -> None:
+    cases = [{**measured(0.2), "name": "x"}, {**measured(0.4), "name": "x"}]
+    assert sorted(metal.read(written(tmp_path, "run.json", cases)).outputs) == ["x", "x#2"]
 
 
 def test_deepevals_metrics_errors_and_conversations(tmp_path: Path) -> None:
@@ -208,3 +260,71 @@ def test_deepevals_metrics_errors_and_conversations(tmp_path: Path) -> None:
     missing = data.ratings[data.ratings["score"].isna()]
     assert missing[["rater", "reason"]].values.tolist() == [["gpt-4o", "rate limit"]]
     assert any("1 test cases without a metric" in line for line in data.report)
+
+
+# ---------------------------------------------------------------- OpenAI Evals
+
+
+@pytest.mark.reference
+def test_events_of_openai_evals(reference: Path) -> None:
+    path = reference / "harness" / "documented" / "openai_evals.jsonl"
+    data = metal.read(path)
+    assert kinds(data) == {"gpt-4/fact": "llm"}
+    assert [*data.criteria] == ["fact"]
+    # read off the file: the scores of fact.dev.0 to fact.dev.11
+    assert scores(data, "gpt-4/fact") == [0, 1, 0, 1, 0, 1, 0, 0, 0, 0, 1, 1]
+    assert (data.sources["fact.dev.3"].text, data.outputs["fact.dev.3"].text) == ("q3", "A")
+    assert {each.language for each in metal.read(path, language="sw").outputs.values()} == {"sw"}
+
+
+def event(sample: int, type: str, **data: Any) -> dict[str, Any]:
+    return {"run_id": "r", "event_id": 0, "sample_id": f"s{sample}", "type": type, "data": data}
+
+
+def test_choices_matches_and_numbers_of_openai_evals(tmp_path: Path) -> None:
+    asked = [{"role": "user", "content": "?"}]
+    events = [
+        {"spec": {"completion_fns": ["m", "grader"], "eval_name": "tone.dev"}},
+        event(0, "sampling", prompt=asked, sampled=["text"]),
+        event(0, "sampling", prompt="grade it", sampled=["so A"]),
+        event(0, "metrics", choice="A", score=1.0),
+        event(1, "sampling", prompt="?", sampled="text"),
+        event(1, "metrics", choice="__invalid__", score=0.0),
+        event(2, "metrics", f1=0.5, words="x"),
+        event(2, "match", correct=True, expected="gold"),
+        event(3, "raw_sample", x=1),
+        {"final_report": {}},
+    ]
+    data = metal.read(written(tmp_path, "events.jsonl", events), language="hi")
+    assert kinds(data) == {"grader/tone.dev": "llm", "f1": "metric", "match": "metric"}
+    assert sorted(data.criteria) == ["correctness", "f1", "tone.dev"]
+    graded = data.ratings[data.ratings["rater"] == "grader/tone.dev"]
+    assert graded["reason"].tolist() == ["", "no choice in the reply"]
+    assert graded["comment"].tolist() == ["so A", ""]
+    assert data.sources["s0"].text == "?"
+    assert any(tells(line, "1 events of type raw_sample") for line in data.report)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [3, {"choice": [1], "score": None}, {"f1": 10**40}, {"choice": "A", "score": "NaN"}, None],
+)
+def test_hostile_events_of_openai_evals(tmp_path: Path, data: Any) -> None:
+    events = [event(0, "metrics", choice="A", score=1), {**event(1, "metrics"), "data": data}]
+    events += [event(2, "sampling", prompt=[[1]], sampled=[])]
+    with suppress(MetalError):
+        assert len(metal.read(written(tmp_path, "events.jsonl", events), language="hi").ratings)
+
+
+@pytest.mark.parametrize("name", ["lm-eval", "deepeval", "promptfoo", "openai-evals", "inspect"])
+@pytest.mark.parametrize("text", ["", "[]", "{}", "[1, null]", "[" * 5000, '{"a": ' + "9" * 5000])
+def test_files_without_ratings_are_refused_in_one_line(
+    tmp_path: Path, name: str, text: str
+) -> None:
+    for ending in (".json", ".jsonl"):
+        path = tmp_path / f"file{ending}"
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(MetalError) as caught:
+            metal.read(path, name)
+        assert "\n" not in str(caught.value)
+        assert str(path) in str(caught.value)

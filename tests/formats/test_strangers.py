@@ -620,10 +620,6 @@ def test_a_column_that_ratings_differ_by_is_a_warning_of_the_audit(tmp_path: Pat
 @pytest.mark.parametrize(
     ("path", "name"),
     [
-        ("promptfoo/out.json", "results of promptfoo"),
-        ("promptfoo/out.jsonl", "results of promptfoo"),
-        ("promptfoo/out.csv", "results of promptfoo"),
-        ("documented/openai_evals.jsonl", "events of OpenAI Evals"),
         ("documented/mlflow_traces.json", "traces of MLflow"),
         ("documented/langfuse_scores.csv", "scores of Langfuse"),
         ("documented/phoenix_annotations.csv", "annotations of Phoenix"),

@@ -52,13 +52,19 @@ HARNESSES = (
     Harness("results of DeepEval", frozenset({"test_results.metrics_data"}), format="deepeval"),
     Harness("a test run of DeepEval", frozenset({"testCases"}), format="deepeval"),
     Harness("a test run of DeepEval", frozenset({"metricsData"}), format="deepeval"),
-    Harness("results of promptfoo", frozenset({"evalId", "results"})),
-    Harness("results of promptfoo", frozenset({"gradingResult", "promptIdx"})),
+    Harness("results of promptfoo", frozenset({"evalId", "results"}), format="promptfoo"),
+    Harness("results of promptfoo", frozenset({"gradingResult", "promptIdx"}), format="promptfoo"),
     Harness(
-        "results of promptfoo", frozenset({"Status", "Score", "Named Scores", "Grader Reason"})
+        "results of promptfoo",
+        frozenset({"Status", "Score", "Grader Reason"}),
+        format="promptfoo",
     ),
     Harness("samples of lm-eval", frozenset({"doc", "resps", "filtered_resps"}), format="lm-eval"),
-    Harness("events of OpenAI Evals", frozenset({"run_id", "event_id", "type", "data"})),
+    Harness(
+        "events of OpenAI Evals",
+        frozenset({"run_id", "event_id", "type", "data"}),
+        format="openai-evals",
+    ),
     Harness("traces of MLflow", frozenset({"trace_id", "assessments"})),
     Harness("scores of Langfuse", frozenset({"traceId", "dataType", "source", "value"})),
     Harness("annotations of Phoenix", frozenset({"annotation_name", "annotator_kind"})),

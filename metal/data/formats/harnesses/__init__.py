@@ -102,7 +102,7 @@ class HarnessRows:
         if not self.rows:
             problem = f"no scores in these results of {self.harness}{self._left()}"
             raise DataError(file, problem, "Run the evaluation with a scorer, and export it again")
-        self._place_people(options)
+        self.place_people(options)
         frame = self._frame()
         columns = {role: role for role in GUESSES if role in frame}
         own: dict[str, Any] = {"columns": columns | dict(options.get("columns") or {})}
@@ -111,16 +111,18 @@ class HarnessRows:
             own[option] = _below(options.get(option), by_criterion)
         return draft_from(frame, {**options, **own}, file)
 
-    def _place_people(self, options: Mapping[str, Any]) -> None:
-        """Move ratings of people in metadata to the criteria that they belong to. Notes: which, and
-        those for which there are several.
+    def place_people(self, options: Mapping[str, Any]) -> None:
+        """Move ratings of people in metadata to the criteria that they belong to; `draft` does it
+        unless a reader needs them before. Notes: which, and those for which there are several
+        criteria.
         """
         of_judges = dict.fromkeys(row["criterion"] for row in self.rows if row["kind"] == "llm")
         criteria = list(of_judges or dict.fromkeys(row["criterion"] for row in self.rows))
         criterion_of: dict[str, str] = {}
         unclear: Counter[str] = Counter()
         kinds = options.get("kinds") or {}
-        for name, row in self.beside:
+        beside, self.beside = self.beside, []
+        for name, row in beside:
             if not is_a_person(name, kinds):
                 continue
             criterion = criterion_named(name, criteria)

@@ -1,0 +1,139 @@
+"""promptfoo's CSV: variables, and for each prompt its output, `Status`, `Score`, `Named Scores`,
+`Grader Reason`, `Comment`, under the same names for every prompt.
+
+The table does not say which scores are a model's. All named scores are read as promptfoo's.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metal.data.files import parse_json, read_text
+from metal.data.formats.harnesses import HarnessRows
+from metal.data.formats.harnesses.values import is_number, language_in, mapping, prefixed
+from metal.data.formats.harnesses.verdicts import Verdicts
+from metal.errors import DataError
+
+SUITE, PERSON, OVERALL = "promptfoo", "human", "overall"
+BY_A_PERSON = "Manual result"  # how the reason begins where a person has overridden the result
+STATUS = {"PASS": True, "FAIL": False}
+BEFORE = ("Reasoning",)  # columns between an output and its status
+LIMIT = 1 << 27  # characters of a cell; an output may be long
+_LABEL = re.compile(r"\[(?P<provider>[^\]]{1,200})\] (?P<prompt>.*)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """The columns of one prompt: of its output, and of what is said of it, by name."""
+
+    output: int
+    generator: str
+    columns: Mapping[str, int]
+
+
+def gathered_from(path: Path) -> tuple[HarnessRows, Verdicts]:
+    """The ratings in the table, with the verdict on each."""
+    gathered, verdicts = HarnessRows("promptfoo (CSV)"), Verdicts()
+    csv.field_size_limit(LIMIT)
+    try:
+        header, *rows = csv.reader(read_text(path).splitlines(keepends=True))
+    except (csv.Error, ValueError) as error:
+        raise DataError(path, f"not readable as CSV ({error})", "Export it again") from None
+    blocks = list(_blocks(header))
+    first = min((block.output for block in blocks), default=len(header))
+    gathered.notes.append(
+        f"the CSV does not say which scores a model gave: all are read as the judge {SUITE!r};"
+        " results in JSON say it (`promptfoo export`)"
+    )
+    sources: dict[tuple[str, ...], str] = {}
+    for number, row in enumerate(filter(any, rows)):
+        source = sources.setdefault(tuple(row[:first]), f"test {number}")
+        item = {"source": source, "output": f"test {number}"}
+        variables = dict(zip(header[:first], row, strict=False))
+        for block in blocks:
+            _add(gathered, verdicts, block, row, {"variables": variables, **item})
+    return gathered, verdicts
+
+
+def _blocks(header: list[str]) -> Iterator[_Block]:
+    """The prompts of the table."""
+    starts = []
+    for number, name in enumerate(header):
+        if name == "Status":
+            before = number - 1
+            while header[before] in BEFORE and before > 0:
+                before -= 1
+            starts.append(before)
+    labels = [_LABEL.fullmatch(header[start]) for start in starts]
+    providers = [
+        label["provider"] if label else header[start]
+        for start, label in zip(starts, labels, strict=True)
+    ]
+    for number, start in enumerate(starts):
+        end = starts[number + 1] if number + 1 < len(starts) else len(header)
+        generator = providers[number]
+        if providers.count(generator) > 1:
+            generator += f"/prompt {number + 1}"
+        columns = {header[at]: at for at in range(start + 1, end)}
+        yield _Block(start, generator, columns)
+
+
+def _add(
+    gathered: HarnessRows,
+    verdicts: Verdicts,
+    block: _Block,
+    row: list[str],
+    test: Mapping[str, Any],
+) -> None:
+    cells = {column: row[at] for column, at in block.columns.items() if at < len(row)}
+    status, reason = cells.get("Status", ""), cells.get("Grader Reason", "")
+    if status not in (*STATUS, "ERROR"):
+        gathered.leave_out("outputs without a status")
+        return
+    variables = mapping(test["variables"])
+    item = {
+        "source": test["source"],
+        "output": f"{test['output']}/{block.generator}",
+        "generator": block.generator,
+        "language": language_in(variables),
+        "source_text": "\n".join(f"{key}: {value}" for key, value in variables.items()),
+        "text": row[block.output],
+    }
+    further = prefixed("vars", variables)
+    named = _named(cells)
+    by_a_person = reason.startswith(BY_A_PERSON)
+    if not named and not by_a_person:
+        named = {OVERALL: cells.get("Score", "")}
+    for criterion, score in named.items():
+        answer = {"score": float(score) if is_number(score) else None}
+        who = {"rater": SUITE, "kind": "llm", "criterion": criterion}
+        gathered.add(further, **item, **who, **answer, reason=f"status {status}")
+        if len(named) == 1 and not by_a_person:
+            verdicts.note(gathered, STATUS.get(status))
+    if by_a_person and status in STATUS:
+        criterion = next(iter(named)) if len(named) == 1 else OVERALL
+        who = {"rater": PERSON, "kind": "human", "criterion": criterion}
+        thumb = {"score": STATUS[status], "comment": cells.get("Comment")}
+        gathered.add(further, **item, **who, **thumb)
+    gathered.add_people(variables, further, **item)
+
+
+def _named(cells: Mapping[str, str]) -> dict[str, Any]:
+    """Criterion -> score: the named scores, or in a column of each."""
+    columns = {
+        name.removeprefix("Metric: "): cell
+        for name, cell in cells.items()
+        if name.startswith("Metric: ") and cell
+    }
+    if columns:
+        return columns
+    try:
+        return dict(mapping(parse_json(cells.get("Named Scores") or "{}")))
+    except json.JSONDecodeError:
+        return {}

@@ -1,0 +1,213 @@
+"""Results of promptfoo, as its own package writes them, with people's thumbs, damaged and
+hostile.
+"""
+
+from __future__ import annotations
+
+import csv
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import metal
+from metal.errors import DataError, MetalError, UsageError
+from tests.formats.harness_files import kinds, scores, written
+from tests.saying import tells
+
+GRADER = "file://grader.js/llm-rubric"
+MANUAL = "Manual result (overrides all other grading results)"
+
+
+def component(type: str, passed: bool, score: float | None = None, **more: Any) -> dict[str, Any]:
+    assertion = {"type": type, "value": more.pop("value", "is polite")}
+    if "metric" in more:
+        assertion["metric"] = more.pop("metric")
+    result = {"pass": passed, "score": int(passed) if score is None else score, **more}
+    return result | {"assertion": assertion}
+
+
+def output(number: int, *components: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {
+        "testIdx": number,
+        "promptIdx": 0,
+        "provider": {"id": "openai:gpt-4o", "label": ""},
+        "prompt": {"raw": f"Say {number}", "label": "Say {{n}}"},
+        "vars": {"n": number, "language": ("en", "hi")[number % 2]},
+        "response": {"output": f"text {number}"},
+        "gradingResult": {"pass": True, "componentResults": list(components)},
+        "testCase": {"metadata": {"topic": "law"}},
+        **more,
+    }
+
+
+def results(*outputs: dict[str, Any]) -> dict[str, Any]:
+    return {"evalId": "e", "results": {"version": 3, "results": list(outputs)}}
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("file", ["out.json", "out.jsonl"])
+def test_results_of_promptfoo(reference: Path, file: str) -> None:
+    data = metal.read(reference / "harness" / "promptfoo" / file)
+    assert kinds(data) == {"contains": "metric", GRADER: "llm"}
+    assert sorted(data.criteria) == ["contains", "polite"]
+    assert scores(data, GRADER) == [1, 0, 1]
+    assert scores(data, "contains") == [1, 1, 0]
+    assert [each.language for each in data.outputs.values()] == ["en", "hi", "sw"]
+    assert [each.text for each in data.outputs.values()][2] == "Answer in sw: three"
+
+
+@pytest.mark.reference
+def test_promptfoos_csv(reference: Path) -> None:
+    data = metal.read(reference / "harness" / "promptfoo" / "out.csv")
+    assert kinds(data) == {"promptfoo": "llm"}
+    assert sorted(data.criteria) == ["polite"]
+    assert scores(data, "promptfoo") == [1, 0, 1]
+    assert [each.language for each in data.outputs.values()] == ["en", "hi", "sw"]
+    assert any(tells(line, "does not say which scores a model gave") for line in data.report)
+
+
+def test_thumbs_are_compared_with_the_only_judge(tmp_path: Path) -> None:
+    outputs = [
+        output(0, component("llm-rubric", True, 0.8), component("human", True, comment="fine")),
+        output(1, component("llm-rubric", False, 0.3), component("human", True)),
+        output(2, component("llm-rubric", True, 0.9)),
+    ]
+    path = written(tmp_path, "out.json", results(*outputs))
+    data = metal.read(path)
+    assert kinds(data) == {"human": "human", "llm-rubric": "llm"}
+    assert [*data.criteria] == ["is polite"]
+    assert scores(data, "human") == [1, 1]
+    assert scores(data, "llm-rubric") == [1, 0, 1]  # its verdicts, as people said yes or no
+    assert "fine" in set(data.ratings["comment"])
+    assert any("pass or fail is read as the judge's answer" in line for line in data.report)
+    alone = metal.read(written(tmp_path, "out.jsonl", [outputs[2], outputs[0]]), only="llm")
+    assert [*alone.raters] == ["llm-rubric"]
+
+
+def test_thumbs_beside_several_judges_are_compared_with_the_suite(tmp_path: Path) -> None:
+    two = [component("llm-rubric", True, metric="a"), component("g-eval", False, metric="b")]
+    both = [two[0], component("g-eval", True, metric="b")]
+    outputs = [
+        output(0, *two, component("human", True)),
+        output(1, *both, component("human", False)),
+    ]
+    data = metal.read(written(tmp_path, "out.json", results(*outputs)))
+    overall = data.ratings[data.ratings["criterion"] == "overall"]
+    assert overall.groupby("rater", observed=True)["score"].agg(list).to_dict() == {
+        "human": [1, 0],
+        "promptfoo": [0, 1],
+    }
+    assert kinds(data)["promptfoo"] == "llm"
+    assert any("compared with promptfoo" in line for line in data.report)
+
+
+def test_promptfoos_criteria_and_generators(tmp_path: Path) -> None:
+    twice = [component("contains", True, value="a"), component("contains", False, value="b")]
+    outputs = []
+    for number in range(2):
+        graded = component("custom", True, metadata={"renderedGradingPrompt": "..."})
+        own = component("llm-rubric", True, value=f"is {number}")
+        same = component("not-llm-rubric", True, value="x" * 200)
+        outputs.append(output(number, *twice, graded, own, same))
+    outputs[1]["prompt"] = {"raw": "Tell 1", "label": "Tell {{n}}"}
+    data = metal.read(written(tmp_path, "out.json", results(*outputs)))
+    wanted = ["contains", "contains 2", "custom", "llm-rubric", "not-llm-rubric"]
+    assert sorted(data.criteria) == wanted
+    assert {name for name, kind in kinds(data).items() if kind == "metric"} == {"contains"}
+    generators = {each.generator for each in data.outputs.values()}
+    assert generators == {"openai:gpt-4o/Say {{n}}", "openai:gpt-4o/Tell {{n}}"}
+    long = [{**each, "prompt": {"label": each["prompt"]["label"] * 9}} for each in outputs]
+    data = metal.read(written(tmp_path, "out.json", results(*long)))
+    assert {each.generator.partition("/")[2] for each in data.outputs.values()} == {
+        "prompt 1",
+        "prompt 2",
+    }
+
+
+def test_repeated_tests_are_outputs_of_one_source(tmp_path: Path) -> None:
+    outputs = [output(0, component("llm-rubric", True)) for _ in range(3)]
+    for number, each in enumerate(outputs):
+        each["testIdx"] = number
+    data = metal.read(written(tmp_path, "out.json", results(*outputs)))
+    assert (len(data.sources), len(data.outputs)) == (1, 3)
+
+
+def test_what_promptfoo_could_not_assess_is_missing(tmp_path: Path) -> None:
+    failed = output(1, failureReason=2, error="401 Unauthorized", gradingResult=None)
+    outputs = [output(0, component("llm-rubric", True)), failed, output(3, gradingResult=None)]
+    data = metal.read(written(tmp_path, "out.json", results(*outputs)))
+    missing = data.ratings[data.ratings["score"].isna()]
+    assert missing[["rater", "reason"]].values.tolist() == [
+        ["llm-rubric", "error: 401 Unauthorized"]
+    ]
+
+
+def table(path: Path, *rows: list[str], prompts: int = 1) -> Path:
+    block = ["[openai:gpt-4o] Say", "Reasoning", "Status", "Score", "Named Scores", "Grader Reason"]
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["n", "language", *[*block, "Comment"] * prompts])
+        writer.writerows(rows)
+    return path
+
+
+def test_promptfoos_csv_with_several_prompts_thumbs_and_errors(tmp_path: Path) -> None:
+    good = ["yes", "", "PASS", "0.80", '{"tone": 0.8}', "ok", ""]
+    thumb = ["no", "", "FAIL", "0.00", '{"tone": 0.9}', MANUAL, "rude"]
+    error = ["", "", "ERROR", "", "", "", ""]
+    path = tmp_path / "out.csv"
+    rows = [["1", "hi", *good, *thumb], ["1", "hi", *good, *error], ["2", "hi", *thumb, *thumb]]
+    data = metal.read(table(path, *rows, prompts=2))
+    assert kinds(data) == {"human": "human", "promptfoo": "llm"}
+    assert len(data.sources) == 2
+    generators = {each.generator for each in data.outputs.values()}
+    assert generators == {"openai:gpt-4o/prompt 1", "openai:gpt-4o/prompt 2"}
+    assert scores(data, "human") == [0, 0, 0]
+    assert "rude" in set(data.ratings["comment"])
+    reasons = data.ratings.loc[data.ratings["score"].isna(), "reason"].tolist()
+    assert reasons == ["status ERROR"]
+
+
+def test_a_frame_of_promptfoos_csv_is_to_be_read_from_its_file(tmp_path: Path) -> None:
+    good = ["yes", "", "PASS", "0.80", '{"tone": 0.8}', "ok", ""]
+    frame = pd.read_csv(table(tmp_path / "out.csv", ["1", "hi", *good]))
+    with pytest.raises(DataError, match='format="promptfoo"'):
+        metal.read(frame)
+    with pytest.raises(UsageError, match="reads files, no DataFrames"):
+        metal.read(frame, "promptfoo")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        None,
+        {},
+        {"gradingResult": {"componentResults": 3}},
+        {"gradingResult": {"componentResults": [{"assertion": "x", "score": "y"}]}},
+        {"gradingResult": {"componentResults": [component("human", True, float("nan"))]}},
+        {"gradingResult": {"componentResults": [component("contains", True, 10**30)]}},
+        {"vars": [1], "provider": 5, "prompt": "x", "testCase": [], "response": []},
+        {"vars": {str(n): n for n in range(2000)}},
+        {"testIdx": {"a": 1}},
+    ],
+)
+def test_hostile_results_of_promptfoo(tmp_path: Path, result: Any) -> None:
+    good = output(0, component("llm-rubric", True))
+    bad = {**output(1, component("llm-rubric", True)), **result} if result else result
+    with suppress(MetalError):
+        data = metal.read(written(tmp_path, "out.json", results(good, bad)))
+        assert len(data.ratings) >= 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Status,Score,Grader Reason\n", "a,Status,Score,Grader Reason\nx\n\x00,b\n", '"Status'],
+)
+def test_hostile_tables_of_promptfoo(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "out.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(MetalError):
+        metal.read(path, "promptfoo")
