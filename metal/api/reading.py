@@ -129,6 +129,15 @@ class TableOptions(TypedDict, total=False):
     decimal: Decimal
     word_orders: WordOrders
     sheet: Annotated[str, Option("XLSX: the sheet to read.", metavar="NAME", rare=True)]
+    weights: Annotated[
+        str | Pairs,
+        Option(
+            "mqm-errors: weights of errors, besides or in place of the published ones:"
+            " major=5,minor=1,minor/fluency/punctuation=0.1; or a TOML or JSON file of them.",
+            metavar="WEIGHTS",
+            rare=True,
+        ),
+    ]
 
 
 class ReadingOptions(TableOptions, total=False):
@@ -164,6 +173,8 @@ def plain(reading: Mapping[str, Any]) -> dict[str, Any]:
             texts[name] = {
                 criterion: _text(each) for criterion, each in by_criterion(value).items()
             }
+        elif name == "weights":
+            texts[name] = _text(value)
         elif isinstance(value, Mapping):
             texts[name] = {str(key): str(item) for key, item in value.items()}
         else:

@@ -190,10 +190,11 @@ def _in_dataset(folder: Path) -> Iterator[tuple[str, str]]:
         described = read_toml(folder / "dataset.toml")
         if described.get(JOINED):
             yield "ratings.parquet", f"{described[JOINED]} ratings that joined it later"
-        if described.get("generators"):
+        generators = described.get("generators") or {}
+        if not all(facts == {"kind": "human"} for facts in generators.values()):  # from elsewhere
             yield "outputs.jsonl", "texts that `metal generate` wrote"
         kinds = {line.get("kind") for _, line in read_jsonl(folder / "raters.jsonl")}
-    except (DataError, OSError):
+    except (DataError, OSError, AttributeError):
         return
     if maker_of(folder) in WITHOUT_PEOPLE and "human" in kinds:
         yield "raters.jsonl", "ratings by people"

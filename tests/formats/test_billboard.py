@@ -246,7 +246,7 @@ ROWS = MQM_HEAD + "mt -5.5 10\nmt 0.0 2\nHuman-A nan 2\n"
 
 
 def written(folder: Path, text: str | bytes) -> Path:
-    path = folder / "mqm_scores.tsv"
+    path = folder / "mqm_zhen.tsv"
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     return path
 
@@ -282,6 +282,9 @@ def test_another_language(tmp_path: Path) -> None:
     assert formats.read("mqm", path, {"language": "en-de"}).assemble(path).languages == ("en-de",)
     with pytest.raises(MetalError, match="`language` 'xx-yy-zz' is not known"):
         formats.read("mqm", path, {"language": "xx-yy-zz"})
+    unnamed = path.rename(tmp_path / "mqm_scores.tsv")
+    with pytest.raises(MetalError, match=r"says no language pair.*give it with `language`"):
+        formats.read("mqm", unnamed, {})
 
 
 @pytest.mark.parametrize(

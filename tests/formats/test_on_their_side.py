@@ -233,15 +233,6 @@ def test_records_of_argilla_are_called_so(tmp_path: Path, record: dict[str, obje
         metal.read(path)
 
 
-@pytest.mark.parametrize("name", ["mqm_zhen.tsv", "errors.tsv"])
-def test_errors_marked_by_mqm_are_no_ratings(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    header = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity\n"
-    path.write_text(header + "A\td\t1\t1\tr1\tquelle\tziel\tFluency\tMinor\n" * 3)
-    with pytest.raises(DataError, match=r"errors marked by MQM.*add up the penalties"):
-        metal.read(path)
-
-
 def test_averages_of_mqm_of_2021_are_read(tmp_path: Path) -> None:
     path = tmp_path / "mqm_newstest2021_zhen.avg_seg_scores.tsv"
     path.write_text("system mqm_avg_score seg_id\nA\tNone 1\nA\t-1.5 2\nB\t-0.0 1\n")

@@ -11,6 +11,7 @@ write its file and one line, here or in a package of your own:
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from contextlib import suppress
@@ -333,11 +334,13 @@ def judge_rater(model: str, prompt: str, group: str) -> Rater:
 
 
 def human_generators(generators: Iterable[str]) -> dict[str, Any]:
-    """The further key of dataset.toml that marks generators as people by their names (`Human-H`),
-    if there are any.
+    """The further key of dataset.toml that marks generators as people by their names (`Human-H`,
+    `refA`, `ref-B`), if there are any.
     """
     people = {
-        name: {"kind": "human"} for name in dict.fromkeys(generators) if name.startswith("Human")
+        name: {"kind": "human"}
+        for name in dict.fromkeys(generators)
+        if re.match(r"Human|ref([-._]?[A-Z])?(\.\d+)?$", name)
     }
     return {"generators": people} if people else {}
 

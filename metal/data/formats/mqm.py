@@ -1,5 +1,5 @@
-"""MQM scores of WMT 2020 translations: experts mark errors, and a segment's score is minus the
-weight of its errors.
+"""MQM scores of WMT 2020 and 2021: experts mark errors in translations, and a segment's score is
+minus the weights of its errors.
 
     system mqm_avg_score seg_id
 
@@ -11,6 +11,7 @@ the test set, counting from 1.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +20,9 @@ from typing import Any
 from metal.data.dataset import Card
 from metal.data.files import read_text
 from metal.data.formats import Draft, Format, Reading, human_generators, language_option, only_file
+from metal.data.languages import find_language
 from metal.data.records import Criterion, Output, Rater, Scale, Source
-from metal.errors import DataError
+from metal.errors import DataError, UsageError
 
 COLUMNS = ("system", "mqm_avg_score", "seg_id")
 MQM = Criterion(
@@ -37,7 +39,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     counting from 1.
     """
     file = only_file(path, "mqm*.tsv")
-    language = language_option(options.get("language", "zh-en"))
+    language = language_in(file.name, options, file)
     rows = _rows(file)
     reading = Reading(raters={RATER.rater: RATER})
     reading.sources = {
@@ -66,6 +68,19 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     return replace(
         reading.draft(card, [MQM], human_generators(system for _, system in rows)), counted_from=1
     )
+
+
+def language_in(name: str, options: Mapping[str, Any], file: object) -> str:
+    """The language pair in a file's name (`mqm_ted_zhen.tsv`) or in the option `language`. Raises
+    UsageError if there is none; the option comes first.
+    """
+    pair = re.search(r"_([a-z]{2})-?([a-z]{2})(?=[._]|$)", name)
+    named = find_language("-".join(pair.groups())) if pair else None
+    asked = language_option(options["language"]) if options.get("language") else named
+    if asked is None:
+        problem = "its name says no language pair (mqm_ted_zhen.tsv is of zh-en)"
+        raise UsageError(f"{file}: {problem}; give it with `language`, e.g. zh-en")
+    return asked
 
 
 def _rows(file: Path) -> dict[tuple[int, str], float]:
@@ -135,7 +150,7 @@ def _score(text: str, location: str) -> float:
 
 
 FORMAT = Format(
-    "MQM scores of WMT 2020 by experts, one mean per segment",
+    "MQM scores of WMT 2020 and 2021 by experts, one mean per segment",
     read,
     frozenset({"language"}),
     (("mqm*.tsv", COLUMNS),),

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from metal.data.archives import files_in, is_archive
+
 BEGINNING = 1 << 16  # bytes in which the columns of a text file are named
 FIRST_OBJECT = 1 << 20  # bytes in which the keys of a single large object are searched
 MOST_NAMES = 5000
@@ -26,6 +28,9 @@ def first_names(path: Path) -> frozenset[str]:
     """
     ending = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
     with suppress(Exception):  # a damaged file is refused by who reads it, with the reason
+        if is_archive(path):
+            _, file = next(files_in(path, ".tsv"))
+            return frozenset(columns_in(file.read(BEGINNING).decode("utf-8-sig", "replace")))
         if ending.lower() == ".parquet":
             import pyarrow.parquet as pq
 

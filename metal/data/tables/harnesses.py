@@ -14,10 +14,6 @@ A_ROW_A_RATING = "Write a row for each rating: output, rater, criterion, score, 
 FROM_LABEL_STUDIO = (
     "Export it from Label Studio as CSV or JSON-MIN, which are read; or write a row for each rating"
 )
-SUMMED_UP = (
-    "Each row is an error, not a rating: add up the penalties of each segment and rater, and write"
-    " a row for each with the columns language, system, source, target, seg_id, rater, mqm"
-)
 
 
 @dataclass(frozen=True)
@@ -85,9 +81,8 @@ HARNESSES = (
     ),
     Harness(
         "errors marked by MQM",
-        frozenset({"system", "seg_id", "rater", "category", "severity"}),
-        "",
-        SUMMED_UP,
+        frozenset({"system", "category", "severity", "rater"}),
+        format="mqm-errors",
     ),
     Harness(
         "runs of LangSmith", frozenset({"inputs", "outputs", "feedback"}), "feedback.*", output="id"

@@ -1,0 +1,100 @@
+"""The weights of errors in MQM, as WMT's experts use them since 2020 (Freitag et al., TACL 2021),
+or as the option `weights` gives them.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metal.data.files import parse_json, read_text
+from metal.errors import DataError, UsageError
+
+# A category alone, or SEVERITY/CATEGORY, is more specific than a severity alone. The releases weigh
+# `source error` (2021) by its severity, and `source issue` (2023) by nothing.
+PUBLISHED = {
+    "major": 5.0,
+    "minor": 1.0,
+    "neutral": 0.0,
+    "no-error": 0.0,
+    "minor/fluency/punctuation": 0.1,
+    "non-translation": 25.0,
+    "source issue": 0.0,
+    "accuracy/creative reinterpretation": 0.0,
+}
+IN_WORDS = "major 5, minor 1, minor punctuation 0.1, non-translation 25, neutral 0"
+AS_TEXT = "Write weights such as major=5,minor=1,minor/fluency/punctuation=0.1, or name a file"
+
+
+@dataclass(frozen=True)
+class Weights:
+    """Weights by severity, by category, and by SEVERITY/CATEGORY/SUBCATEGORY, in small letters.
+
+    own: whether the user gave some of them.
+    """
+
+    weights: Mapping[str, float]
+    own: bool = False
+
+    def of(self, severity: str, category: str) -> float | None:
+        """The weight of an error: that of the most specific name; None if no name fits."""
+        parts = category.split("/")
+        for length in range(len(parts), 0, -1):
+            name = "/".join(parts[:length])
+            for key in (f"{severity}/{name}", name):
+                if key in self.weights:
+                    return self.weights[key]
+        return self.weights.get(severity)
+
+
+def spelled(name: str) -> str:
+    """A severity or a category in small letters, as weights name it: `Non-translation!` is
+    `non-translation`.
+    """
+    return name.strip().lower().replace("_", " ").replace("no error", "no-error").rstrip("!")
+
+
+def weights_in(option: Any) -> Weights:
+    """The published weights, changed by the option: names and weights, as a mapping or a text, or
+    the path of a TOML or JSON file with them.
+
+    Raises UsageError for a text that is neither, and DataError for a fault in the file.
+    """
+    if not option:
+        return Weights(PUBLISHED)
+    given_by, location = _given(option)
+    own = {}
+    for name, weight in given_by.items():
+        try:
+            number = float(weight)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not math.isfinite(number):
+            raise DataError(location, f"the weight of {name!r} is {weight!r}", AS_TEXT)
+        own["/".join(map(spelled, str(name).split("/")))] = abs(number)
+    return Weights(PUBLISHED | own, own=True)
+
+
+def _given(option: Any) -> tuple[Mapping[str, Any], str]:
+    """Names and weights as they stand, and where."""
+    if isinstance(option, Mapping):
+        return option, "`weights`"
+    text = str(option)
+    if "=" in text:
+        parts = [part.partition("=") for part in text.split(",")]
+        return {name.strip(): weight.strip() for name, _, weight in parts}, "`weights`"
+    file = Path(text)
+    if not file.is_file():
+        raise UsageError(f"`weights` {text!r}: no such file. {AS_TEXT}")
+    try:
+        content = read_text(file)
+        weights = parse_json(content) if file.suffix == ".json" else tomllib.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise DataError(file, f"neither TOML nor JSON ({error})", AS_TEXT) from None
+    if not isinstance(weights, Mapping):
+        raise DataError(file, "not a table of weights", AS_TEXT)
+    return weights, str(file)

@@ -1,0 +1,262 @@
+"""Errors that experts marked by MQM: their weights, every layout, and what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import metal
+from metal.data import archives
+from metal.data.formats import recognize
+from metal.errors import DataError, MetalError, UsageError
+from tests.saying import tells
+
+HEADER = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity"
+ROWS = [
+    # A/1 by r1: 5 + 1 + 0.1 = 6.1; by r2: none. A/2: 25. B/1: 5 for the
+    # source, as in 2021, and 5 for punctuation
+    "A\td\t1\t1\tr1\teins\t<v>one</v> two\tAccuracy/Mistranslation\tMajor",
+    "A\td\t1\t1\tr1\teins\tone <v>two</v>\tStyle/Awkward\tMinor",
+    "A\td\t1\t1\tr1\t<v>eins</v>\tone two\tFluency/Punctuation\tMinor",
+    "A\td\t1\t1\tr2\teins\tone two\tNo-error\tNo-error",
+    'A\td\t2\t2\tr1\tzwei "\t<v>xx</v>\tNon-translation!\tMajor',
+    "refB\td\t1\t1\tr1\t<v>eins</v>\tone\tSource error\tMajor",
+    "refB\td\t1\t1\tr1\teins\tone<v>,</v>\tFluency/Punctuation\tMajor",
+    "refB\td\t2\t2\tr1\tzwei\ttwo\tAccuracy/Omission\tNeutral",
+]
+SCORES = {("1/A", "r1"): -6.1, ("1/A", "r2"): 0, ("2/A", "r1"): -25, ("1/refB", "r1"): -10}
+SCORES |= {("2/refB", "r1"): 0}
+
+
+def text(*rows: str, header: str = HEADER) -> str:
+    return "".join(f"{row}\n" for row in filter(None, (header, *rows)))
+
+
+def write(
+    folder: Path, *rows: str, name: str = "mqm_newstest_deen.tsv", header: str = HEADER
+) -> Path:
+    path = folder / name
+    path.write_text(text(*rows, header=header), encoding="utf-8")
+    return path
+
+
+def archive(path: Path, files: dict[str, bytes], **more: tarfile.TarInfo) -> Path:
+    with tarfile.open(path, "w:gz") as opened:
+        for member in more.values():
+            opened.addfile(member)
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            opened.addfile(member, io.BytesIO(content))
+    return path
+
+
+def scores(dataset: metal.Dataset) -> dict[tuple[str, str], float]:
+    rows = dataset.ratings
+    keys = zip(rows["output"].astype(str), rows["rater"].astype(str), strict=True)
+    return dict(zip(keys, rows["score"], strict=True))
+
+
+def test_each_rating_is_minus_the_weights_of_its_errors(tmp_path: Path) -> None:
+    path = write(tmp_path, *ROWS)
+    assert recognize(path) == "mqm-errors"
+    dataset = metal.read(path)
+    assert scores(dataset) == pytest.approx(SCORES)
+    assert dataset.languages == ("de-en",)
+    assert dataset.criteria["mqm"].scale.ends == (-25, 0)
+    assert dataset.raters["r1"].group == "expert"
+    assert dataset.extra == {"generators": {"refB": {"kind": "human"}}}
+    assert (dataset.sources["2"].text, dataset.sources["2"].document) == ('zwei "', "d")
+    assert dataset.outputs["1/A"].text == "one two"
+    errors = json.loads(dataset.ratings["comment"].iloc[0])["errors"]
+    assert [(error["start"], error["end"], error["score"]) for error in errors] == [
+        (0, 3, 5.0),
+        (4, 7, 1.0),
+        (0, 4, 0.1),
+    ]
+    assert [error["is_source_error"] for error in errors] == [False, False, True]
+    assert tells(dataset.report, "major 5, minor 1, minor punctuation 0.1, non-translation 25")
+    assert tells(dataset.report, "1 error in the source")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "system\tdoc\tdocSegId\tglobalSegId\trater\tsource\ttarget\tcategory\tseverity\tmetadata",
+        "system\tdoc\tdoc_seg_id\tglobal_seg_id\trater\tsource\ttarget\tcategory\tseverity\tnote",
+    ],
+)
+def test_viewers_write_other_names(tmp_path: Path, header: str) -> None:
+    rows = [f'{row}\t{{"timestamp": 1}}' for row in ROWS]
+    rows.append("A\td\t1\t1\t\teins\tone two\t\t\t{}")
+    dataset = metal.read(write(tmp_path, *rows, header=header))
+    assert scores(dataset) == pytest.approx(SCORES)
+    assert tells(dataset.report, "1 row left out, without a category")
+
+
+def test_segments_without_numbers_are_named_by_their_documents(tmp_path: Path) -> None:
+    rows = [
+        row.replace("\td\t2\t2\t", "\te\t1\t0\t").replace("\t1\t1\t", "\t1\t0\t") for row in ROWS
+    ]
+    dataset = metal.read(write(tmp_path, *rows))
+    assert set(dataset.sources) == {"d/1/0", "e/1/0"}
+    assert tells(dataset.report, "named DOC/DOC_ID")
+
+
+def test_an_archive_is_read_without_unpacking(tmp_path: Path) -> None:
+    folder = tmp_path / "in" / "here"
+    folder.mkdir(parents=True)
+    link = tarfile.TarInfo("link.tsv")
+    link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+    files = {
+        "../../outside.tsv": text(*ROWS).encode(),
+        "._outside.tsv": b"\x00\x05",
+        "readme.md": b"see above",
+    }
+    path = archive(folder / "sxs_mqm_generalMT2023_deen.3ratings.tsv.tar.gz", files, link=link)
+    assert recognize(path) == "mqm-errors"
+    assert scores(metal.read(path)) == pytest.approx(SCORES)
+    assert not (tmp_path / "outside.tsv").exists()
+
+
+def test_a_file_in_an_archive_may_lack_the_header(tmp_path: Path) -> None:
+    path = archive(tmp_path / "sxs_deen.tar.gz", {"a.tsv": text(*ROWS, header="").encode()})
+    assert scores(metal.read(path, format="mqm-errors")) == pytest.approx(SCORES)
+
+
+def test_damaged_archives_and_bombs_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = archive(tmp_path / "mqm_deen.tsv.tar.gz", {"a.tsv": text(*ROWS).encode()})
+    whole = path.read_bytes()
+    for content in (whole[:200], b"no archive", gzip.compress(b"no archive" * 100)):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r"not readable as \.tar\.gz|no errors in it"):
+            metal.read(path, format="mqm-errors")
+    monkeypatch.setattr(archives.files_in, "__defaults__", (10_000,))
+    archive(path, {"a.tsv": text(*ROWS * 100).encode()})
+    with pytest.raises(DataError, match="too much in it"):
+        metal.read(path, format="mqm-errors")
+
+
+def test_source_errors_of_2020_lack_two_columns(tmp_path: Path) -> None:
+    rows = ["A\td\t1\teins<v></v>\tone\tSource error\tMinor\t"]
+    rows += ["A\td\t2\tzwei\ttwo\tSource error\tMajor\t"]
+    dataset = metal.read(write(tmp_path, *rows))
+    assert scores(dataset) == {("d/1/A", "MQM"): -1, ("d/2/A", "MQM"): -5}
+    assert list(dataset.criteria) == ["source_errors"]
+    assert tells(dataset.report, "all 2 errors are in the sources", "source_errors")
+    assert tells(dataset.report, "2 rows without a rater")
+
+
+@pytest.mark.parametrize("form", ["text", "toml", "json", "mapping"])
+def test_weights_of_ones_own(tmp_path: Path, form: str) -> None:
+    path = write(tmp_path, *ROWS)
+    (tmp_path / "w.toml").write_text('major = 10\n"Minor/Style" = 2\n"source error" = -3')
+    (tmp_path / "w.json").write_text('{"major": 10, "Minor/Style": 2, "source error": 3}')
+    weights = {
+        "text": "major=10, Minor/Style=2,source error=3",
+        "toml": str(tmp_path / "w.toml"),
+        "json": str(tmp_path / "w.json"),
+        "mapping": {"major": "10", "Minor/Style": "2", "source error": "3"},
+    }[form]
+    dataset = metal.read(path, weights=weights)
+    # A/1: 10 + 2 + 0.1; refB/1: 3 for the source, 10 for the comma
+    assert scores(dataset)["1/A", "r1"] == pytest.approx(-12.1)
+    assert scores(dataset)["1/refB", "r1"] == -13
+    assert dataset.criteria["mqm"].scale.ends is None
+    assert tells(dataset.report, "as `weights` says")
+
+
+def test_weights_are_part_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = write(tmp_path, *ROWS)
+    dataset = metal.read(path, weights={"major": "10"})
+    assert dataset.reading == {"weights": "major=10"}
+
+
+@pytest.mark.parametrize(
+    "weights, problem",
+    [
+        ("major=five", "the weight of 'major' is 'five'"),
+        ("major=inf", "the weight of 'major' is 'inf'"),
+        ("nowhere.toml", "no such file"),
+        ("list.json", "not a table of weights"),
+        ("broken.toml", "neither TOML nor JSON"),
+    ],
+)
+def test_wrong_weights_are_refused(
+    weights: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "list.json").write_text("[1, 2]")
+    (tmp_path / "broken.toml").write_text("major = \n")
+    with pytest.raises(MetalError) as raised:
+        metal.read(write(tmp_path, *ROWS), weights=weights)
+    assert tells(str(raised.value), problem, "major=5,minor=1")
+
+
+def test_a_severity_without_a_weight_needs_one(tmp_path: Path) -> None:
+    path = write(tmp_path, *ROWS, "A\td\t3\t3\tr1\tdrei\tthree\tAccuracy/Addition\tCritical")
+    with pytest.raises(DataError, match=r"row 10: no weight for the severity 'critical'"):
+        metal.read(path)
+    assert scores(metal.read(path, weights="critical=10"))["3/A", "r1"] == -10
+
+
+@pytest.mark.parametrize(
+    "rows, header, problem",
+    [
+        ([ROWS[0] + "\tmore"], HEADER, "row 2: 10 fields, and 9 columns"),
+        ([ROWS[0].rpartition("\t")[0]], HEADER, "row 2: 8 fields"),
+        ([], HEADER, "no errors in it"),
+    ],
+)
+def test_broken_rows_are_named(rows: list[str], header: str, problem: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=problem):
+        metal.read(write(tmp_path, *rows, header=header))
+
+
+def test_a_name_without_a_language_needs_the_option(tmp_path: Path) -> None:
+    path = write(tmp_path, *ROWS, name="errors.tsv")
+    with pytest.raises(UsageError, match=r"says no language pair.*give it with `language`"):
+        metal.read(path)
+    assert metal.read(path, language="de-en").languages == ("de-en",)
+
+
+def test_a_frame_of_errors(tmp_path: Path) -> None:
+    frame = pd.read_csv(write(tmp_path, *ROWS), sep="\t", quoting=3)
+    assert scores(metal.read(frame, language="de-en")) == pytest.approx(SCORES)
+
+
+@pytest.mark.reference
+def test_ted_by_its_raters_equals_the_released_means(reference: Path) -> None:
+    layouts = reference / "mqm" / "layouts"
+    raw = metal.read(layouts / "mqm_ted_zhen.tsv")
+    means = metal.read(layouts / "mqm_ted_zhen.avg_seg_scores.tsv")
+    assert raw.languages == means.languages == ("zh-en",)
+    assert len(raw.ratings) == 7935
+    assert len([rater for rater in raw.raters if rater.startswith("rater")]) == 9
+    assert set(raw.extra["generators"]) == {"ref", "refB"}
+    assert set(means.extra["generators"]) == {"ref-A", "ref-B"}
+    rows = means.ratings
+    released = dict(zip(rows["output"].astype(str), rows["score"], strict=True))
+    ours = raw.ratings.groupby("output", observed=True)["score"].mean()
+    both = [name for name in ours.index if name in released]
+    assert len(both) == 6877
+    assert [ours[name] for name in both] == pytest.approx([released[name] for name in both])
+
+
+@pytest.mark.reference
+def test_other_layouts_of_the_release(reference: Path) -> None:
+    layouts = reference / "mqm" / "layouts"
+    newest = metal.read(layouts / "mqm_newstest2021_zhen.avg_seg_scores.tsv")
+    assert len(newest.ratings) == 29_220
+    errors = metal.read(layouts / "mqm_newstest2020_zhen.source-errors.tsv")
+    assert (len(errors.outputs), list(errors.criteria)) == (len(errors.ratings), ["source_errors"])
+    assert tells(errors.report, "all 193 errors are in the sources")
