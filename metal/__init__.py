@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from metal.api.report import open_run as open_run
     from metal.api.report import report as report
     from metal.api.sample import sample as sample
+    from metal.api.schema import Validated as Validated
+    from metal.api.schema import schema as schema
+    from metal.api.schema import schema_validate as schema_validate
     from metal.api.score import metric_check as metric_check
     from metal.api.score import metric_list as metric_list
     from metal.api.score import score as score
@@ -129,6 +132,7 @@ _HOMES = {
     "metal.api.replies": ("Replies", "replies"),
     "metal.api.report": ("open_run", "report"),
     "metal.api.sample": ("sample",),
+    "metal.api.schema": ("Validated", "schema", "schema_validate"),
     "metal.api.score": ("metric_check", "metric_list", "score"),
     "metal.data.dataset": ("Dataset",),
     "metal.data.records": ("Criterion", "Estimate", "Level", "Scale"),

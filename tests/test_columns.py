@@ -50,7 +50,8 @@ CORE_COLUMNS = {
 OTHERS: dict[str, str] = {
     "api": """
         __signature__, approved, country, counts, endpoint_url, layout-{}.html, minutes, models,
-        more, not_asked, path, people_given, qualification, source_text, to, warnings,
+        more, not_asked, path, people_given, probable, qualification, rating, to,
+        warnings,
         with_reference, word_orders
     """,
     "cli": """

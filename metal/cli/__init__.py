@@ -46,13 +46,14 @@ VERBS = {
     "report": ("metal.cli.folders:report", "Write a run's page, charts and LaTeX tables."),
     "compare": ("metal.cli.datasets:compare", "Compare generators side by side."),
     "export": ("metal.cli.datasets:export", "Write the ratings in another program's format."),
+    "schema": ("metal.cli.schema:schema", "Show the open format, or check a file."),
     "ls": ("metal.cli.folders:ls", "List datasets and runs, with their answers."),
     "completion": ("metal.cli.folders:completion", "Set up tab completion in your shell."),
 }
 # The groups of the help, with the verbs above in their order; a kind of run names its group itself.
 GROUPS: dict[str, tuple[str, ...]] = {
     "Start": ("init", "demo", "judge", "ls"),
-    "Data": ("import", "check", "describe", "compare", "export"),
+    "Data": ("import", "check", "describe", "compare", "export", "schema"),
     "Build": ("sample", "annotate"),
     "Judges": ("judges", "criterion", "prompt", "replies", "score", "metric"),
     "Trust": (),

@@ -19,6 +19,7 @@ from metal.runs.columns import Column
 from metal.runs.kinds import Kind, kinds, load, meaning
 from metal.runs.run import Run
 from tests.api.python_reference import python_pages
+from tests.api.schema_pages import open_format, schema_files
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -30,15 +31,17 @@ def runs() -> list[tuple[Kind, type[Run]]]:
 
 
 def pages() -> dict[str, str]:
-    """The text of each page, by its name."""
+    """The text of each page and of each schema, by its path."""
     made = {
         **python_pages(),
         "verbs": _verbs(),
         "tables": _tables(),
         "files": _files(),
         "errors": _errors(),
+        "open-format": open_format(),
     }
-    return {f"{name}.md": "\n\n".join(parts) + "\n" for name, parts in made.items()}
+    texts = {f"{name}.md": "\n\n".join(parts) + "\n" for name, parts in made.items()}
+    return texts | schema_files()
 
 
 def verbs(

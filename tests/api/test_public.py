@@ -328,7 +328,7 @@ UNDESCRIBED = {
     "audit": {
         *("alpha_least", "alpha_most", "fleiss_kappa_least", "fleiss_kappa_most"),
         *("kappa_least", "kappa_most", "weighted_f1_least", "weighted_f1_most"),
-        *("share_kept_least", "share_kept_most", "alt_test_advantage", "alt_test_epsilon"),
+        *("alt_test_advantage", "alt_test_epsilon"),
         *("lead_p", "table_6_items", "bad", "good"),
     },
     "billboard": {"pairs", "pairwise_accuracy_without_ties", "criteria"},
@@ -445,6 +445,8 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
         "sample": lambda n: metal.sample(folder / "passages", out / f"s{n}", per_language=1,
             languages="en"),
         "sample_labels": lambda n: metal.sample_labels(folder / "copy", labels=2),
+        "schema": lambda n: metal.schema("rating"),
+        "schema_validate": lambda n: metal.schema_validate(demo),
         "select": lambda n: metal.select(demo, folder / "judges", resamples=100),
         "score": lambda n: metal.score(demo, from_file=folder / "scores.csv", name=f"outside{n}",
             out=out / f"o{n}"),

@@ -26,4 +26,5 @@ def test_every_column_says_what_it_is() -> None:
 
 if __name__ == "__main__":
     for name, text in reference.pages().items():
+        (reference.REFERENCE / name).parent.mkdir(exist_ok=True)
         (reference.REFERENCE / name).write_text(text, encoding="utf-8")

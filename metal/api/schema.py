@@ -1,0 +1,261 @@
+"""`metal.schema`: the open format of METAL's records as JSON Schemas, and files compared with
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from metal.api.options import Option, StrPath, documented
+from metal.errors import DataError, MetalError, UsageError, check_known
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from metal.data.validating import Faults
+
+RECORDS = ("rating", "rater", "criterion", "dataset", "source", "output", "verdict", "passport")
+# The record of a file by its name.
+NAMED = {
+    "dataset.toml": "dataset",
+    "passport.json": "passport",
+    "verdicts.json": "verdict",
+    **{f"{name}s.jsonl": name for name in ("rating", "rater", "source", "output")},
+}
+# The record of any other file by keys that its first one has; the first that fits.
+MARKS = (
+    ("passport", {"passport"}),
+    ("verdict", {"judge", "verdict"}),
+    ("rating", {"rater", "score"}),
+    ("rating", {"rater", "output"}),
+    ("rater", {"rater", "kind"}),
+    ("output", {"output", "source"}),
+    ("dataset", {"name", "criteria"}),
+    ("source", {"source", "language"}),
+    ("criterion", {"levels"}),
+    ("criterion", {"range"}),
+    ("criterion", {"measure"}),
+)
+TABLES = (".parquet", ".csv")  # of ratings; others are read by `metal.read`
+
+
+@dataclass(frozen=True)
+class Validated:
+    """What `metal.schema_validate` found in a file or folder.
+
+    records: how many records were compared, by their kind. faults: a line for each fault, with its
+    place, at most 100. more: how many faults there are beyond these.
+    """
+
+    path: Path
+    records: Mapping[str, int]
+    faults: tuple[str, ...] = ()
+    more: int = 0
+
+    @property
+    def valid(self) -> bool:
+        """Whether there is no fault."""
+        return not self.faults
+
+
+@documented
+def schema(name: str = "") -> dict[str, Any]:
+    """Show the JSON Schema (draft 2020-12) of a record: rating, rater, criterion, dataset, source,
+    output, verdict or passport.
+
+    These records are METAL's open format: what dataset folders, runs, `metal.audit` and
+    `metal.passport` write. Each schema has its version in `$id`; a change that makes valid files
+    invalid gets the next version.
+
+    Args:
+        name: The record; without one, all of them.
+
+    Returns:
+        The schema; without a name, the schema of each record by its name.
+
+    Raises:
+        UnknownName: For a record that does not exist.
+
+    Example:
+        metal.schema("rating")["properties"]["score"]
+    """
+    from metal.api.record_schemas import schemas
+
+    if name:
+        check_known("record", [name], RECORDS)
+        return schemas()[name]
+    return dict(schemas())
+
+
+@documented
+def schema_validate(
+    path: StrPath,
+    *,
+    record: Annotated[
+        str | None,
+        Option("What the file holds, if neither its name nor its keys say it.", choices=RECORDS),
+    ] = None,
+) -> Validated:
+    """Compare a file with the schema of its records: JSON, JSON Lines or TOML; or every record of a
+    dataset folder or run folder.
+
+    A dataset folder without faults is also read, so that its parts must fit together: each rating
+    belongs to an output that exists, and its score is on the scale. A passport must have the
+    SHA-256 of its content.
+
+    Args:
+        path: The file or folder.
+
+    Returns:
+        The faults, each with its place; nothing is raised for them.
+
+    Raises:
+        UsageError: If there is no such file or folder, or its records are not known.
+
+    Example:
+        metal.schema_validate("datasets/news").faults
+    """
+    from metal.data.validating import Faults
+
+    faults = Faults()
+    if Path(path).is_dir():
+        _compare_folder(Path(path), record, faults)
+    else:
+        _compare_file(Path(path), record, faults)
+    return Validated(Path(path), dict(faults.records), tuple(faults.lines), faults.more)
+
+
+def _compare_folder(folder: Path, record: str | None, faults: Faults) -> None:
+    """Compare every record of a dataset folder or run folder."""
+    if record:
+        raise UsageError(f"{folder}: `record` is for files; a folder says what its files hold")
+    files = dict(_files_of(folder))
+    if not files:
+        raise UsageError(
+            f"{folder}: neither a dataset folder nor a run folder; give a file of records"
+        )
+    for file, kind in files.items():
+        _compare_file(file, kind, faults)
+    if "dataset" in files.values() and not faults.lines:
+        _read_as_well(folder, faults)
+
+
+def _files_of(folder: Path) -> Iterator[tuple[Path, str]]:
+    """The files of records in a dataset folder or run folder, each with its record."""
+    for name, kind in (*NAMED.items(), ("run.toml", "criterion")):
+        if (folder / name).is_file():
+            yield folder / name, kind
+    for ending in TABLES:
+        if (folder / f"ratings{ending}").is_file():
+            yield folder / f"ratings{ending}", "rating"
+    if (folder / "tables" / "verdicts.json").is_file():
+        yield folder / "tables" / "verdicts.json", "verdict"
+
+
+def _compare_file(path: Path, record: str | None, faults: Faults) -> None:
+    """Compare the records of a file. Raises UsageError if nothing says what it holds."""
+    from metal.api.record_schemas import schemas
+    from metal.data.validating import values_in
+
+    if path.suffix in TABLES and path.is_file():
+        _compare_table(path, faults)
+        return
+    if path.name == "run.toml":
+        faults.compare("criterion", schemas()["criterion"], _criteria_of(path))
+        return
+    values = values_in(path, faults)
+    kind = record or NAMED.get(path.name, "")
+    if not kind:
+        first = _first(values, faults)
+        if not first:
+            return
+        kind, values = _kind_of(path, first[0][1]), chain(first, values)
+    faults.compare(kind, schemas()[kind], values)
+    if kind == "passport" and not faults.lines:
+        _check_passport(path, faults)
+
+
+def _first(values: Iterator[tuple[str, Any]], faults: Faults) -> list[tuple[str, Any]]:
+    """The first record of a file with its place; none if there is none, or it cannot be read."""
+    try:
+        return list(islice(values, 1))
+    except DataError as error:
+        faults.add(error.where, error.problem)
+        return []
+
+
+def _kind_of(path: Path, value: object) -> str:
+    """The record that a value is, by its keys. Raises UsageError if it is none."""
+    for kind, keys in MARKS:
+        if isinstance(value, Mapping) and keys <= value.keys():
+            return kind
+    raise UsageError(
+        f"{path}: no record is known by its keys; name it: `record`, one of {', '.join(RECORDS)}"
+    )
+
+
+def _criteria_of(path: Path) -> Iterator[tuple[str, Any]]:
+    """The criteria in run.toml."""
+    from metal.data.run_toml import read_run_toml
+
+    for name, criterion in read_run_toml(path.parent)["criteria"].items():
+        yield f"{path} criterion {name}", criterion
+
+
+def _compare_table(path: Path, faults: Faults) -> None:
+    """Compare a table of ratings. Its columns have types, so one row of each sort is compared."""
+    from metal.api.record_schemas import schemas
+    from metal.data.ratings import row_of
+    from metal.data.ratings_files import read_facts
+
+    try:
+        facts = read_facts(path)
+    except DataError as error:
+        faults.add(error.where, error.problem)
+        return
+    sorts = _sorts(facts)
+    first = facts[~sorts.duplicated()]
+    plain = first.astype(object).where(first.notna(), None)
+    rows = zip(first.index, plain.to_dict("records"), strict=True)
+    located = ((row_of(path, int(row)), rating) for row, rating in rows)
+    faults.compare("rating", schemas()["rating"], located)
+    faults.records["rating"] += len(facts) - len(first)
+
+
+def _sorts(facts: pd.DataFrame) -> pd.DataFrame:
+    """What the schema of a rating looks at in a row: whether there is a score and a reason, and
+    whether the confidence is a probability.
+    """
+    import pandas as pd
+
+    sorts = {"answered": facts["score"].notna(), "reason": facts["reason"].astype(str) != ""}
+    if "confidence" in facts:
+        confidence = facts["confidence"]
+        sorts["probable"] = confidence.isna() | confidence.between(0, 1)
+    return pd.DataFrame(sorts)
+
+
+def _read_as_well(folder: Path, faults: Faults) -> None:
+    """Read a dataset folder; what it is refused for is a fault."""
+    from metal.data.dataset import load_dataset
+
+    try:
+        load_dataset(folder)
+    except DataError as error:
+        faults.add(error.where, error.problem)
+    except MetalError as error:
+        faults.add(folder, str(error))
+
+
+def _check_passport(path: Path, faults: Faults) -> None:
+    """Read a passport; what it is refused for is a fault."""
+    from metal.runs.passport import read_passport
+
+    try:
+        read_passport(path)
+    except DataError as error:
+        faults.add(error.where, error.problem)
