@@ -14,10 +14,10 @@ KIND = Kind(
     ending="",
     doing="auditing",
     more="""
-        Everything is also written to the run folder: report.html, a page to look at and to pass on; tables/ as CSV,
+        Everything is also written to the run folder: report.html, a page to read and to share; tables/ as CSV,
         JSON and Parquet (people, judges, verdicts, differences, class_distribution by language and overall, and METAL's
         table_3 and table_6); disagreements.parquet, every output on which judges and people differ, with the texts
-        and comments; run.toml, all that is needed to repeat it.
+        and comments; run.toml, with all settings needed to repeat the audit.
 
         With --require the exit code is 1 if a verdict is worse than required: like a person is
         better than informative, and informative better than undecided or people disagree. It is 2

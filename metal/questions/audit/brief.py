@@ -1,4 +1,6 @@
-"""What `metal audit` prints first: the verdicts of each judge, criteria by languages."""
+"""What `metal audit` prints first: each judge's verdicts, with a row per criterion and a column per
+language.
+"""
 
 from __future__ import annotations
 
@@ -49,8 +51,8 @@ Columns = Sequence[tuple[str, Cells]]  # of a language each
 
 
 def brief(run: AuditRun) -> Iterator[TableView]:
-    """A matrix for each judge; if there are many, one line for each and the best judge's matrix.
-    Without judges, how people agree.
+    """A matrix of verdicts for each judge; with many judges, a line for each and the best judge's
+    matrix.
     """
     judges = sorted(by_judge(run), key=standing)
     judges = [of for of in judges if of.kind != "baseline"] or judges
@@ -79,8 +81,9 @@ def _tally(run: AuditRun, judges: list[JudgeVerdicts]) -> TableView:
 
 
 def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
-    """The verdicts on a judge in words, with the share it keeps; with many languages, those with
-    the same verdicts in one column.
+    """A judge's verdicts in words, with the share that it keeps of a person's lead.
+
+    If there are many languages, those with the same verdicts share a column.
     """
     criteria = judged_criteria(run)
     by_language = zip(*of.cells[:MOST_CRITERIA], strict=True)
@@ -119,8 +122,8 @@ def _are_many(columns: Columns, criteria: int) -> bool:
 
 
 def _alike(columns: Columns, criteria: int) -> list[Columns]:
-    """The columns; if there are many, those with the same verdicts together, the largest group
-    first.
+    """Group the columns: one per language or, if there are many, languages with the same verdicts
+    together, the largest group first.
     """
     alike: dict[Any, list[tuple[str, Cells]]] = {}
     many = _are_many(columns, criteria)
@@ -131,7 +134,7 @@ def _alike(columns: Columns, criteria: int) -> list[Columns]:
 
 
 def _where_good(run: AuditRun, columns: Columns, shown: Sequence[Columns]) -> str:
-    """Where the judge is best, unless every such language is named above its column."""
+    """The languages in which the judge is best; empty if the columns' headings name all of them."""
     few = (group for group in shown if len(group) <= MOST_NAMED + 1)
     named = {language for language, _ in chain.from_iterable(few)}
     rows, unnamed = [], False
@@ -144,7 +147,7 @@ def _where_good(run: AuditRun, columns: Columns, shown: Sequence[Columns]) -> st
 
 
 def _what_signs_say(columns: Columns) -> str:
-    """The meaning of each sign, in the order of verdicts."""
+    """The meaning of each sign, from the best verdict to the worst."""
     cells = [cell for _, of in columns for cell in filter(None, of)]
     shapes = {(list(WORDS).index(cell.style), *_sign(cell)) for cell in cells}
     return f"{'; '.join(f'{sign} {meaning}' for _, sign, meaning in sorted(shapes))}."
@@ -175,8 +178,9 @@ def _what_is_left_out(languages: int, criteria: int) -> str:
 
 
 def _sign(cell: VerdictCell) -> tuple[str, str]:
-    """The sign of a verdict and its words; a verdict that holds once recalibrated also has the sign
-    of the verdict before.
+    """The sign of a verdict, and its words.
+
+    A verdict that holds only after recalibration also shows the sign of the verdict without it.
     """
     verdict = cell.words.lower()
     if cell.style == "once":
@@ -187,7 +191,7 @@ def _sign(cell: VerdictCell) -> tuple[str, str]:
 
 
 def _called(languages: list[str]) -> str:
-    """`Hindi`; `Bangla, Hindi and 12 more`."""
+    """Languages by name: `Hindi`, or `Bangla, Hindi and 12 more`."""
     languages = [*map(name, languages)]
     more = len(languages) - MOST_NAMED
     return (
@@ -196,8 +200,9 @@ def _called(languages: list[str]) -> str:
 
 
 def _shared(cells: Cells, signs: bool, narrow: bool) -> Cell | str:
-    """Equal verdicts in words, with the share that the judge keeps. signs: write signs instead of
-    words; narrow: write only the interval of the share.
+    """One entry for languages with equal verdicts: the verdict and the share that the judge keeps.
+
+    signs: write signs instead of words. narrow: write only the interval of the share.
     """
     first = cells[0]
     if not first:
@@ -216,7 +221,9 @@ def _shared(cells: Cells, signs: bool, narrow: bool) -> Cell | str:
 
 
 def _limits(rows: Sequence[Row]) -> str:
-    """`55–90%`, the limits of the share kept; for several rows, the lowest and the highest."""
+    """The limits of the share kept, such as `55–90%`; of several rows, the lowest and the highest
+    limit.
+    """
     rows = [row for row in rows if known(row["share_kept"])]
     lows, highs = ([row[f"share_kept_{end}"] for row in rows] for end in ("low", "high"))
     if not rows or not (all(map(known, lows)) or all(map(known, highs))):
@@ -230,7 +237,9 @@ def _limits(rows: Sequence[Row]) -> str:
 
 
 def _least_to_most(rows: Sequence[Row], column: str) -> str:
-    """`37–72% [20%, 95%]`, with the lowest and highest limits; a single figure if all are equal."""
+    """The range of a figure over the rows, such as `37–72% [20%, 95%]`, with the lowest and the
+    highest limit; one figure if all rows are equal.
+    """
     rows = [row for row in rows if known(row.get(column))]
     shares = [row[column] for row in rows]
     ends = {"low": min, "high": max}

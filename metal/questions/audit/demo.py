@@ -1,4 +1,4 @@
-"""`metal.demo`: the datasets that come with METAL, audited."""
+"""`metal.demo`: audits of the two datasets that come with METAL."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 def demo(*, progress: Progress | None = None) -> dict[str, Audit]:
     """Audit the two datasets that come with METAL.
 
-    `mlqe`: what three people per language pair and Mixtral think of the same 1,052 translations.
-    The people and the judge are real; the dataset holds their scores, and says where the texts are.
-    `demo`: summaries in four languages, people and four judges, all constructed so that every
-    verdict occurs.
+    `mlqe`: scores of the same 1,052 translations by three people per language pair and by Mixtral.
+    The people and the judge are real. The dataset holds their scores, and says where to get the
+    texts. `demo`: summaries in four languages, rated by people and four judges. Everything in it is
+    invented so that every verdict occurs.
 
     Args:
-        progress: Called with the cells done and the cells in all, for one audit after the other.
+        progress: Called with the number of cells done and of all cells, first for one audit, then
+            for the other.
 
     Returns:
         The audits by the dataset's name. Nothing is written before `save`.

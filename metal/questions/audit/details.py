@@ -1,5 +1,5 @@
-"""What a page shows when a verdict is chosen: its figures, classes and confusions, for as many
-verdicts as fit.
+"""What a page shows when the reader chooses a verdict: its figures, classes and confusions. Details
+are kept for as many verdicts as fit.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ Rows = Mapping[Key, list[Row]]
 
 
 def details(run: AuditRun, room: float, seed: int) -> dict[str, Any]:
-    """{place of a verdict: what to show about it}, for as many verdicts as fit into `room`
-    characters, drawn evenly.
+    """The details of as many verdicts as fit into `room` characters, keyed by the verdict's anchor;
+    if not all fit, a random sample.
     """
     cells = [cell for of in by_judge(run) for cell in of.verdicts]
     tables = {table: _by_cell(run, table) for table in (*FIGURES, "by_class", "confusion")}
@@ -93,7 +93,9 @@ def _by_cell(run: AuditRun, table: str) -> Rows:
 
 
 def _differing(run: AuditRun) -> Counter[Key]:
-    """On how many outputs each judge differs from the people, by criterion and language."""
+    """The number of outputs on which each judge differs from the people, by criterion and
+    language.
+    """
     table = run.disagreement_table.select(
         ["judges_differing", "criterion", "language"]
     ).combine_chunks()
@@ -137,8 +139,10 @@ def _detail(
 
 
 def _settles(run: AuditRun, cell: VerdictCell) -> str:
-    """The command that shows whether the judge is as often right as a person; empty if that is
-    shown, or if scores on a line cannot be right.
+    """The command to find out whether the judge is right as often as a person.
+
+    Empty if adjudication has already answered this, or if the criterion has no levels, because a
+    score on a line is never exactly right.
     """
     judge, criterion, language = PLACE(cell.row)
     decided = any(line.startswith(ADJUDICATED) for line in cell.lines)
@@ -149,7 +153,7 @@ def _settles(run: AuditRun, cell: VerdictCell) -> str:
 
 
 def _called(table: str, column: Column, row: Row, cell: VerdictCell) -> str:
-    """What a figure is about, with the number of its items if the verdict's differs."""
+    """The title of a figure, with its number of items if that differs from the verdict's."""
     title = f"people's {column.title}" if table == "people" else column.title
     items = row.get(OF.get(column.name, ""), math.nan)
     return (
@@ -160,7 +164,7 @@ def _called(table: str, column: Column, row: Row, cell: VerdictCell) -> str:
 
 
 def _classes(run: AuditRun, rows: Sequence[Row]) -> list[Any]:
-    """Recall and precision of each class, the judge's and a person's."""
+    """A table with the recall and precision of each class, for the judge and for a person."""
     shown = ("level", "items", "recall", "person_recall", "precision", "person_precision")
     columns = [column for column in run.columns("by_class") if column.name in shown] if rows else []
     body = [[[printable(column.text(row)), column.ends(row)] for column in columns] for row in rows]
@@ -168,8 +172,8 @@ def _classes(run: AuditRun, rows: Sequence[Row]) -> list[Any]:
 
 
 def _confusion(rows: Sequence[Row]) -> list[Any]:
-    """What the judge says where people say something else, with the share of people who do so
-    below.
+    """A table of the judge's answers for each answer of the people, with the share of a person who
+    answers so below.
     """
     says = list(dict.fromkeys(str(row["people_say"]) for row in rows))
     if not 0 < len(says) <= MOST_LEVELS:

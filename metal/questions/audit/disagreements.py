@@ -1,5 +1,5 @@
-"""The disagreements a page can hold: its texts, each once, and a seeded sample if there are too
-many.
+"""The disagreements that fit on a page: each text once, and a seeded sample if there are
+too many.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
     """As many disagreements as fit into `room` characters, together with the CSV files of the
     tables.
 
-    If not all fit, the page gets a sample, seeded with the run's seed, that takes from each
-    language and criterion in turn. If details of verdicts would take more than DETAILS of the room,
-    some are left out, drawn evenly; if files would take more than half of the rest, the largest are
-    left out.
+    If not all disagreements fit, the page gets a sample that takes from each language and criterion
+    in turn; the run's seed decides it. If details of verdicts would take more than the share
+    DETAILS of the room, a random part is left out. If the CSV files would take more than half of
+    the rest, the largest are left out.
     """
     seed = int(run.manifest.get("settings", {}).get("seed", 0))
     cells = details(run, room * DETAILS, seed)
@@ -56,7 +56,9 @@ def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
 
 
 def _in_turn(table: pa.Table, seed: int) -> Any:
-    """Row numbers: from each language and criterion in turn, in random order within each."""
+    """Row numbers that take from each language and criterion in turn, in random order
+    within each.
+    """
     rng = np.random.default_rng(seed)
     keys = [
         table[name].combine_chunks().dictionary_encode().indices.to_numpy()
@@ -72,9 +74,9 @@ def _in_turn(table: pa.Table, seed: int) -> Any:
 
 
 def _at_most(table: pa.Table, order: Any, room: int) -> int:
-    """A generous bound on how many rows can fit, so that a large table is not packed whole first.
+    """An upper bound on the number of rows that can fit, which saves packing a large table in full.
 
-    A rating is a rater's number, a score and its label.
+    A rating is packed as the rater's number, the score and the score's label.
     """
     if not len(order):
         return 0
@@ -87,12 +89,14 @@ def _at_most(table: pa.Table, order: Any, room: int) -> int:
 
 
 def _numbered(text: str, places: dict[str, int]) -> int:
-    """The number of a text among the distinct ones so far; a new text is added."""
+    """The number of a text among the distinct texts so far; a new text gets the next number."""
     return places.setdefault(text, len(places))
 
 
 def _payload(run: AuditRun, records: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Compact and harmless: every text passed through `printable` and cut to length."""
+    """The disagreements in a compact and safe form: each text is passed through `printable` and
+    shortened.
+    """
     texts: dict[str, int] = {}
     raters: dict[str, int] = {}
     items = []
@@ -145,7 +149,7 @@ def _criterion(run: AuditRun, name: str) -> dict[str, Any]:
 
 
 def _raters(run: AuditRun, raters: Iterable[str]) -> list[list[str]]:
-    """Name, kind and group of each; names that look alike when cut get a number."""
+    """Each rater's name, kind and group; raters whose shortened names are equal get a number."""
     names: dict[str, list[str]] = {}
     for rater in raters:
         shown = name(rater)

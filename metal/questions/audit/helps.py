@@ -1,4 +1,4 @@
-"""What a judge may help with where it is not like a person, in an audit's headline: to rank
+"""Sentences of an audit's headline on what a judge can do where it is not like a person: rank
 outputs, or more once its scores are recalibrated.
 """
 
@@ -27,7 +27,7 @@ ONCE_RECALIBRATED = "only once its scores are recalibrated"
 
 
 def helps(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
-    """Where a judge that is not shown to be like a person still knows something; empty if that is
+    """Say where a judge that is not shown to be like a person still knows something; empty if
     nowhere.
     """
     helpful = with_verdict(INFORMATIVE, cells)
@@ -45,7 +45,7 @@ def helps(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
 
 
 def _it_helps(run: AuditRun, helpful: Cells, cells: Cells) -> str:
-    """The same of the one judge."""
+    """The sentence of `helps` if the audit has one judge."""
     recalibrated = list(filter(once, helpful))
     if recalibrated == helpful and len(helpful) == len(cells):  # the claim has said the rest
         return "As it is, it can only help to rank outputs."
@@ -62,7 +62,9 @@ def _it_helps(run: AuditRun, helpful: Cells, cells: Cells) -> str:
 
 
 def _misses_bad(run: AuditRun, helpful: Cells) -> str:
-    """Where the one judge does not find the bad outputs."""
+    """A clause that names the cases in which the judge does not find the bad outputs; empty without
+    any.
+    """
     blind = [cell for cell in helpful if cell.get("misses_bad")]
     if not blind:
         return ""
@@ -74,7 +76,7 @@ def _misses_bad(run: AuditRun, helpful: Cells) -> str:
 
 
 def _who_may_help(run: AuditRun, helpful: Cells, cells: Cells) -> str:
-    """Which of several judges may help, where or how often, and which do not find the bad
+    """Say which of several judges can help, in how many cases, and which do not find the bad
     outputs.
     """
     claim = _who_and_where(run, helpful, cells)
@@ -118,8 +120,9 @@ def _who_and_where(run: AuditRun, helpful: Cells, cells: Cells) -> str:
 
 
 def _in_groups(often: Counter[str], of_all: Counter[str], claim: str, in_cases: str) -> str:
-    """Many judges, those together that help equally often. claim: who can help at all; in_cases:
-    how often the best does.
+    """The sentence for many judges: judges that help equally often are named together.
+
+    claim: which judges can help at all. in_cases: how often the best judge helps.
     """
     groups = grouped(often, lambda judge: (often[judge], of_all[judge]))
     (_, best), *others = sorted(groups.items(), reverse=True)
@@ -136,8 +139,9 @@ def _in_groups(often: Counter[str], of_all: Counter[str], claim: str, in_cases: 
 
 
 def _once_recalibrated(run: AuditRun, some: Cells, cells: Cells, ranks: Collection[str]) -> str:
-    """Which of several judges are like a person once recalibrated. ranks: those that are said
-    to help as they are.
+    """Say which of several judges are like a person once their scores are recalibrated.
+
+    ranks: the judges of which the sentence before says that they can rank outputs as they are.
     """
     only = [cell for cell in some if cell["judge"] not in ranks]
     also = [cell for cell in some if cell["judge"] in ranks]
@@ -159,8 +163,8 @@ def _once_recalibrated(run: AuditRun, some: Cells, cells: Cells, ranks: Collecti
 
 
 def _says(run: AuditRun, some: Cells, cells: Cells, does: str, do: str) -> str:
-    """` In 2 of 4 cases mini does not ...`: what holds of some judges, where or how often; empty
-    without cells.
+    """A sentence on some of the judges, such as ` In 2 of 4 cases mini does not ...`; empty without
+    cells.
     """
     names = judges_of(some)
     if not names:

@@ -19,14 +19,14 @@ Cells = Sequence[dict[str, Any]]
 def stands_together(
     run: AuditRun, cells: Cells
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The cells *like a person* that hold when all are looked at together, and those that hold only
-    by their own verdict.
+    """The verdicts *like a person* that hold with all cells looked at together, and those that hold
+    only for their own cell.
 
-    For one judge, each criterion has a list of its own, over languages; for several judges, or many
-    criteria, all cells are one list.
+    All tests that are corrected together form a list. For one judge, each criterion is a list of
+    its languages; for several judges, or many criteria, all cells are one list.
 
-    In runs before version 0.2, which have no p-values, and for a single cell, all hold only by
-    their own verdict.
+    In runs before version 0.2, which have no p-values, and for a single cell, every verdict holds
+    only for its own cell.
     """
     good = with_verdict(LIKE_A_PERSON, cells)
     if len(cells) < 2 or "together" not in run.tables:
@@ -39,8 +39,10 @@ def stands_together(
 
 
 def a_list_each(run: AuditRun, cells: Cells) -> bool:
-    """Whether each criterion has a list of its own, unless these are many: of one judge that is
-    like a person only on criteria with several languages.
+    """Whether p-values are corrected within each criterion, rather than over all cells.
+
+    This is so for one judge if each criterion on which it is like a person was audited in several
+    languages. `stands_together` overrules it if there are many such criteria.
     """
     of_criterion = {row["criterion"]: row["languages"] for row in run.records("together")}
     return len(judges_of(cells)) == 1 and all(
@@ -56,17 +58,17 @@ def _sure(
 
 
 def judges_of(cells: Cells) -> list[str]:
-    """The judges of the cells, in their order."""
+    """The judges that occur in the cells, in order of appearance."""
     return list(dict.fromkeys(cell["judge"] for cell in cells))
 
 
 def verdicts_of(cells: Cells) -> set[str]:
-    """The verdicts of the cells."""
+    """The verdicts that occur in the cells."""
     return {cell["verdict"] for cell in cells}
 
 
 def with_verdict(verdict: str, cells: Cells) -> list[dict[str, Any]]:
-    """The cells with a verdict."""
+    """The cells that have this verdict."""
     return [cell for cell in cells if cell["verdict"] == verdict]
 
 
@@ -81,22 +83,20 @@ def falls_short(cell: Mapping[str, Any]) -> bool:
 
 
 def by_language(cells: Cells) -> bool:
-    """Whether the cells are one judge's in several languages: if so, each criterion has a list of
-    its own.
+    """Whether the cells are of one judge in several languages, so that each criterion is corrected
+    by itself.
     """
     return len(judges_of(cells)) == 1 and len({cell["language"] for cell in cells}) > 1
 
 
 def alone(cell: Mapping[str, Any]) -> bool:
-    """Whether there is no person to compare the judge with, because too few items have two
-    people.
-    """
+    """Whether the judge cannot be compared with a person because too few items have two people."""
     return any(reason in str(cell.get("unshown", "")) for reason in (ONE_PERSON, UNKNOWN_PERSON))
 
 
 def surest(run: AuditRun) -> Mapping[str, Any] | None:
-    """The row of the judge and cell with the highest lower limit of the share kept; None if nothing
-    is sure.
+    """The row of the judge and cell with the highest lower limit of the share kept; None if no
+    share is surely above 0.
     """
     rows = run.records("together") if "together" in run.tables else []
     sure = [row for row in rows if known(row["kept_at_least"]) and row["kept_at_least"] > 0]

@@ -28,7 +28,9 @@ NOTE = (
 
 
 def f1_table(run: AuditRun) -> TableView:
-    """Criterion and judge in rows, languages in columns, weighted F1 and its interval in cells."""
+    """A table of weighted F1 with its interval: rows are criterion and judge, columns are
+    languages.
+    """
     people = {(row["criterion"], row["language"]): row for row in run.records("people")}
     judges = {
         (row["criterion"], row["judge"], row["language"]): row for row in run.records("judges")
@@ -59,8 +61,8 @@ def f1_table(run: AuditRun) -> TableView:
 
 
 def floors(run: AuditRun, criterion: Criterion) -> dict[str, Row | None]:
-    """language -> the row with the floor; if judges had different items, that of the judge with the
-    most.
+    """The row with the floor for each language; if judges rated different items, the floor of the
+    judge with the most.
     """
     floors: dict[str, Row | None] = dict.fromkeys(run.languages)
     for row in run.records("judges", criterion=criterion.name):
@@ -81,7 +83,9 @@ def _f1_row(
 
 
 def self_agreement_table(run: AuditRun) -> TableView:
-    """How often each judge gives the same answer again; no rows if none was asked twice."""
+    """A table of how often each judge gives the same answer again; empty if no judge was asked
+    twice.
+    """
     rows = run.records("self_agreement")
     explained = (
         "Self-agreement: how often a judge gives the same answer when asked the same question"
@@ -104,7 +108,7 @@ def self_agreement_table(run: AuditRun) -> TableView:
 
 
 def figures_table(run: AuditRun) -> TableView:
-    """Every judge, language and criterion with all figures."""
+    """A table of all figures for every judge, language and criterion."""
     rows = run.records("judges")
     return TableView.of_figures(
         run,
@@ -122,8 +126,8 @@ FURTHER = {
     "justifications": (
         "What justifications are worth",
         (
-            "For each judge in each language, all criteria together; of more than 200"
-            " justifications every so many-th is read. Quotations: of 12 characters or more."
+            "For each judge in each language, all criteria together; if there are more than 200 "
+            "justifications, an evenly spaced part is read. Quotations: of 12 characters or more."
             " Words predict: the correlation of the score, or of differing from people, with a"
             " prediction from the words, learnt on other sources."
         ),
@@ -140,7 +144,7 @@ FURTHER = {
         "Pairs: does it matter which output is shown first?",
         (
             "Same answer when swapped: the share among pairs answered in both orders. The first"
-            " place: the share among answers that are not ties; its log-odds are 0 if the order"
+            " place: its share of the answers that are not ties; its log-odds are 0 if the order"
             " does not matter."
         ),
     ),
@@ -191,7 +195,7 @@ FURTHER = {
     "remarks": (
         "What other runs say about the judges",
         (
-            "Findings of other runs that were passed with the data. They change no verdict;"
+            "Findings of other runs that you gave with the data. They change no verdict;"
             " the CSV has their signatures."
         ),
     ),
@@ -216,8 +220,8 @@ def further_tables(run: AuditRun) -> list[TableView]:
 
 
 def _chunks(judges: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Groups of as many judges as one drawing can distinguish, each with `1 of 2` if there are
-    several groups.
+    """The judges in groups small enough for one chart, each group numbered like `1 of 2` if there
+    are several.
     """
     pieces = math.ceil(len(judges) / svg.SERIES)
     size = math.ceil(len(judges) / pieces) if pieces else 0
@@ -229,8 +233,8 @@ def _chunks(judges: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
 
 
 def agreement_charts(run: AuditRun, criterion: Criterion) -> tuple[list[Chart], list[Chart]]:
-    """The charts of a criterion: dots, F1 against kappa, and the dots' figures as radars, the METAL
-    paper's layout; several of each if there are many judges.
+    """The charts of a criterion: dots, F1 against kappa, and the same figures as radars, as in the
+    METAL paper; several of each if there are many judges.
     """
     key, label = run.slug(criterion), criterion.title
     people = {row["language"]: row for row in run.records("people", criterion=criterion.name)}
@@ -257,7 +261,7 @@ def agreement_charts(run: AuditRun, criterion: Criterion) -> tuple[list[Chart], 
 
 
 def is_prompt_pair(run: AuditRun, row: Row) -> bool:
-    """Whether both judges are the same model asked with different prompts."""
+    """Whether both judges are the same model with different prompts."""
     (model, prompt), (other, another) = (
         run.model_and_prompt(row[side]) for side in ("first", "second")
     )
@@ -265,7 +269,9 @@ def is_prompt_pair(run: AuditRun, row: Row) -> bool:
 
 
 def difference_tables(run: AuditRun) -> list[TableView]:
-    """A table of prompt pairs and one of judge pairs; only those that have rows."""
+    """A table of differences between prompts and one of differences between judges; a table without
+    rows is left out.
+    """
     records = run.records("differences")
     prompts = [row for row in records if is_prompt_pair(run, row)]
     judges = [row for row in records if not is_prompt_pair(run, row)]

@@ -1,4 +1,6 @@
-"""The lines below an audit's headline: how often there is each verdict, and what holds together."""
+"""The sentences below an audit's headline: how often each verdict occurs, and which verdicts hold
+together.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ SHOWN = 0.005  # less is 0% in words
 
 
 def lead(run: AuditRun) -> str:
-    """How often there is each verdict, in plain words; which of the best hold together."""
+    """Say in plain words how often each verdict occurs, and which of the best verdicts hold
+    together.
+    """
     cells = run.judged
     if len(cells) < 2:
         return ""
@@ -66,7 +70,7 @@ ONCE_ONLY, OPEN, DIFFERS = "once", "open", "differs"
 
 
 def _each_a(cells: Cells) -> str:
-    """` (one for each judge and language)`: what the cases differ in."""
+    """What the cases differ in, such as ` (one for each judge and language)`."""
     differ = [
         key for key in ("judge", "criterion", "language") if len({cell[key] for cell in cells}) > 1
     ]
@@ -74,7 +78,9 @@ def _each_a(cells: Cells) -> str:
 
 
 def _counted_as(cell: Mapping[str, Any]) -> str:
-    """The verdict of a cell; of an informative judge also whether it is shown to differ."""
+    """The verdict of a cell; for an informative judge also whether it is shown not to be like a
+    person.
+    """
     if once(cell):
         return ONCE_ONLY
     if cell["verdict"] == INFORMATIVE:
@@ -83,8 +89,10 @@ def _counted_as(cell: Mapping[str, Any]) -> str:
 
 
 def _list_in_words(run: AuditRun, cells: Cells) -> str:
-    """Which verdicts *like a person* hold together, of which at most 5% are expected to be wrong,
-    and which do not.
+    """Say which verdicts *like a person* hold with all cases looked at together, and which only
+    alone.
+
+    Of the verdicts that hold together, at most 5% are expected to be wrong.
     """
     if "together" not in run.tables:
         return ""
@@ -109,7 +117,7 @@ def _list_in_words(run: AuditRun, cells: Cells) -> str:
 
 
 def _named(run: AuditRun, cells: Cells) -> str:
-    """All cells by name, judge by judge where there are several."""
+    """All cells by name; if the audit has several judges, grouped by judge."""
     by_judge: dict[str, list[dict[str, Any]]] = {}
     for cell in cells:
         by_judge.setdefault(cell["judge"], []).append(cell)
@@ -119,7 +127,7 @@ def _named(run: AuditRun, cells: Cells) -> str:
 
 
 def _luck(run: AuditRun) -> str:
-    """How much better than it is the best of several judges may look; empty where no share is
+    """How much better the best of several judges may look than it is; empty if no share is
     shown.
     """
     most = run.tables["picked"]["optimism"].max() if "picked" in run.tables else 0.0
@@ -136,8 +144,8 @@ def _luck(run: AuditRun) -> str:
 
 
 def surest_in_words(run: AuditRun) -> str:
-    """What is kept at least in the surest of several cells, where no judge is like a person; empty
-    elsewhere.
+    """If no judge is like a person: the case with the highest lower limit of the share kept, in
+    words. Otherwise empty.
     """
     cells = run.judged
     verdicts = verdicts_of(cells)

@@ -40,16 +40,17 @@ LOOKS = {
 
 
 def legend(run: AuditRun) -> list[tuple[str, str, str]]:
-    """Sign, word and meaning of each verdict, best first, as the run calls them."""
+    """The sign, word and meaning of each verdict, best first, in the words of this run."""
     called = (run.best_verdict if verdict == LIKE_A_PERSON else verdict for verdict in VERDICTS)
     return [(*SIGNS[verdict], verdict) for verdict in called]
 
 
 def verdicts_matrix(run: AuditRun) -> Chart:
-    """The verdicts as cells, each with a shape, and with a word if there is room; without judges,
-    only a note.
+    """The verdicts as a chart of cells, each with a shape and, if there is room, a word; only a
+    note without judges.
 
-    Languages that do not fit next to each other continue below, with all judges again.
+    Languages that do not fit side by side continue in a second block below, which repeats the
+    judges.
     """
     judges, languages = by_judge(run), run.languages
     criteria = [
@@ -85,10 +86,11 @@ def _rows(
     names: Sequence[str],
     y: float,
 ) -> tuple[list[str], float]:
-    """The judges' rows of each criterion below y, and where they end.
+    """The rows of the judges for each criterion, starting at height y, and the height where they
+    end.
 
-    As many languages are next to each other as fit with their names broken into lines, evenly
-    spread over the parts.
+    As many languages stand side by side as fit with their names broken into lines. The blocks have
+    about equally many languages.
     """
     longest = max(len(word) for head in names for word in head.split())
     narrowest = max(23.0, min(LETTER * longest + 4, WIDEST))
@@ -120,7 +122,7 @@ def _rows(
 
 
 def _drawn(cell: VerdictCell | None, x: float, y: float, width: float) -> str:
-    """A cell of the matrix around (x, y), a dash if there is no verdict."""
+    """A cell of the matrix centred on (x, y); a dash if there is no verdict."""
     if cell is None:
         return svg.text(x, y + 4, UNDEFINED, class_="soft", anchor="middle")
     if width < WITH_WORD:
@@ -132,9 +134,7 @@ def _drawn(cell: VerdictCell | None, x: float, y: float, width: float) -> str:
 
 
 def _box(x: float, y: float, width: float, height: float, style: str, shift: float = 0.0) -> str:
-    """A box in the look of a verdict, with its shape shifted to the right of the middle by
-    `shift`.
-    """
+    """A box in the style of a verdict; its shape is `shift` to the right of the middle."""
     fill, border, dashes = LOOKS[style]
     look = {
         "fill": fill,
@@ -149,7 +149,7 @@ def _box(x: float, y: float, width: float, height: float, style: str, shift: flo
 
 
 def _shape(style: str, x: float, y: float) -> str:
-    """A full, half or empty circle, an unequal sign, or three dots."""
+    """The shape of a verdict: a full, half or empty circle, an unequal sign, or three dots."""
     if style == "open":
         return "".join(
             svg.element("circle", cx=x + shift, cy=y, r=1.3, fill=INK) for shift in (-4.0, 0.0, 4.0)
@@ -170,8 +170,8 @@ def _shape(style: str, x: float, y: float) -> str:
 
 
 def _in_words(judges: list[JudgeVerdicts], meanings: Mapping[str, str]) -> str:
-    """How many there are of each verdict, and how often each judge is like a person or
-    informative.
+    """The chart in words: how often each verdict occurs, and how often each judge is like a person
+    or informative.
     """
     tallies = {of.judge: Counter(cell.word for cell in of.verdicts) for of in judges}
     every = sum(tallies.values(), Counter())

@@ -1,7 +1,7 @@
-"""An audit in a notebook: the page's matrix of verdicts, each with its reason folded.
+"""An audit in a notebook: the page's matrix of verdicts, where each cell opens to show its reason.
 
-Styles are written at each element, because notebooks and sites that show them drop style sheets and
-scripts.
+Each element has its own style attribute, because notebooks, and sites that show them, drop style
+sheets and scripts.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def in_notebook(run: AuditRun) -> str:
         matrix = _matrix(run, judge) if not number or drawn <= MOST_VERDICTS else Markup()
         opened = "" if number else "open"
         parts.append(JUDGE.format(opened, name(judge.judge), counts, matrix))
-    rest = f"Choose a cell for its reason. {AGREEMENT}" if judges else "No judges took part."
+    rest = f"Choose a cell to see its reason. {AGREEMENT}" if judges else "No judges took part."
     if drawn > MOST_VERDICTS:
         rest += f" audit.verdicts has all {plural(drawn, 'verdict')}."
     parts.append(Markup("<p><small>{}</small></p>").format(rest))
@@ -57,7 +57,7 @@ def in_notebook(run: AuditRun) -> str:
 
 
 def _matrix(run: AuditRun, judge: JudgeVerdicts) -> Markup:
-    """Criteria in rows, languages in columns."""
+    """One judge's verdicts: criteria in rows, languages in columns."""
     criteria = [name(criterion.title) for criterion in judged_criteria(run)]
     languages = list(map(name, headings(run.languages)))
     rows = [chain(["<td></td>"], map(_head, languages))]

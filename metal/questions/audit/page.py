@@ -37,8 +37,9 @@ OF_PEOPLE = ("fleiss_kappa", "fleiss_items", "pairwise_f1", "leave_one_out_f1", 
 
 
 def sections(run: AuditRun) -> list[Section]:
-    """The dataset, its people, the judges, what was left out; verdicts and disagreements have their
-    own template.
+    """The page's sections: the dataset, its people, the judges, and what was left out.
+
+    Verdicts and disagreements have templates of their own.
     """
     return [
         *_dataset(run),
@@ -86,7 +87,9 @@ def _people(run: AuditRun) -> Section:
 
 
 def _judges(run: AuditRun) -> Iterator[Section]:
-    """Every judge against the people, and judges and prompts against each other."""
+    """The section on every judge compared with the people, with other judges and with other
+    prompts.
+    """
     if not run.judge_names:
         return
     intro: tuple[str, ...] = ()
@@ -111,7 +114,9 @@ def _judges(run: AuditRun) -> Iterator[Section]:
 
 
 def _by_criterion(run: AuditRun) -> Iterator[Section]:
-    """The charts of each criterion; radars repeat the same figures, so they are folded."""
+    """The charts of each criterion. Radars are folded, because they repeat the figures of other
+    charts.
+    """
     for criterion in run.audited:
         charts, radars = judges.agreement_charts(run, criterion)
         again = Section("", "The same as radars", charts=tuple(radars), folded=True)
@@ -133,7 +138,7 @@ def _justifications(run: AuditRun) -> Iterator[Section]:
 
 
 def _classes(run: AuditRun) -> Iterator[Section]:
-    """What people and judges answer when people agree, and when they do not."""
+    """The section on the answers of people and judges, by how far people agree."""
     intro = (
         "The classes that people and judges give when all people agree, when some do, and when"
         " none do, summed over languages.",
@@ -146,12 +151,14 @@ def _classes(run: AuditRun) -> Iterator[Section]:
 
 
 def room(run: AuditRun) -> Room:
-    """If there are many verdicts, their details get room before charts and folded tables do."""
+    """The room for charts and folded tables; it is smaller if there are many verdicts, whose
+    details come first.
+    """
     return Room(40_000, FOLDED_CELLS) if len(run.tables["verdicts"]) > MANY else Room()
 
 
 def content(run: AuditRun) -> dict[str, Any]:
-    """The verdicts in the form for the template."""
+    """The verdicts in the form that the template expects."""
     cells = len(run.tables["verdicts"])
     ranked = sorted(verdicts.by_judge(run), key=verdicts.standing)
     with_matrix = max(MATRIX_CELLS * len(ranked) // max(cells, 1), 1)
@@ -172,12 +179,16 @@ def content(run: AuditRun) -> dict[str, Any]:
 
 
 def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
-    """Disagreements and CSV files; some room is always kept for them."""
+    """Disagreements and CSV files as data for the page; part of the room is always reserved for
+    them.
+    """
     return disagreements.pack(run, csv, max(room, LEAST_ROOM))
 
 
 def left_out_table(run: AuditRun) -> TableView:
-    """Items that do not count, by language and criterion, and what judges left unanswered."""
+    """A table of what does not count, by language and criterion: items of people, and questions
+    that judges left unanswered.
+    """
     by_cell: dict[tuple[str, str], list[str]] = {}
     for row in run.records("judges"):
         unanswered = int(row["asked"]) - int(row["answered"])
@@ -214,8 +225,8 @@ def left_out_table(run: AuditRun) -> TableView:
 
 
 def screen(run: AuditRun, by: Sequence[str] = ()) -> Screen:
-    """One table per criterion, the verdicts with their reasons, and how judges agree with
-    themselves.
+    """What the terminal shows: a table per criterion, the verdicts with their reasons, and each
+    judge's agreement with itself.
     """
     persons = len(people_in(run.raters))
     languages = listed(list(map(language_name, run.languages)))
@@ -244,7 +255,9 @@ def screen(run: AuditRun, by: Sequence[str] = ()) -> Screen:
 
 
 def criterion_table(run: AuditRun, criterion: Criterion) -> TableView:
-    """One criterion, languages in columns: the people, the most frequent class, every judge."""
+    """A table for one criterion with languages in columns: the people, the most frequent class, and
+    every judge.
+    """
     of_people = {row["language"]: row for row in run.records("people", criterion=criterion.name)}
     of_judges = run.records("judges", criterion=criterion.name)
     rows: Rows = [
@@ -290,7 +303,9 @@ def _scale(criterion: Criterion) -> str:
 
 
 def _left_out(row: Row) -> tuple[int, int]:
-    """Items that people rated and that do not count: too few ratings; no aggregate class."""
+    """Items that people rated but that do not count: those with too few ratings, and those without
+    an aggregate class.
+    """
     counts = dict(part.split() for part in str(row["dropped"]).split(", ") if part)
     return int(counts.get("incomplete", 0)), int(counts.get("tied", 0))
 
@@ -309,7 +324,7 @@ def _judged(run: AuditRun, row: Row | None) -> Cell | str:
 
 
 def verdict_table(run: AuditRun) -> TableView:
-    """Judges and criteria in rows, languages in columns, verdicts in cells."""
+    """A table of verdicts: judges and criteria in rows, languages in columns."""
     rows = sorted(run.records("verdicts"), key=lambda row: run.judge_names.index(row["judge"]))
     keys = {"judge": "judge", "criterion": ""}
     of, notes = (lambda rows: Cell(rows[0]["verdict"])), (verdicts.AGREEMENT,)

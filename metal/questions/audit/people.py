@@ -1,4 +1,6 @@
-"""The dataset that was rated, how far people agree, and the classes that people and judges give."""
+"""Tables and charts of the rated dataset, of how far people agree, and of the classes that people
+and judges give.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,8 @@ Levels = dict[str, Row]  # level -> its row of class_distribution_overall
 
 
 def dataset_tables(run: AuditRun) -> list[TableView]:
-    """The section's tables; none if neither lengths nor qualities are known, because they would
-    then repeat other tables.
+    """The tables on the dataset; none if it has neither lengths nor qualities, because they would
+    repeat other tables.
     """
     lengths, classes = run.tables["lengths"], run.tables["classes_by_quality"]
     if lengths.empty or not (counted(lengths) or qualities(lengths)):
@@ -43,7 +45,7 @@ def dataset_tables(run: AuditRun) -> list[TableView]:
 
 
 def dataset_charts(run: AuditRun) -> list[Chart]:
-    """The section's charts; none if no quality is known."""
+    """The charts on the dataset; none if no quality is known."""
     classes = run.tables["classes_by_quality"]
     return quality_charts(classes, run.criteria) if _has_qualities(classes) else []
 
@@ -53,8 +55,8 @@ def _has_qualities(classes: pd.DataFrame) -> bool:
 
 
 def kappa_table(run: AuditRun) -> TableView:
-    """Languages in rows, criteria in columns, Fleiss' kappa on all items with two ratings
-    in cells.
+    """A table of Fleiss' kappa on all items with two or more ratings: languages in rows, criteria
+    in columns.
     """
     explained = (
         "Agreement beyond chance (0: chance, 1: perfect) on the outputs with two ratings or more."
@@ -64,10 +66,10 @@ def kappa_table(run: AuditRun) -> TableView:
 
 
 def agreement_table(run: AuditRun) -> TableView:
-    """Languages in rows, criteria in columns, Fleiss' kappa / pairwise F1 in cells: METAL's Table
-    6.
+    """METAL's Table 6, with Fleiss' kappa and pairwise F1: languages in rows, criteria in
+    columns.
     """
-    title = "Fleiss' kappa / pairwise F1, full panels alone"
+    title = "Fleiss' kappa / pairwise F1, full panels only"
     return _by_language(run, "table_6", title, _pair, ("table_6_kappa", "pairwise_f1"))
 
 
@@ -79,7 +81,7 @@ def _by_language(
     figures: Sequence[str],
     *notes: str,
 ) -> TableView:
-    """A cell of the table of people for each language (rows) and criterion (columns)."""
+    """A table of the people with a cell for each language (rows) and criterion (columns)."""
     cells = {(row["language"], row["criterion"]): row for row in run.records("people")}
     rows: Rows = []
     for language in run.languages:
@@ -121,7 +123,9 @@ def ceilings_table(run: AuditRun) -> TableView:
 
 
 def class_charts(run: AuditRun) -> list[Chart]:
-    """One chart per criterion: the aggregate classes of the people in each language and in all."""
+    """One chart per criterion: the people's aggregate classes in each language and over all
+    languages.
+    """
     charts = []
     for criterion in run.audited:
         counts: dict[str, dict[str, int]] = {}
@@ -142,8 +146,8 @@ def class_charts(run: AuditRun) -> list[Chart]:
 
 
 def _by_case(run: AuditRun, criterion: Criterion) -> dict[str, dict[tuple[str, str], Levels]]:
-    """case -> (side, rater) -> levels, people first, over all languages; cases without items are
-    left out.
+    """The answers by agreement case, then by side and rater, people first, over all languages;
+    cases without items are left out.
     """
     cases: dict[str, dict[tuple[str, str], Levels]] = {}
     for row in run.records("class_distribution_overall", criterion=criterion.name):
@@ -157,7 +161,7 @@ def _total(levels: Levels) -> int:
 
 
 def case_charts(run: AuditRun) -> list[Chart]:
-    """One chart per criterion: people and judges in each agreement case."""
+    """One chart per criterion: the classes of people and judges in each agreement case."""
     charts = []
     for criterion in run.audited:
         by_case = _by_case(run, criterion)
@@ -174,8 +178,8 @@ def case_charts(run: AuditRun) -> list[Chart]:
 
 
 def prediction_table(run: AuditRun) -> TableView:
-    """How much more or less often than the people a judge gives each class, by agreement case, over
-    all languages.
+    """A table of how much more or less often than the people a judge gives each class, by agreement
+    case, over all languages.
     """
     rows: Rows = []
     missing = 0

@@ -1,4 +1,4 @@
-"""Where something holds, in words: by name if there are few languages and criteria."""
+"""Names of cells in sentences: by language and criterion if there are few, else by their number."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ MOST_GROUPED = 5  # criteria of the same languages
 
 
 def place(run: AuditRun, cell: Mapping[str, Any]) -> str:
-    """`on task quality in Hindi`"""
+    """A cell in words: `on task quality in Hindi`."""
     return f"on {case_of(run, cell)}"
 
 
 def each_place(run: Run, cells: Sequence[Mapping[str, Any]]) -> str:
-    """`in Hindi and Tamil (task quality)`, however many there are; criteria with the same languages
-    together.
+    """All cells in words, such as `in Hindi and Tamil (task quality)`, however many there are;
+    criteria with the same languages share a phrase.
     """
     criteria_of: dict[tuple[str, ...], list[str]] = {}
     for criterion, names in by_criterion_of(run, cells).items():
@@ -45,7 +45,7 @@ def each_place(run: Run, cells: Sequence[Mapping[str, Any]]) -> str:
 
 
 def by_criterion_of(run: Run, cells: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
-    """criterion, in a sentence -> names of the languages."""
+    """The names of the languages for each criterion, whose title is written as in a sentence."""
     by_criterion: dict[str, list[str]] = {}
     for cell in cells:
         criterion = criterion_in_words(run, cell["criterion"])
@@ -54,8 +54,8 @@ def by_criterion_of(run: Run, cells: Sequence[Mapping[str, Any]]) -> dict[str, l
 
 
 def in_words(run: AuditRun, cells: Cells, every: Cells) -> str:
-    """`in Hindi and Tamil (task quality)`; if there are many: `in 11 of 40 languages (task
-    quality)`.
+    """Some cells in words: by name, or by number if there are many, as in
+    `in 11 of 40 languages (task quality)`.
     """
     if len(cells) <= MOST_NAMED:
         return each_place(run, cells)
@@ -73,7 +73,7 @@ def in_words(run: AuditRun, cells: Cells, every: Cells) -> str:
 
 
 def _alike(by_criterion: Mapping[str, Sequence[str]]) -> float:
-    """The number of languages, if there are several criteria with the same languages; else
+    """The number of languages if there are several criteria, all with the same languages; otherwise
     infinite.
     """
     languages = set(map(tuple, by_criterion.values()))
@@ -83,14 +83,16 @@ def _alike(by_criterion: Mapping[str, Sequence[str]]) -> float:
 
 
 def count_of(cells: Cells, every: Cells) -> str:
-    """`in 3 of 4 cases`, `in both cases`."""
+    """How many of the cells, in words: `in 3 of 4 cases`, `in both cases`."""
     if len(cells) < len(every):
         return f"in {len(cells):,} of {len(every):,} cases"
     return "in both cases" if len(every) == 2 else f"in all {len(every):,} cases"
 
 
 def of_cells(run: AuditRun, some: Cells, cells: Cells) -> str:
-    """` in Hindi (quality)` or ` in 11 of 15 cases`; empty if there is one case only."""
+    """Some of the cells in words: ` in Hindi (quality)` or ` in 11 of 15 cases`; empty if there is
+    only one cell.
+    """
     if len(cells) == 1:
         return ""
     several = len(some) > MOST_NAMED and len({cell["criterion"] for cell in some}) > 1
@@ -98,13 +100,13 @@ def of_cells(run: AuditRun, some: Cells, cells: Cells) -> str:
 
 
 def for_words(run: AuditRun, cells: Cells) -> str:
-    """`for hallucinations in Malayalam`."""
+    """The cells in words that follow a judge's name: `for hallucinations in Malayalam`."""
     return listed([f"for {each}" for each in each_criterion(run, cells)])
 
 
 def each_criterion(run: AuditRun, cells: Cells) -> list[str]:
-    """`hallucinations in Malayalam`, one for each criterion; a language that nobody named is left
-    out.
+    """A phrase for each criterion, such as `hallucinations in Malayalam`; the language is left out
+    if the data name none.
     """
     by_criterion = by_criterion_of(run, cells)
     return [
@@ -114,8 +116,8 @@ def each_criterion(run: AuditRun, cells: Cells) -> list[str]:
 
 
 def by_name(run: AuditRun, some: Cells, cells: Cells) -> str:
-    """`gpt for fluency in Hindi and mini for style in Tamil`: some of the cells, without what is
-    the same in all of them.
+    """Some of the cells by name, such as `gpt for fluency in Hindi and mini for style in Tamil`;
+    what all cells share is left out.
     """
     judges = judges_of(some)
     if len(judges_of(cells)) == 1:
@@ -129,17 +131,17 @@ def by_name(run: AuditRun, some: Cells, cells: Cells) -> str:
 
 
 def how_many_of(some: Collection[str], them: str = "them") -> str:
-    """Judges by name where they are few, or how many of them."""
+    """The judges by name if there are few, otherwise how many there are."""
     if len(some) <= MOST_NAMED:
         return listed([within(judge) for judge in some])
     return f"{len(some):,} of {them}"
 
 
 def case(cell: Mapping[str, Any]) -> tuple[str, str]:
-    """Criterion and language, whatever the judge."""
+    """The criterion and language of a cell."""
     return cell["criterion"], cell["language"]
 
 
 def one_a_case(cells: Cells) -> Cells:
-    """Keep one cell of each case, the last."""
+    """Keep one cell for each criterion and language: the last."""
     return list({case(cell): cell for cell in cells}.values())

@@ -1,8 +1,8 @@
 """Verdicts that a build requires: `audit.assert_at_least`, `metal audit --require`.
 
-Only *like a person* is better than *informative*. *Undecided* and *people disagree* mean that
-nobody knows, so both satisfy only the requirement *undecided*: that the judge is not shown to be
-*uninformative*.
+Only *like a person* is better than *informative*. *Undecided* and *people disagree* leave open what
+the judge is worth. Both satisfy only the requirement *undecided*, which asks that the judge is not
+shown to be *uninformative*.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ SATISFIED_BY = {
 
 @dataclass(frozen=True)
 class Requirement:
-    """The least verdict that some judges must have, in some languages on some criteria; in each
-    name `*` means any text.
+    """The lowest verdict allowed for some judges, languages and criteria; in names, `*` matches any
+    text.
 
-    language: by code or name. A judge with `*` does not include baselines if there are other
+    language: by code or name. A judge's name with `*` does not match baselines if there are other
     judges. Raises UsageError for a verdict that cannot be required.
     """
 
@@ -53,8 +53,8 @@ class Requirement:
 
     @classmethod
     def read(cls, text: str) -> Requirement:
-        """The requirement that a text like `gpt-4o:hi:*>=informative` states; names of judges may
-        hold colons. Raises UsageError.
+        """Read a requirement such as `gpt-4o:hi:*>=informative`; a judge's name may
+        contain colons.
         """
         cells, _, verdict = text.rpartition(">=")
         parts = [part.strip() for part in cells.rsplit(":", 2)]
@@ -64,7 +64,7 @@ class Requirement:
         return cls(judge, language, criterion, verdict.strip())
 
     def rows(self, run: AuditRun) -> list[Row]:
-        """The verdicts to which it applies. Raises UnknownName if there are none."""
+        """The verdicts to which the requirement applies. Raises UnknownName if there are none."""
         language = find_language(self.language) or self.language
         wanted = {"judge": self.judge, "language": language, "criterion": self.criterion}
         rows: list[Row] = [*(run.judged if ANY in self.judge else run.records("verdicts"))]
@@ -77,7 +77,9 @@ class Requirement:
         return rows
 
     def unmet(self, run: AuditRun) -> list[str]:
-        """A line for each verdict that does not satisfy it. Raises UnknownName like `rows`."""
+        """A line for each verdict that does not satisfy the requirement. Raises UnknownName like
+        `rows`.
+        """
         enough = SATISFIED_BY[self.verdict]
         return [
             f"{name(row['judge'])} on {case_of(run, row)}: {today(row['verdict'])}, not at least"
@@ -88,5 +90,5 @@ class Requirement:
 
 
 def unmet(run: AuditRun, required: Iterable[Requirement]) -> list[str]:
-    """A line for each verdict that does not satisfy all that is required of it."""
+    """A line for each verdict that does not satisfy one of the requirements that apply to it."""
     return list(dict.fromkeys(line for each in required for line in each.unmet(run)))

@@ -81,7 +81,7 @@ class JudgeCell:
 
 
 def _check(column: str, name: str, rows: pd.DataFrame) -> None:
-    """Raise UnknownName for a name that does not occur in the column of a table."""
+    """Raise UnknownName if a name does not occur in the column of a table."""
     names = list(dict.fromkeys(map(str, rows[column]))) if len(rows) else []
     if column == "language":
         check_languages([name], names)
@@ -100,7 +100,7 @@ class Audit(Result, AuditRun):
 
     @cached_property
     def _answer(self) -> str:
-        """What `metal audit` prints, at 80 columns."""
+        """What `metal audit` prints, 80 columns wide."""
         from metal.show.pages import screen
         from metal.show.terminal.console import as_text
 
@@ -149,12 +149,12 @@ class Audit(Result, AuditRun):
     def disagreements(
         self, language: str = "", criterion: str = "", judge: str = ""
     ) -> pd.DataFrame:
-        """The ratings of outputs on which judges and people differ, with texts and comments; one
+        """The ratings, with texts and comments, of outputs on which judges and people differ; one
         row per rating.
 
-        language: by code or name. judge: outputs on which this judge differs. Largest differences
-        are not first: sort by `judge_difference`. Raises UnknownName for a name that was not
-        audited.
+        language: by code or name. judge: only outputs on which this judge differs. Rows are not
+        sorted by size of the difference: sort by `judge_difference`. Raises UnknownName for a name
+        that was not audited.
         """
         rows: pd.DataFrame = self.disagreement_table.to_pandas()
         language = find_language(language) or language
@@ -176,20 +176,21 @@ class Audit(Result, AuditRun):
     def assert_at_least(
         self, verdict: str, *, judge: str = "*", language: str = "*", criterion: str = "*"
     ) -> None:
-        """Raise AssertionError, with a line for each verdict that is worse: for tests and CI.
+        """Raise AssertionError, with a line for each verdict that is worse than required: for tests
+        and CI.
 
         Only like a person is better than informative; undecided and people disagree both count as
         undecided.
 
         Args:
-            verdict: The least that is enough: like a person, informative or undecided.
-            judge: By name; `*` means any text, and skips baselines if there are other judges.
+            verdict: The lowest verdict that passes: like a person, informative or undecided.
+            judge: By name; `*` matches any text, but no baselines if there are other judges.
             language: By code or name, or with `*`.
             criterion: By name, or with `*`.
 
         Raises:
             AssertionError: If a verdict is worse.
-            UnknownName: If nothing was audited that this applies to.
+            UnknownName: If no audited case fits the names.
             UsageError: For a verdict that cannot be required.
 
         Example:

@@ -1,5 +1,5 @@
-"""An audit's run folder: run.toml, raters.jsonl, warnings.txt, tables/ (CSV, JSON, Parquet),
-disagreements.parquet, report.html.
+"""An audit's run folder: run.toml, raters.jsonl, warnings.txt, tables/, disagreements.parquet,
+report.html.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ FORMS: dict[str, Callable[[Any], str]] = {"figure": figure, "percent": percent, 
 
 
 def column_of(name: str, statistic: Statistic) -> Column:
-    """The column of a statistic of judges."""
+    """The column of the tables that holds a statistic of judges."""
     return Column(
         name,
         statistic.title,
@@ -300,7 +300,9 @@ FURTHER: Tables = {
 
 @dataclass(frozen=True, repr=False)
 class AuditRun(Run):
-    """An audit: its tables, and its disagreements (metal.auditing.disagreements.SCHEMA)."""
+    """An audit: its tables, and its disagreements in the form of
+    metal.auditing.disagreements.SCHEMA.
+    """
 
     disagreement_table: pa.Table
 
@@ -351,13 +353,15 @@ class AuditRun(Run):
 
     @cached_property
     def audited(self) -> tuple[Criterion, ...]:
-        """The criteria with classes that were audited, in their declared order."""
+        """The audited criteria that have classes, in the order in which the dataset
+        declares them.
+        """
         audited = (self.criteria[name] for name in self.tables["people"]["criterion"].unique())
         return tuple(criterion for criterion in audited if criterion.scale.levels)
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
-        """The languages that were audited, in the order of their names."""
+        """The audited languages, sorted by name."""
         return tuple(sorted(self.tables["people"]["language"].unique(), key=language_order))
 
     @cached_property
@@ -368,14 +372,15 @@ class AuditRun(Run):
 
     @cached_property
     def best_verdict(self) -> str:
-        """The name of the best verdict in this run; runs before version 0.2, which used other
-        rules, have another name.
+        """What this run calls the best verdict; runs before version 0.2 have other rules and
+        another name.
         """
         return LIKE_A_PERSON if "p_like" in self.tables["verdicts"] else AS_GOOD
 
     @cached_property
     def judged(self) -> Sequence[dict[str, Any]]:
-        """Verdicts by their present names, with the figures they are based on and the judge's kind.
+        """Each verdict under its present name, with the figures it is based on and the judge's
+        kind.
 
         Baselines are left out if there are other judges.
         """
@@ -398,7 +403,7 @@ class AuditRun(Run):
         return slugs(self.criteria)
 
     def slug(self, criterion: Criterion) -> str:
-        """The criterion's unique name for files and anchors."""
+        """A unique name of the criterion for file names and anchors."""
         return self._slugs[criterion.name]
 
     def model_and_prompt(self, judge: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Reasons of an audit's undefined figures, each in a line."""
+"""The reasons why figures of an audit are undefined, one line each."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from metal.show.parts import case_of, parts, places
 def undefined(
     run: AuditRun, table: str, rows: Iterable[Row], only: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """One line for each figure and reason, with its places. only: the figures to include; by
-    default all that the table shows.
+    """One line for each undefined figure and reason, with the cases in which it occurs.
 
-    rows: with language, perhaps criterion and judge, and `undefined` as the audit writes it
-    (`kappa: one class; ...`).
+    only: the figures to include; by default all that the table shows.
+
+    rows: each has a language, perhaps a criterion and a judge, and the column `undefined` as the
+    audit writes it (`kappa: one class; ...`).
     """
     columns = [
         column for column in run.columns(table) if (column.name in only if only else column.shown)

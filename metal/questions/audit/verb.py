@@ -42,16 +42,16 @@ def audit(
     """Compare the judges in `data` with its people, language by language.
 
     For each criterion you get the weighted F1 of every judge with its 95% interval and Cohen's
-    kappa, next to what people reach and what always giving the most frequent answer reaches. Then
-    each judge gets a verdict for each language and criterion: may it take a person's place there?
-    `ratings` are run folders (from `metal.judge`) whose ratings are added, or runs of other
-    questions (`metal.bias_language`, `metal.correct`, ...), as folders or results. What these say
-    about a judge is shown beside its verdicts and changes none of them.
+    kappa. Beside them stand the figures of people, and of always giving the most frequent answer.
+    Then each judge gets a verdict for each language and criterion: may it take a person's place
+    there? `ratings` are run folders (from `metal.judge`) whose ratings are added, or runs of other
+    questions (`metal.bias_language`, `metal.correct`, ...), as folders or results. Their findings
+    about a judge are shown beside its verdicts and change none of them.
 
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
             `metal.read`.
-        progress: Called with the cells done and the cells in all.
+        progress: Called with the number of cells done and of all cells.
 
     Returns:
         The audit: verdicts, judges, people and all other tables as DataFrames, plots, the page.
@@ -87,8 +87,10 @@ def audit(
     warnings += warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs)
     if excluded and excluded.outputs and not min_raters:
         warnings.append(
-            f"{excluded.outputs:,} outputs lost a rating on a criterion; those left with fewer"
-            " people than the usual panel count as incomplete. `min_raters=2` keeps those with two"
+            f"{excluded.outputs:,} outputs lost a rating on a criterion; outputs left with fewer "
+            f"people than the usual panel count as incomplete. `min_raters=2` keeps outputs with "
+            f"two people"
+            ""
         )
     result = with_exclusions(result, excluded, warnings)
     manifest = inputs.manifest(

@@ -1,5 +1,5 @@
-"""Every verdict of an audit as it is shown: word, sign, the share the judge keeps, and the
-reason.
+"""Every verdict of an audit as shown to readers: its word, its sign, the share that the judge
+keeps, and the reason.
 """
 
 from __future__ import annotations
@@ -78,10 +78,11 @@ LINE = 6.0, 76.0
 class VerdictCell:
     """A verdict on a judge in a language on a criterion.
 
-    style: its look, a key of WORDS. kept: the text below the word; short: that text for narrow
-    places, without what the verdict already says; figure: the text with the number of items. bar:
-    the interval and the mark on a cell's line, as paths; None if the share kept is unknown. reason:
-    the whole sentence; place: its anchor on the page. lines: what other runs say about it.
+    style: its look, a key of WORDS. kept: the text below the word. short: a shorter form of `kept`
+    for narrow columns, which does not repeat the verdict. figure: the form with the number of
+    items. bar: the interval and the mark on a cell's line, as SVG paths; None if the share kept is
+    unknown. reason: the reason as a whole sentence. place: the anchor of the verdict on the page.
+    lines: what other runs say about this case.
     """
 
     row: Row
@@ -96,12 +97,12 @@ class VerdictCell:
 
     @property
     def sign(self) -> str:
-        """A sign that shows the verdict without its colour."""
+        """A sign that tells verdicts apart without colour."""
         return SIGNS[self.row["verdict"]][0]
 
     @property
     def words(self) -> str:
-        """The verdict in full, in the words of its run."""
+        """The verdict in full, as its run words it."""
         old = self.row["verdict"] == AS_GOOD or AS_GOOD_ONCE in self.row["reason"]
         return OLD_WORDS[self.style] if old and self.style in OLD_WORDS else WORDS[self.style]
 
@@ -119,8 +120,9 @@ class VerdictCell:
 
 @dataclass(frozen=True)
 class JudgeVerdicts:
-    """The verdicts on a judge. cells: criteria in rows, languages in columns; None if there is
-    no verdict.
+    """The verdicts on a judge.
+
+    cells: criteria in rows, languages in columns; None if there is no verdict.
     """
 
     judge: str
@@ -134,7 +136,7 @@ class JudgeVerdicts:
 
     @property
     def counts(self) -> list[tuple[str, str, int]]:
-        """Style, words and number of each verdict that it got, best first."""
+        """The style and words of each verdict that the judge got, and how often, best first."""
         titles = {cell.style: cell.words for cell in self.verdicts}
         styles = Counter(cell.style for cell in self.verdicts)
         return [(style, titles[style], styles[style]) for style in WORDS if styles[style]]
@@ -147,7 +149,7 @@ def judged_criteria(run: AuditRun) -> list[Criterion]:
 
 
 def by_judge(run: AuditRun) -> list[JudgeVerdicts]:
-    """The verdicts on each judge, in the order of the audit; empty without judges."""
+    """The verdicts grouped by judge, in the order of the audit; empty without judges."""
     rows = {PLACE(row): row for row in run.records("verdicts")}
     lines: dict[tuple[str, str, str], list[str]] = {}
     for remark in run.lines:
@@ -178,7 +180,7 @@ def by_judge(run: AuditRun) -> list[JudgeVerdicts]:
 
 
 def standing(of: JudgeVerdicts) -> tuple[float, ...]:
-    """Sorts judges: baselines last, then by how many good verdicts they got, then by `merit`."""
+    """A sort key for judges: baselines last, then the number of good verdicts, then `merit`."""
     counts = Counter(cell.style for cell in of.verdicts)
     merits = [merit(cell.row) for cell in of.verdicts]
     unknown = min((each for each, _ in merits), default=True)
@@ -188,16 +190,16 @@ def standing(of: JudgeVerdicts) -> tuple[float, ...]:
 
 
 def once(row: Row) -> bool:
-    """Whether the judge is like a person once its scores are recalibrated."""
+    """Whether the judge is like a person only once its scores are recalibrated."""
     return ONCE in row["reason"] or AS_GOOD_ONCE in row["reason"]
 
 
 def merit(row: Row, end: str = "") -> tuple[bool, float]:
-    """Sorts judges: low for a judge that keeps much of a person's kappa or, if that is unknown, is
-    far above a constant.
+    """A sort key for judges, lower for better: by the share kept of a person's kappa or, if
+    unknown, by how far the judge is above a constant.
 
-    end: `_low` or `_high`, to use that end of the interval. In runs before version 0.2 the share of
-    exact answers is used.
+    end: `_low` or `_high` to sort by that end of the interval. In runs before version 0.2 the share
+    of exact answers is used.
     """
     share, above = row.get(f"kappa_kept{end}", row[f"share_kept{end}"]), row[f"above_constant{end}"]
     if known(share):
@@ -206,10 +208,10 @@ def merit(row: Row, end: str = "") -> tuple[bool, float]:
 
 
 def kept_of_person(row: Row, form: Callable[[Row, str], str]) -> str:
-    """The shares kept, each in words: that of exact answers and, on ordered scales, that of the
-    order.
+    """The shares that the judge keeps, each in words: of exact answers and, on ordered scales, of
+    the order.
 
-    form: formats a column of the row. Empty if neither is known.
+    form: formats a column of the row. The result is empty if neither share is known.
     """
     exact = form(row, "share_kept") if known(row["share_kept"]) else ""
     if not known(row.get("order_kept")):
@@ -219,8 +221,10 @@ def kept_of_person(row: Row, form: Callable[[Row, str], str]) -> str:
 
 
 def shortly_kept(row: Row, form: Callable[[str], str]) -> str:
-    """`72% [55%, 90%]`, and in a second line the order, `order 91% [79%, 105%]`: in the given
-    format.
+    """The share kept, such as `72% [55%, 90%]`, and on a second line that of the order,
+    `order 91% [79%, 105%]`.
+
+    form: formats a column of the row.
     """
     exact = form("share_kept") if known(row["share_kept"]) else ""
     order = f"order {form('order_kept')}" if known(row.get("order_kept")) else ""
@@ -228,15 +232,18 @@ def shortly_kept(row: Row, form: Callable[[str], str]) -> str:
 
 
 def with_limits(row: Row, column: str) -> str:
-    """`72% [55%, 90%]`; with an arrow if the interval has no end on a side."""
+    """A figure with its limits, such as `72% [55%, 90%]`; an arrow stands for a limit that does not
+    exist.
+    """
     return estimate(row, column, percent)
 
 
 def _cell(
     run: AuditRun, row: Row, anchor: str, lines: Iterable[str], first: float | None
 ) -> VerdictCell:
-    """The cell of a verdict. first: for a judge of pairs, how often it chose the output shown
-    first.
+    """The cell of a verdict.
+
+    first: for a judge of pairs, how often it chose the output shown first.
     """
     of_case = [within(row["judge"]), run.criteria[row["criterion"]].title]
     case = ", ".join(
@@ -270,8 +277,8 @@ def _cell(
 
 
 def _kept(row: Row) -> tuple[str, str]:
-    """The share the judge keeps, or its distance from a constant, or else what is missing; and a
-    short form of the same.
+    """The share that the judge keeps, else its distance from a constant, else what is missing; each
+    also in a short form.
     """
     if row["verdict"] == UNDECIDED:
         missing = _missing(row)
@@ -287,7 +294,7 @@ def _kept(row: Row) -> tuple[str, str]:
 
 
 def _beside_constant(row: Row) -> tuple[str, str]:
-    """How a judge without a share kept compares with a constant; and a short form of the same."""
+    """For a judge without a share kept: how it compares with a constant, also in a short form."""
     if not known(row["share_kept"]) and row["above_constant"] > 0:
         above = signed(row["above_constant"])
         better = f"{above} better than a constant"
@@ -302,7 +309,7 @@ def _beside_constant(row: Row) -> tuple[str, str]:
 
 
 def _missing(row: Row) -> str:
-    """What an undecided verdict lacks, in a few words; its reason has the details."""
+    """What an undecided verdict lacks, in a few words; the verdict's reason has the details."""
     lacks = {
         f"about {rounded(row['items_needed'])} needed": known(row["items_needed"]),
         NOTHING: NOTHING in row["reason"],
@@ -316,8 +323,10 @@ def _missing(row: Row) -> str:
 
 
 def _bar(row: Row) -> tuple[str, str] | None:
-    """The interval of the share kept, drawn to the line's end if it is open, and its mark; beyond
-    the line the mark is an arrow.
+    """The interval of the share kept and its mark, as SVG paths.
+
+    An interval without an end is drawn to the end of the line. A mark beyond the line becomes an
+    arrow.
     """
     if not known(row["share_kept"]):
         return None
@@ -334,5 +343,7 @@ def _bar(row: Row) -> tuple[str, str] | None:
 
 
 def sentence(clause: str) -> str:
-    """The words as a sentence, with a capital, a full stop, and minus signs before numbers."""
+    """Turn a clause into a sentence: with a capital letter, a full stop, and minus signs before
+    negative numbers.
+    """
     return with_minus(capital(clause)) + "." if clause else UNDEFINED

@@ -1,4 +1,6 @@
-"""An audit in words: facts from its tables beyond the first screen, and what its figures mean."""
+"""An audit in words: facts from its tables that the first screen does not show, and the meaning of
+its figures.
+"""
 
 from __future__ import annotations
 
@@ -30,9 +32,9 @@ from metal.show.parts import criterion_in_words
 MOST_NAMED = 4
 FEW_SOURCES = 30
 _FITTED = (
-    "fitted once to a language and criterion, from people alone; two equally probable answers are"
-    " a tie and left out. Resamples keep the label, so intervals do not include the model's own"
-    " uncertainty"
+    "fitted once to each language and criterion, from people alone; if two answers are equally "
+    "probable, the item is a tie and left out. Resamples keep the fitted answer, so intervals do "
+    "not include the model's own uncertainty"
 )
 SOURCES = {
     "Weighted F1": "METAL paper, 4.4.1",
@@ -44,7 +46,7 @@ SOURCES = {
 
 
 def facts(run: AuditRun) -> dict[str, str]:
-    """What an audit says beyond its first screen, by topic; each line follows from the run's tables
+    """Facts that the first screen does not show, by topic; each line follows from the run's tables
     alone.
     """
     cells = run.judged
@@ -87,10 +89,9 @@ def _most_trusted(
     many: str,
     called: Callable[[str], str],
 ) -> str:
-    """Where (language, criterion) or who (judge) is informative most and least often; empty if
-    all are alike.
+    """Say which language, criterion or judge is at least informative most often and least often.
 
-    The share of verdicts that are at least informative, among those that could be given.
+    Each is shown with its share of the verdicts that could be given. Empty if all shares are equal.
     """
     trusted: dict[str, list[bool]] = {}
     for cell in decided:
@@ -111,7 +112,7 @@ def _most_trusted(
 
 
 def _prompts(run: AuditRun) -> str:
-    """Differences between prompts of one model; empty without any."""
+    """Say how often prompts of one model differ; empty if no model was asked with two prompts."""
     rows = [
         row
         for row in run.records("differences")
@@ -162,8 +163,8 @@ def _limits(run: AuditRun, cells: Sequence[dict[str, Any]]) -> str:
         )
         if len(run.languages) > 1:
             parts.append(
-                "that two languages differ, because other people rated each and the difference"
-                " was not tested"
+                "that two languages differ, because different people rated each and the "
+                "difference was not tested"
             )
         if any(cell["verdict"] == UNDECIDED for cell in cells):
             parts.append("that “undecided” means bad")
@@ -207,8 +208,8 @@ def definitions(run: AuditRun) -> dict[str, str]:
         "People's aggregate": f"{aggregate}. Only items that enough people rated count.",
         "Weighted F1": (
             "F1 of each class with the people's aggregate as truth, averaged by how frequent"
-            " the class is among the people. It rewards always giving the most frequent"
-            " answer, so never read it alone."
+            " the class is among the people. It rewards always giving the most frequent answer, "
+            "so never read it alone."
         ),
         "Most frequent class": (
             "F1 of always giving the people's most frequent answer in that language and"
@@ -226,8 +227,9 @@ def definitions(run: AuditRun) -> dict[str, str]:
         ),
         "Three human ceilings": (
             "Pairwise: person with person (METAL's human row). Against the others: each person"
-            " against the majority of the others, the fair measure for a judge. Against all: each"
-            " person against an aggregate that contains their own answer, optimistic. People with"
+            " against the majority of the others, the fair measure for a judge. Against all: each "
+            "person against an aggregate that contains their own answer, which is optimistic. "
+            "People with"
             f" fewer than {MIN_RATED} ratings are left out of all three."
         ),
         "Alternative annotator test": (
@@ -243,13 +245,14 @@ def definitions(run: AuditRun) -> dict[str, str]:
     further = {
         "The same figures from other libraries": (
             "`metal verify RUN` recomputes F1, kappas, alphas, Fleiss' kappa, correlations and the"
-            " alternative annotator test from the ratings by scikit-learn, krippendorff,"
-            " statsmodels and scipy, and says how many are equal, to what digit."
+            " alternative annotator test from the ratings with scikit-learn, krippendorff, "
+            "statsmodels and scipy. It says how many figures are equal, and to which digit."
         ),
         "Intervals": (
             "95%, over whole sources, because outputs of one source are not independent. Shares"
-            " and F1: Wilson's, at the number of items that the sources are worth. Agreement"
-            " beyond chance: jackknife of the observed over the expected disagreement."
+            " and F1: Wilson's, at the number of independent items that the sources are worth. "
+            "Agreement"
+            " beyond chance: jackknife of the observed disagreement divided by the expected."
             f" Differences: percentile bootstrap with {settings.get('resamples', 2000):,}"
             " resamples; of more than 2,048 sources, random blocks."
         ),
@@ -269,13 +272,13 @@ def definitions(run: AuditRun) -> dict[str, str]:
             f" person's lead, is what it keeps: 0 is a constant, 1 a person. “{LIKE_A_PERSON}”:"
             f" shown to be less than {settings.get('margin', 0.1):g} below a person and to keep"
             f" more than {settings.get('keep', 0.7):.0%}, to find the bad end and every common"
-            f" class; it answers at least {MIN_COVERAGE:.0%}. “{INFORMATIVE}”: surely more than a"
-            f" constant;"
+            f" class; it answers at least {MIN_COVERAGE:.0%} of the questions. “{INFORMATIVE}”: "
+            f"surely better than a constant;"
             f" the reason says what is open. “{UNINFORMATIVE}”: one answer only, or surely less"
             f" than {SMALL} more than a constant. “{DISAGREE}”: people agree too little to judge"
             f" anybody by. “{UNDECIDED}”: fewer than {MIN_ITEMS} items or {MIN_SOURCES} sources,"
-            " or too uncertain. A verdict is about its own cell and for these people, at 5%; it"
-            " does not depend on what else was audited."
+            " or too uncertain. A verdict is about its own cell and for these people, at 5%; it "
+            "does not depend on which other cases were audited."
         ),
         "Undefined": (
             "A figure that has no value (for instance kappa where one class only was used) is a"
