@@ -241,22 +241,6 @@ def test_averages_of_mqm_of_2021_are_read(tmp_path: Path) -> None:
     assert np.isnan(data.ratings["score"].tolist()[0])
 
 
-def test_ratings_without_names_of_columns_are_told_which_to_write(tmp_path: Path) -> None:
-    rows = [
-        f"r{n % 2},A,{n},TGT,eng,deu,{50 + n % 40},doc{n // 5},False,[],1.5,2.5" for n in range(40)
-    ]
-    path = tmp_path / "esa.csv"
-    path.write_text("\n".join(["r1,doc9,7,TGT,eng,deu,9,doc9,False,[],1.5,1.5", *rows]) + "\n")
-    with pytest.raises(DataError, match=r"no columns.*ratings of ESA") as refusal:
-        metal.read(path)
-    names = refusal.value.remedy.split()[-1]
-    path.write_text(f"{names}\n" + "\n".join(rows) + "\n")
-    data = metal.read(path)
-    assert [*data.criteria] == ["ESA"]
-    assert {*data.languages} == {"en-de"} or {*data.languages} == {"eng-deu"}
-    assert {*data.raters} == {"r0", "r1"}
-
-
 # ---------------------------------------------------------------- translations, grades, places
 
 

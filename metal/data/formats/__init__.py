@@ -10,10 +10,12 @@ write its file and one line, here or in a package of your own:
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -353,6 +355,20 @@ def language_option(text: str) -> str:
     if code is None:
         raise UsageError(f"`language` {text!r} is not known. {how_to_write(text)}")
     return code
+
+
+def csv_rows(text: str, file: object) -> Iterator[tuple[int, list[str]]]:
+    """The rows of CSV that are not blank, each with its number. Raises DataError for a row that is
+    no CSV.
+    """
+    number = 0
+    try:
+        for number, row in enumerate(csv.reader(io.StringIO(text, newline="")), 1):
+            if row:
+                yield number, row
+    except csv.Error as error:
+        remedy = "Quote texts that hold commas or line breaks"
+        raise DataError(f"{file} row {number + 1}", f"not CSV ({error})", remedy) from None
 
 
 def only_file(path: Path, pattern: str) -> Path:

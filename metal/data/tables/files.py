@@ -39,10 +39,6 @@ BLOCK = 1 << 24  # bytes that are read at once; a row must fit
 FEW_TEXTS = 100  # up to which columns are compared, since they may be answers of several raters
 WRITE_AGAIN = "Write it again"
 NAME_THEM = "Write a row above it that names them, as output,rater,criterion,score,language"
-NAME_ESA = (  # in files of Appraise
-    "Looks like ratings of ESA: keep the rows of type TGT, and write above them "
-    "rater,system,segment,type,srclang,tgtlang,ESA,doc,is_whole,errors,starttime,endtime"
-)
 
 
 def is_table(path: Path) -> bool:
@@ -394,7 +390,7 @@ def _column_names(header: Row, path: Path) -> list[str]:
     for name, times in Counter(names).items():
         if times > 1 and sum(map(is_cell, names)) > 1:
             problem = f"the first row names no columns: {first_few(names, 4)}"
-            raise DataError(path, problem, NAME_ESA if "TGT" in names else NAME_THEM)
+            raise DataError(path, problem, NAME_THEM)
         if times > 1:
             raise DataError(path, f"two columns are called {name!r}", "Rename one of them")
     return names
