@@ -59,7 +59,7 @@ def test_a_deepeval_metric(tmp_path: Path) -> None:
         def is_successful(self) -> bool:
             return True
 
-    assert judged(Short(), tmp_path / "run") == {(2.0, "1 on 0 to 1: shorter")}
+    assert judged(Short(), tmp_path / "run") == {(2.0, "1 of 0 to 1: shorter")}
 
 
 def test_a_ragas_metric(tmp_path: Path) -> None:
@@ -75,4 +75,4 @@ def test_a_ragas_metric(tmp_path: Path) -> None:
 
     metric = InTheSource()
     metric._required_columns = {}
-    assert judged(metric, tmp_path / "run") == {(2.0, "1 on 0 to 1")}
+    assert judged(metric, tmp_path / "run") == {(2.0, "1 of 0 to 1")}

@@ -186,7 +186,7 @@ def edited(value: Any, *edits: tuple[str, Any]) -> dict[str, Any]:
 
 def test_people_are_the_authors_of_edited_scores(tmp_path: Path) -> None:
     told = [
-        inspected(0, scores={"qa": edited("C", ("ana", "C"), ("METAL", "I"), ("ben", "I"))}),
+        inspected(0, scores={"qa": edited("C", ("ana", "C"), ("ben", "I"))}),
         inspected(1, scores={"qa": edited("C", ("ana", "C"), ("ana", "I"), ("ana", "UNCHANGED"))}),
         inspected(2, scores={"qa": "I"}),
     ]
@@ -195,6 +195,16 @@ def test_people_are_the_authors_of_edited_scores(tmp_path: Path) -> None:
     assert scores(data, "qa") == [1, 1, 0]
     assert scores(data, "ana") == [1, 0]
     assert any(tells(line, "1 edit by ben left out", "same value") for line in data.report)
+
+
+def test_scores_that_metal_wrote_into_a_log_are_its_raters_own(tmp_path: Path) -> None:
+    mark = {"exported_by": "metal 0.2.0", "rater": "gpt-4/simple", "kind": "llm"}
+    ours = {"value": 2, "metadata": mark, "history": [{"value": 2, "provenance": {"author": "x"}}]}
+    ana = {"value": 1, "metadata": {**mark, "rater": "ana", "kind": "human"}}
+    by_both = {"tone by gpt-4/simple": ours, "tone by ana": ana}
+    data = metal.read(written(tmp_path, "log.json", inspect_log(inspected(scores=by_both))))
+    assert kinds(data) == {"ana": "human", "gpt-4/simple": "llm"}
+    assert [*data.criteria] == ["tone"]
 
 
 def test_a_folder_of_inspects_logs(tmp_path: Path) -> None:

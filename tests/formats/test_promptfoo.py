@@ -145,6 +145,28 @@ def test_what_promptfoo_could_not_assess_is_missing(tmp_path: Path) -> None:
     ]
 
 
+def test_results_that_metal_wrote_are_read_back(tmp_path: Path) -> None:
+    dataset = metal.read("datasets/demo")
+    metal.export(dataset, to="promptfoo", out=tmp_path / "out.json")
+    back = metal.read(tmp_path / "out.json")
+    columns = ["criterion", "rater", "kind", "score"]
+    original = dataset.ratings[columns].astype({"kind": str}).sort_values(columns)
+    read = back.ratings[columns].astype({"kind": str}).sort_values(columns)
+    assert read.values.tolist() == original.values.tolist()
+    assert {name: each.scale.levels for name, each in back.criteria.items()}["task_quality"] == (
+        dataset.criteria["task_quality"].scale.levels
+    )
+
+
+def test_a_persons_score_on_a_criterion_is_compared_there(tmp_path: Path) -> None:
+    graded = [component("llm-rubric", True, metric=name) for name in ("a", "b")]
+    person = component("human", False, metric="b")
+    data = metal.read(written(tmp_path, "out.json", results(output(0, *graded, person))))
+    people = data.ratings[data.ratings["kind"] == "human"]
+    assert people[["criterion", "score"]].values.tolist() == [["b", 0]]
+    assert sorted(data.criteria) == ["a", "b"]
+
+
 def table(path: Path, *rows: list[str], prompts: int = 1) -> Path:
     block = ["[openai:gpt-4o] Say", "Reasoning", "Status", "Score", "Named Scores", "Grader Reason"]
     with path.open("w", newline="", encoding="utf-8") as file:

@@ -122,9 +122,12 @@ class HarnessRows:
         unclear: Counter[str] = Counter()
         kinds = options.get("kinds") or {}
         beside, self.beside = self.beside, []
+        seen: set[tuple[Any, ...]] = set()
         for name, row in beside:
-            if not is_a_person(name, kinds):
+            same = (name, row.get("output"), row.get("source"), row.get("text"), row["score"])
+            if not is_a_person(name, kinds) or same in seen:  # an item's, repeated with each epoch
                 continue
+            seen.add(same)
             criterion = criterion_named(name, criteria)
             if criterion is None:
                 unclear[name] += 1

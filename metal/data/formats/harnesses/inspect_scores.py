@@ -11,18 +11,19 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from metal.data.formats.harnesses import HarnessRows
 from metal.data.formats.harnesses.values import mapping, objects
+from metal.data.holdings import EXPORT_MARK
+from metal.data.records import KINDS
 from metal.data.tables.names import is_machine
 from metal.data.text import first_few, plural
 
 CORRECTNESS = "correctness"
 LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}
 UNCHANGED = "UNCHANGED"
-OURS = "METAL"  # the author of edits that METAL writes
 # Scorers of inspect_ai that compare with the target, without a model.
 COMPARING = frozenset({"match", "includes", "exact", "f1", "pattern", "answer", "choice", "math"})
 MOST_REASON = 120  # characters; a reason is a kind of case, a comment says more
@@ -33,7 +34,7 @@ class InspectScore:
     """A scorer's value of a sample, or what a person made of it (author).
 
     item: the sample's roles; further: its metadata. key: of a value by key. reason: why there is no
-    value.
+    value. kind: the author's, if METAL wrote the score (`metal export --to inspect`).
     """
 
     item: Mapping[str, Any]
@@ -44,6 +45,7 @@ class InspectScore:
     reason: str = ""
     key: str = ""
     author: str = ""
+    kind: str = ""
 
     @property
     def answered(self) -> tuple[str, str]:
@@ -87,13 +89,20 @@ def scores_of(
     item: Mapping[str, Any], further: Mapping[str, Any], scorer: str, score: Mapping[str, Any]
 ) -> Iterator[InspectScore]:
     """The scorer's values of a sample, and those that people gave instead. score: as in the log."""
+    ours = mapping(score.get("metadata"))
+    rater = ours.get("rater")
+    if EXPORT_MARK in ours and isinstance(rater, str) and ours.get("kind") in KINDS:
+        criterion = scorer.removesuffix(f" by {rater}")
+        for each in _values(item, further, scorer, score):
+            yield replace(each, key=criterion, author=rater, kind=str(ours["kind"]))
+        return
     history = objects(score.get("history"))
     first = history[0] if history and not history[0].get("provenance") else score
     yield from _values(item, further, scorer, {**score, **_changed(first)})
     for author, edit in _edits(history).items():
         metadata = mapping(edit.get("provenance")).get("metadata")
         for each in _values(item, further, scorer, {"metadata": metadata, **_changed(edit)}):
-            yield InspectScore(**{**each.__dict__, "author": author})
+            yield replace(each, author=author)
 
 
 def _changed(edit: Mapping[str, Any]) -> dict[str, Any]:
@@ -102,11 +111,11 @@ def _changed(edit: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _edits(history: Sequence[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
-    """The last edit of a value by each author, METAL's own left out."""
+    """The last edit of a value by each author."""
     edits: dict[str, Mapping[str, Any]] = {}
     for edit in history:
         author = str(mapping(edit.get("provenance")).get("author") or "")
-        if author and author != OURS and edit.get("value") not in (None, UNCHANGED):
+        if author and edit.get("value") not in (None, UNCHANGED):
             edits.pop(author, None)
             edits[author] = edit
     return edits
@@ -121,6 +130,7 @@ def _values(
         reason = ""
         if each is None or (isinstance(each, float) and math.isnan(each)):
             why = mapping(score.get("metadata")).get("reason") or comment or "unscored"
+            why = score.get("reason") or why
             reason = str(why).strip()[:MOST_REASON]
             each = None
         yield InspectScore(item, further, scorer, each, comment, reason, str(key))
@@ -144,7 +154,7 @@ def add_scores(gathered: HarnessRows, scores: Sequence[InspectScore], scorers: S
             value = LETTERS[value]
         who = {"rater": score.scorer, "kind": scorers.kind(score.scorer)}
         if score.author:
-            who = {"rater": score.author, "kind": "human"}
+            who = {"rater": score.author, "kind": score.kind or "human"}
         answer = {"score": value, "reason": score.reason, "comment": score.comment}
         gathered.add(score.further, **score.item, **who, criterion=criterion, **answer)
     _say_levels(gathered, scores, lettered)
@@ -174,7 +184,7 @@ def _without_corrections(
     edits: Counter[str] = Counter()
     for score in scores:
         rated = (id(score.item), *score.answered)
-        if not score.author:
+        if not score.author or score.kind:
             original[rated] = score.value
             continue
         edits[score.author] += 1
@@ -187,7 +197,9 @@ def _without_corrections(
                 " shows where the person agreed; edit the confirmed scores, too, with the same"
                 " value"
             )
-    return [score for score in scores if not score.author or score.author in confirming]
+    return [
+        score for score in scores if not score.author or score.kind or score.author in confirming
+    ]
 
 
 def _say_levels(

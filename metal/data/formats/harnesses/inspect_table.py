@@ -69,7 +69,7 @@ def _score(name: str, cells: Mapping[str, Any]) -> dict[str, Any]:
     """A scorer's value and what belongs to it, as in a log."""
     score = {part: _read(cells.get(f"{_SCORE}{name}_{part}")) for part in BESIDE}
     score["value"] = _read(cells.get(_SCORE + name))
-    if score["value"] is None and "error" in cells:
+    if score["value"] is None and cells.get("error"):
         score["metadata"] = {"reason": f"error: {cells['error']}"}
     return score
 

@@ -31,6 +31,7 @@ from metal.data.formats.harnesses.values import (
     prefixed,
 )
 from metal.data.formats.harnesses.verdicts import Verdicts
+from metal.data.records import KINDS
 from metal.data.tables.harnesses import marks_of
 from metal.data.text import first_few
 
@@ -69,7 +70,8 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     else:
         gathered, verdicts = _gathered(*_results_in(path))
     gathered.place_people(options)
-    verdicts.apply(gathered)
+    if verdicts.passed:  # METAL's own results have scales of their own
+        verdicts.apply(gathered)
     return gathered.draft(options, path)
 
 
@@ -110,7 +112,7 @@ def _gathered(results: list[Mapping[str, Any]], version: str) -> tuple[HarnessRo
         assessed += of_output
         grading = mapping(result.get("gradingResult"))
         for component in objects(grading.get("componentResults")):
-            if _type_of(component) == PERSON:
+            if _type_of(component) == PERSON and not _exported(component)[1]:
                 people.append((item, further, component, of_output))
         gathered.add_people(further_of(result), further, **item)
     for each in assessed:
@@ -174,10 +176,13 @@ class _Naming:
         times: Counter[tuple[str, str]] = Counter()
         grading = mapping(result.get("gradingResult"))
         for component in objects(grading.get("componentResults")):
-            kind = _kind_of(component)
-            if not _type_of(component) or kind == PERSON:
-                continue
-            rater, criterion = self._rater(result, component, kind), self._criterion(component)
+            kind, rater = _exported(component)
+            if not rater:
+                kind = _kind_of(component)
+                rater = self._rater(result, component, kind)
+                if not _type_of(component) or kind == "human":
+                    continue
+            criterion = self._criterion(component)
             times[rater, criterion] += 1
             if times[rater, criterion] > 1:
                 criterion = f"{criterion} {times[rater, criterion]}"
@@ -216,6 +221,15 @@ def _value_of(component: Mapping[str, Any]) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
+def _exported(component: Mapping[str, Any]) -> tuple[str, str]:
+    """Kind and name of the rater in results that METAL wrote (`metal export --to promptfoo`)."""
+    metadata = mapping(component.get("metadata"))
+    kind, rater = metadata.get("kind"), metadata.get("rater")
+    if kind in KINDS and isinstance(rater, str):
+        return str(kind), rater
+    return "", ""
+
+
 def _kind_of(component: Mapping[str, Any]) -> str:
     """Who assessed: a model if the type says so, or a prompt for grading was written."""
     name = _type_of(component).removeprefix("not-")
@@ -238,7 +252,8 @@ def _add(gathered: HarnessRows, verdicts: Verdicts, each: _Assessed) -> None:
         reason="no score",
         comment=each.result.get("reason"),
     )
-    verdicts.note(gathered, passed)
+    if not _exported(each.result)[1]:
+        verdicts.note(gathered, passed)
 
 
 def _add_failed(
@@ -266,19 +281,20 @@ def _add_thumbs(
     """
     judged = dict.fromkeys(each.criterion for each in assessed if each.kind == "llm")
     alone = len(judged) == 1
-    criterion = next(iter(judged)) if alone else OVERALL
+    compared = next(iter(judged)) if alone else OVERALL
     for item, further, component, of_output in people:
+        criterion = str(mapping(component.get("assertion")).get("metric") or compared)
         score = component.get("score")
         own: dict[str, Any] = {"rater": PERSON, "kind": "human", "criterion": criterion}
         own |= {"score": score if is_number(score) else component.get("pass")}
         gathered.add(further, **item, **own, reason="no score", comment=component.get("comment"))
-        if not alone and of_output:
+        if criterion == OVERALL and of_output:
             passed = all(each.result.get("pass") is True for each in of_output)
             kind = "llm" if judged else "metric"
             suite = {"rater": SUITE, "kind": kind, "criterion": criterion, "score": passed}
             gathered.add(further, **item, **suite)
             verdicts.note(gathered, passed)
-    if people and not alone:
+    if people and not alone:  # those with a metric are compared on it
         names = first_few(list(judged)) or "none"
         gathered.notes.append(
             f"people assessed whole outputs, and models several criteria ({names}): people are"
