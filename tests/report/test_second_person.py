@@ -120,7 +120,7 @@ def _rows(language: str, people: str, outputs: int, right: bool = True) -> list[
         (
             _rows("hi", "abc", 96, right=False) + _rows("ta", "xyz", 25) + _rows("ml", "xyz", 25),
             "People disagree on quality in Hindi: no judge can be tested there. In Malayalam and"
-            " Tamil (quality) it is still open: there are too few ratings, or they are too"
+            " Tamil (quality) nothing can be said yet: there are too few ratings, or they are too"
             " uncertain.",
         ),
         (

@@ -445,12 +445,13 @@ FOUR = ("en", "hi", "sw", "ta")
         (
             {"j": [LIKE_A_PERSON, INFORMATIVE, UNDECIDED, UNDECIDED]},
             f"j {AGREES} in English (task_quality). In Hindi (task_quality) it can still help to"
-            " rank outputs. Still open: task_quality in Swahili and Tamil.",
+            " rank outputs. Nothing can be said yet of task_quality in Swahili and Tamil.",
         ),
         (
             {"j": [LIKE_A_PERSON] * 3 + [UNDECIDED], "k": [UNDECIDED] * 3 + [UNINFORMATIVE]},
             f"j {AGREES} in English, Hindi and Swahili (task_quality); for the other judge this"
-            " is not shown. Do not use k for task_quality in Tamil. Still open: 4 of 8 cases.",
+            " is not shown. Do not use k for task_quality in Tamil. In 4 of 8 cases nothing can"
+            " be said yet.",
         ),
         (
             {"j": [DISAGREE] * 4},
@@ -460,7 +461,8 @@ FOUR = ("en", "hi", "sw", "ta")
             {"j": [LIKE_A_PERSON] * 3 + [UNINFORMATIVE], "k": [LIKE_A_PERSON] + [UNDECIDED] * 3},
             (
                 f"j {AGREES} in English, Hindi and Swahili (task_quality), k in English"
-                " (task_quality). Do not use j for task_quality in Tamil. Still open: k for"
+                " (task_quality). Do not use j for task_quality in Tamil. Nothing can be said"
+                " yet of k for"
                 " task_quality in Hindi, Swahili and Tamil."
             ),
         ),
@@ -470,12 +472,12 @@ FOUR = ("en", "hi", "sw", "ta")
                 "k": [LIKE_A_PERSON] * 2 + [UNDECIDED] * 2,
             },
             "j and k each agree with people as well as they agree with each other in English and"
-            " Hindi (task_quality). Still open: 4 of 8 cases.",
+            " Hindi (task_quality). In 4 of 8 cases nothing can be said yet.",
         ),
         (
             {"j": [UNINFORMATIVE] * 4, "k": [UNDECIDED] * 4},
             "None of the 2 judges is shown to be better than always giving the same answer. Do not"
-            " use j at all. Still open: k.",
+            " use j at all. Nothing can be said yet of k.",
         ),
         (
             {"j": [UNINFORMATIVE] * 4},
@@ -511,7 +513,8 @@ def test_each_of_several_judges_is_counted(make_dataset: MakeDataset, report_on:
             {"j": [LIKE_A_PERSON] + [UNDECIDED] * 3},
             (
                 f"j {AGREES} in English (task_quality), looked at alone; among 4 cases some may"
-                " look so by luck. Still open: task_quality in Hindi, Swahili and Tamil."
+                " look so by luck. Nothing can be said yet of task_quality in Hindi, Swahili"
+                " and Tamil."
             ),
             "Like a person only looked at alone: in English (task_quality); have more outputs",
         ),
@@ -532,7 +535,7 @@ def test_each_of_several_judges_is_counted(make_dataset: MakeDataset, report_on:
             {"j": [LIKE_A_PERSON] + [UNDECIDED] * 3, "k": [LIKE_A_PERSON] + [UNDECIDED] * 3},
             (
                 f"A judge {AGREES} in 2 of 8 cases, if each case is looked at alone; among 8 cases"
-                " some may look so by luck. Still open: 6 of 8 cases."
+                " some may look so by luck. In 6 of 8 cases nothing can be said yet."
             ),
             (
                 "Like a person only if each case is looked at alone: j in English (task_quality); k"

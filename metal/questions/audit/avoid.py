@@ -16,7 +16,7 @@ from metal.auditing.verdict import (
     UNDECIDED,
     UNINFORMATIVE,
 )
-from metal.data.text import coverage, listed, within
+from metal.data.text import capital, coverage, listed, within
 from metal.questions.audit.holds import (
     Cells,
     alone,
@@ -114,12 +114,12 @@ def undecided(run: AuditRun, cells: Cells) -> str:
     if not still_open or _said_already(cells):
         return ""
     if len(still_open) <= MOST_NAMED:
-        return f"Still open: {by_name(run, still_open, cells)}."
+        return f"Nothing can be said yet of {by_name(run, still_open, cells)}."
     names = judges_of(still_open)
     of_names = [cell["verdict"] for cell in cells if cell["judge"] in names]
     if len(names) <= MOST_NAMED and {*of_names} <= {UNDECIDED, DISAGREE}:
-        return f"Still open: {listed([*map(within, names)])}."
-    return f"Still open: {count_of(still_open, cells).removeprefix('in ')}."
+        return f"Nothing can be said yet of {listed([*map(within, names)])}."
+    return f"{capital(count_of(still_open, cells))} nothing can be said yet."
 
 
 def _said_already(cells: Cells) -> bool:

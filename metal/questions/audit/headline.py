@@ -112,8 +112,8 @@ def opening(run: AuditRun) -> tuple[str, str]:
 
 
 def _sentences(run: AuditRun) -> tuple[str, str, str, str, str]:
-    """Of agreement, of what a judge may help with, of where not to use it, of people who
-    disagree or hardly confirm each other, of cases and questions left open.
+    """Of agreement, of what a judge may help with, of where not to use it, of people who disagree,
+    of cases and questions left open.
     """
     cells = run.judged
     if not cells:
@@ -123,10 +123,10 @@ def _sentences(run: AuditRun) -> tuple[str, str, str, str, str]:
         return _undecided(cells, judges), "", "", "", ""
     claim = _claim(run, cells, judges)
     helpful, useless = helps(run, cells, judges), avoid(run, cells, judges)
-    unsure = [_disagreement(run, cells), _hardly_confirmed(run, cells)]
-    # of a single case it is the reason already
-    unanswered = [undecided(run, cells), silent(cells, judges)] if len(cells) > 1 else []
-    return claim, helpful, useless, _joined(unsure), _joined(unanswered)
+    disagreement, unanswered = _disagreement(run, cells), ""
+    if len(cells) > 1:  # of a single case it is the reason already
+        unanswered = _joined((undecided(run, cells), silent(cells, judges)))
+    return claim, helpful, useless, disagreement, unanswered
 
 
 def _joined(sentences: Iterable[str]) -> str:
@@ -137,7 +137,7 @@ def _claim(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     """What can be said of agreement with people; empty if nobody can be judged."""
     verdicts = verdicts_of(cells)
     if LIKE_A_PERSON in verdicts:
-        return _good(run, cells, judges)
+        return _joined((_good(run, cells, judges), _hardly_confirmed(run, cells)))
     if INFORMATIVE in verdicts:
         if all(alone(cell) or cell["verdict"] == UNDECIDED for cell in cells):
             return _one_person(run, cells)
@@ -252,8 +252,8 @@ def _disagreement(run: AuditRun, cells: Cells) -> str:
         rest = one_a_case(with_verdict(UNDECIDED, cells))
         in_cases = capital(in_words(run, rest, one_a_case(cells)))
         return (
-            f"{sentence} {in_cases} it is still open: there are too few ratings, or they are too"
-            " uncertain."
+            f"{sentence} {in_cases} nothing can be said yet: there are too few ratings, or they are"
+            " too uncertain."
         )
     return sentence
 
@@ -268,10 +268,15 @@ def _hardly_confirmed(run: AuditRun, cells: Cells) -> str:
     )
     if not doubtful:
         return ""
-    cases = f"In {len(doubtful)} cases"
+    cases = f" in {len(doubtful)} cases"
     if len(doubtful) <= MOST_NAMED:
-        cases = f"On {listed(each_criterion(run, doubtful))}"
-    return f"{cases} people hardly confirm each other, so agreement cannot show who is right."
+        cases = f" on {listed(each_criterion(run, doubtful))}"
+    if len(doubtful) == len(one_a_case(cells)):
+        cases = ""
+    return (
+        f"But{cases} people hardly confirm each other, so this cannot show who is right: let"
+        " somebody who knows decide."
+    )
 
 
 def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
@@ -359,6 +364,8 @@ def _most_often(
         fewer = f"more often than any other of the {len(judges)} judges"
         return f"{within(ahead[0])} {does} {in_cases}, {fewer}"
     fewer = ", the other judges in fewer cases" if len(judges) > len(ahead) else ""
+    if len(judges) > len(of_each):
+        fewer += " or none"
     return f"{listed([*map(within, ahead)])} each {each} {in_cases}{fewer}"
 
 
