@@ -159,6 +159,20 @@ def correlation_pairs(
     return Pairs.tested(better, t, sources, flips)
 
 
+def pearson_leads(
+    people: Numbers, raters: Numbers, rng: np.random.Generator, *, resamples: int = 1000
+) -> Numbers:
+    """(pairs of raters, flips) how far the first of each two correlates better, in the order of
+    `itertools.combinations`; the first flip changes nothing. NaN where a correlation is undefined.
+
+    people: (items,), raters: (raters, items). As `correlates_better`, item by item.
+    """
+    leads = np.full((len(raters), len(raters), flip_count(resamples)), np.nan)
+    for i, j, lead in _every_two(people, raters, rng, None, resamples):
+        leads[i, j] = np.resize(lead, leads.shape[2])
+    return np.asarray(leads[np.triu_indices(len(raters), 1)])
+
+
 def _every_two(
     people: Numbers,
     raters: Numbers,

@@ -1,0 +1,1 @@
+"""Tables of shared tasks: raters compared by declared tasks, averaged by declared weights."""

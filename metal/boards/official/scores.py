@@ -1,0 +1,212 @@
+"""The scores that a table's tasks compare, in one language: people's, and every other rater's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.boards.cells import CriterionScores, criterion_scores, without_rounding
+from metal.boards.official.layout import Layout
+from metal.boards.overrating import human_generators
+from metal.boards.settings import BoardSettings
+from metal.data.dataset import Dataset
+from metal.data.generator_scores import of_whole
+from metal.data.people import people_in
+from metal.data.records import METRIC_SCORE
+from metal.data.text import first_few
+from metal.errors import UsageError
+from metal.stats.patterns import Codes, Flags, Numbers, ratio, sums_and_counts
+
+
+@dataclass(frozen=True)
+class LanguageScores:
+    """Scores in one language, higher is better; NaN without a score.
+
+    gold: (generators, sources), scores: (raters, generators, sources). gold_of_generators:
+    (generators,), scores_of_generators: (raters, generators): as given, else the means of their
+    outputs. of_means: (raters,) whether a rater's are such means. document, domain: (sources,)
+    codes.
+    """
+
+    language: str
+    generators: tuple[str, ...]
+    raters: tuple[str, ...]
+    gold: Numbers
+    scores: Numbers
+    gold_of_generators: Numbers
+    scores_of_generators: Numbers
+    of_means: Flags
+    document: Codes
+    domain: Codes
+
+    def rounded(self) -> LanguageScores:
+        """Without the last digits of scores, so that what rounding tells apart is equal."""
+        return replace(
+            self,
+            gold=without_rounding(self.gold),
+            scores=np.array([*map(without_rounding, self.scores)]).reshape(self.scores.shape),
+            gold_of_generators=without_rounding(self.gold_of_generators),
+            scores_of_generators=np.array(
+                [*map(without_rounding, self.scores_of_generators)]
+            ).reshape(self.scores_of_generators.shape),
+        )
+
+
+@dataclass(frozen=True)
+class GoldScores:
+    """People's and raters' scores of the outputs of all languages on one criterion.
+
+    means: (1 + raters, outputs), people first. of_generators: the scores of generators, with what
+    they are on a scale where higher is better.
+    """
+
+    criterion: str
+    raters: tuple[str, ...]
+    means: Numbers
+    of_generators: pd.DataFrame
+    people: tuple[str, ...]
+
+
+def gold_scores(dataset: Dataset, criterion: str, raters: Sequence[str]) -> GoldScores:
+    """The scores on a criterion. Raises UsageError if people gave none.
+
+    raters: who is compared; where one has no score on the criterion, its score of all criteria
+    counts (a metric's).
+    """
+    people = people_in(dataset.raters)
+    rows = {**dict.fromkeys(people, 0), **{name: row for row, name in enumerate(raters, 1)}}
+    scores = criterion_scores(dataset, rows, len(raters) + 1)
+    if criterion not in scores or not scores[criterion].counts[0].any():
+        rated = [name for name, part in scores.items() if part.counts[0].any()]
+        remedy = f"`gold` names another: {first_few(rated)}" if rated else "people rated nothing"
+        raise UsageError(f"people have no scores on {criterion!r} to compare with; {remedy}")
+    means = scores[criterion].means
+    if METRIC_SCORE.name in scores:
+        of_all = scores[METRIC_SCORE.name].means
+        means[1:] = np.where(np.isnan(means[1:]), of_all[1:], means[1:])
+    return GoldScores(
+        criterion,
+        tuple(raters),
+        means,
+        _of_generators(dataset, criterion, scores),
+        tuple(people),
+    )
+
+
+def _of_generators(
+    dataset: Dataset, criterion: str, scores: Mapping[str, CriterionScores]
+) -> pd.DataFrame:
+    """The scores of whole generators on the criterion, and on that of metrics."""
+    table = of_whole(dataset.generator_scores)
+    own = table["criterion"].isin([criterion, METRIC_SCORE.name]).to_numpy()
+    table = table[own].astype(dict.fromkeys(("language", "generator", "rater"), str))
+    lower = [
+        name
+        for name in scores
+        if name in dataset.criteria and dataset.criteria[name].direction == "lower"
+    ]
+    sign = np.where(table["criterion"].isin(lower), -1.0, 1.0)
+    return table.assign(score=table["score"].to_numpy() * sign)
+
+
+def language_scores(
+    dataset: Dataset, layout: Layout, language: str, gold: GoldScores
+) -> LanguageScores:
+    """What is compared in a language: the generators that the layout compares and people scored,
+    and the raters whose references it allows.
+    """
+    outputs = list(dataset.outputs.values())
+    inside = np.array([output.language == language for output in outputs])
+    kept = [output for output, used in zip(outputs, inside, strict=True) if used]
+    generators = _compared(dataset, layout, language, {output.generator for output in kept})
+    sources = list(dict.fromkeys(output.source for output in kept))
+    rows = _allowed(dataset, layout, language, gold.raters)
+    generator_place = {name: place for place, name in enumerate(generators)}
+    source_place = {name: place for place, name in enumerate(sources)}
+    cells = np.array(
+        [
+            generator_place.get(each.generator, -len(kept)) * len(sources)
+            + source_place[each.source]
+            for each in kept
+        ],
+        dtype=np.int64,
+    )
+    means = gold.means[:, inside]
+    shape = len(generators), len(sources)
+    people, *others = (_table(means[row], cells, shape) for row in [0, *(1 + row for row in rows)])
+    raters = tuple(gold.raters[row] for row in rows)
+    given = [
+        _given(gold.of_generators, language, generators, names)
+        for names in (gold.people, *((rater,) for rater in raters))
+    ]
+    by_mean = [_means(each) for each in (people, *others)]
+    of_generators = [
+        mean if np.isnan(own).all() else own for own, mean in zip(given, by_mean, strict=True)
+    ]
+    named = [dataset.sources[source] for source in sources]
+    return LanguageScores(
+        language,
+        tuple(generators),
+        raters,
+        people,
+        np.array(others).reshape(-1, *shape),
+        of_generators[0],
+        np.array(of_generators[1:]).reshape(-1, len(generators)),
+        np.array([bool(np.isnan(own).all()) for own in given[1:]]),
+        np.unique([source.document for source in named], return_inverse=True)[1],
+        np.unique([source.domain for source in named], return_inverse=True)[1],
+    )
+
+
+def standard_reference(dataset: Dataset, layout: Layout, language: str) -> str:
+    """The reference that metrics may use: the layout's, else the dataset's; empty if any."""
+    declared: Any = dataset.extra.get("evalset", {})
+    of_language = declared.get(language, {}) if isinstance(declared, dict) else {}
+    own = of_language.get("standard_reference", "") if isinstance(of_language, dict) else ""
+    return layout.language(language).reference or str(own)
+
+
+def _compared(dataset: Dataset, layout: Layout, language: str, having: set[str]) -> list[str]:
+    """The generators that are compared, in string order."""
+    rules = layout.language(language)
+    left_out = {standard_reference(dataset, layout, language), *rules.without}
+    if not rules.people:
+        left_out |= {*human_generators(dataset, BoardSettings())}
+    return sorted(having - left_out)
+
+
+def _allowed(dataset: Dataset, layout: Layout, language: str, raters: Sequence[str]) -> list[int]:
+    """The places of the raters that use no other reference than the standard one."""
+    reference = standard_reference(dataset, layout, language)
+    places = []
+    for place, name in enumerate(raters):
+        used = dataset.raters[name].about.get("references", {})
+        own = used.get(language, ()) if isinstance(used, dict) else ()
+        if not reference or set(own) <= {reference}:
+            places.append(place)
+    return places
+
+
+def _table(scores: Numbers, cells: Codes, shape: tuple[int, int]) -> Numbers:
+    """(generators, sources) means of a rater's scores. cells: (outputs,) below 0 if not used."""
+    scored = ~np.isnan(scores) & (cells >= 0)
+    return np.asarray(ratio(*sums_and_counts(cells[scored], scores[scored], *shape)))
+
+
+def _means(table: Numbers) -> Numbers:
+    """(generators,) means of the sources, NaN without any."""
+    scored = ~np.isnan(table)
+    return np.asarray(ratio(np.where(scored, table, 0.0).sum(axis=1), scored.sum(axis=1)))
+
+
+def _given(
+    table: pd.DataFrame, language: str, generators: Sequence[str], raters: Sequence[str]
+) -> Numbers:
+    """(generators,) the scores of generators that raters gave, their mean if several did."""
+    own = table[(table["language"] == language) & table["rater"].isin(list(raters))]
+    means = own.groupby("generator")["score"].mean()
+    return means.reindex(list(generators)).to_numpy(dtype=np.float64)

@@ -1,0 +1,343 @@
+"""The table of a shared task: a dataset and a layout in, tables out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.boards.cells import without_rounding
+from metal.boards.official.layout import STATISTICS, Layout
+from metal.boards.official.scores import GoldScores, LanguageScores, gold_scores, language_scores
+from metal.boards.official.tasks import TaskFigures, task_figures, task_values, tasks_of
+from metal.data.analysed import Analysed
+from metal.data.dataset import Dataset
+from metal.data.languages import check_languages
+from metal.data.people import judges_in
+from metal.data.progress import Progress, followed
+from metal.data.text import first_few, plural
+from metal.errors import UsageError, check_known
+from metal.stats.patterns import Numbers
+from metal.stats.perm_both import averaged_leads, cluster_ranks, p_of_leads
+
+RANKING = ("rank", "rater", "kind", "baseline", "average", "average_rank", "tasks", "undefined")
+TASKS = (
+    *("task", "languages", "statistic", "level", "by", "weight", "rater", "rank", "value"),
+    *("tie_epsilon", "items", "groups", "undefined"),
+)
+COMPARISONS = ("task", "first", "second", "lead", "p", "p_williams")
+AVERAGE = 0  # the task that stands for the average in `comparisons`
+
+
+@dataclass(frozen=True)
+class TableChoices:
+    """What a table was asked for. gold: another criterion than the layout's. raters: further raters
+    in it, or only these if the layout names none. exact: as LayoutTask has it.
+    """
+
+    layout: Layout
+    gold: str = ""
+    languages: tuple[str, ...] = ()
+    raters: tuple[str, ...] = ()
+    exact: bool = False
+    permutations: int = 1000
+    seed: int = 0
+
+
+def official_table(dataset: Dataset, choices: TableChoices, progress: Progress) -> Analysed:
+    """The ranking by average, each task's figures, every two raters compared, and notes.
+
+    Raises UsageError if there is nothing to compare, UnknownName for names that do not occur.
+    """
+    layout = choices.layout
+    languages, notes = _languages(dataset, choices)
+    raters, more = _raters(dataset, choices)
+    scores = {
+        language: language_scores(dataset, layout, language, gold)
+        for language, gold in _gold_of(dataset, choices, languages, raters).items()
+    }
+    exact = choices.exact or layout.exact
+    notes += [*more, *_about_scores(scores)]
+    used = scores if exact else {name: each.rounded() for name, each in scores.items()}
+    figures = [
+        task_figures(task, used, choices.seed, choices.permutations)
+        for task in followed(tasks_of(layout, languages), progress)
+    ]
+    if not any(each.values for each in figures):
+        reasons = [reason for each in figures for reason in each.undefined.values()]
+        raise UsageError(f"layout {layout.name}: no rater has a value; {first_few(reasons, 1)}")
+    notes += [*_about_rounding(scores, figures, choices, exact), *_about_raters(figures, raters)]
+    if layout.remark:
+        notes.insert(0, f"{layout.name}: {layout.remark}")
+    averages, ranks, compared = _averages(figures)
+    rows = list(chain.from_iterable(map(_task_rows, figures)))
+    compared += chain.from_iterable(map(_comparisons, figures))
+    tasks = pd.DataFrame(rows, columns=[*TASKS])
+    tables = {
+        "ranking": _ranking(dataset, layout, figures, raters, averages, ranks),
+        "tasks": tasks.assign(rank=tasks["rank"].astype("Int64")),
+        "comparisons": pd.DataFrame(compared, columns=[*COMPARISONS]),
+    }
+    return Analysed(tables, tuple(notes))
+
+
+def _languages(dataset: Dataset, choices: TableChoices) -> tuple[list[str], list[str]]:
+    """The languages of the table, in string order, and notes."""
+    check_languages(choices.languages, dataset.languages)
+    layout = choices.layout
+    if choices.languages:
+        return sorted(set(choices.languages)), []
+    own = [language for language in dataset.languages if language in layout.languages]
+    if not own:
+        note = f"{layout.name} is of other languages; its tasks are applied to all of the data"
+        return list(dataset.languages), [note] if layout.languages else []
+    notes = []
+    if lacking := sorted(set(layout.languages) - set(own)):
+        notes.append(f"{layout.name} also has {first_few(lacking, 16)}, which the data lack")
+    if others := sorted(set(dataset.languages) - set(own)):
+        notes.append(f"not in {layout.name} and left out: {first_few(others)} (`languages`)")
+    return own, notes
+
+
+def _raters(dataset: Dataset, choices: TableChoices) -> tuple[list[str], list[str]]:
+    """The raters of the table, and notes."""
+    judges = judges_in(dataset.raters)
+    check_known("rater", choices.raters, judges)
+    if not judges:
+        raise UsageError(f"dataset {dataset.card.name}: no judge or metric to compare")
+    if not choices.layout.raters:
+        return [*choices.raters] or judges, []
+    own = [name for name in judges if _called(dataset, name) in choices.layout.raters]
+    if not own and not choices.raters:
+        note = f"none of {choices.layout.name}'s raters is in the data: all raters are ranked"
+        return judges, [note]
+    kept = [name for name in judges if name in own or name in choices.raters]
+    notes = []
+    if left_out := [name for name in judges if name not in kept]:
+        notes.append(
+            f"{plural(len(left_out), 'rater')} of the data not in {choices.layout.name}'s list and"
+            f" left out: {first_few(left_out, 8)}; `raters` adds some"
+        )
+    missing = set(choices.layout.raters) - {_called(dataset, name) for name in own}
+    if missing:
+        notes.append(f"{choices.layout.name} also has {first_few(sorted(missing), 8)}")
+    return kept, notes
+
+
+def _called(dataset: Dataset, rater: str) -> str:
+    """What a metric is called without its references."""
+    return str(dataset.raters[rater].about.get("metric") or rater)
+
+
+def _gold_of(
+    dataset: Dataset, choices: TableChoices, languages: Sequence[str], raters: Sequence[str]
+) -> dict[str, GoldScores]:
+    """The scores by language; languages with the same criterion share them."""
+    layout = choices.layout
+    criterion_of = {
+        language: choices.gold or layout.language(language).gold or layout.gold
+        for language in languages
+    }
+    for name in criterion_of.values():
+        check_known("criterion", [name], dataset.criteria, "`gold` names the one to compare with")
+    gold = {name: gold_scores(dataset, name, raters) for name in {*criterion_of.values()}}
+    return {language: gold[name] for language, name in criterion_of.items()}
+
+
+def _about_scores(scores: Mapping[str, LanguageScores]) -> list[str]:
+    notes = []
+    for language, each in scores.items():
+        given = [name for name, mean in zip(each.raters, each.of_means, strict=True) if not mean]
+        means = [name for name in each.raters if name not in given]
+        if given and means:
+            notes.append(
+                f"{language}: {first_few(means)}: no scores of generators; their outputs' means are"
+                " taken"
+            )
+    return notes
+
+
+def _about_rounding(
+    scores: Mapping[str, LanguageScores],
+    figures: Sequence[TaskFigures],
+    choices: TableChoices,
+    exact: bool,
+) -> list[str]:
+    """Where people's scores that differ in their last digits only change a figure."""
+    notes = []
+    for language, each in scores.items():
+        apart = _told_apart_by_rounding(each.gold)
+        if not apart:
+            continue
+        change = _change(figures, {language: each.rounded() if exact else each}, choices.seed)
+        sentence = (
+            f"{language}: {plural(apart, 'pair')} of people's scores of one source differ only by"
+            " rounding, like -25.2 and -25.200000000000003."
+        )
+        if exact:
+            sentence += " They are not tied, as WMT compares them; rounded,"
+        else:
+            sentence += " They count as tied; compared as they are (`exact`),"
+        notes.append(f"{sentence} values would change by up to {change:.2g}")
+    return notes
+
+
+def _told_apart_by_rounding(gold: Numbers) -> int:
+    """How many pairs of scores of one source are equal without their last digits only."""
+    first, second = np.triu_indices(len(gold), 1)
+    rounded = without_rounding(gold)
+    return int(((rounded[first] == rounded[second]) & (gold[first] != gold[second])).sum())
+
+
+def _change(
+    figures: Sequence[TaskFigures], other: Mapping[str, LanguageScores], seed: int
+) -> float:
+    """How far values move with other scores of a language, at most."""
+    changes = [0.0]
+    for own in figures:
+        if own.task.rule.level == "outputs" and set(own.task.languages) <= set(other):
+            values = task_values(own.task, other, seed).values
+            changes += [abs(value - values[name]) for name, value in own.values.items()]
+    return max(changes)
+
+
+def _about_raters(figures: Sequence[TaskFigures], raters: Sequence[str]) -> list[str]:
+    """Which raters have no average, by the reason."""
+    reasons: dict[str, list[str]] = {}
+    for name in raters:
+        reason = _why_no_average(figures, name)
+        if reason:
+            reasons.setdefault(reason, []).append(name)
+    return [f"no average: {first_few(names)} ({reason})" for reason, names in reasons.items()]
+
+
+def _why_no_average(figures: Sequence[TaskFigures], rater: str) -> str:
+    for each in figures:
+        if rater not in each.values:
+            return each.undefined.get(rater, f"no scores in {first_few(each.task.languages)}")
+    return ""
+
+
+def _averages(
+    figures: Sequence[TaskFigures],
+) -> tuple[dict[str, float], dict[str, int], list[dict[str, Any]]]:
+    """Average and rank of the raters that have a value in every task, and the rows that compare
+    them.
+    """
+    averages: dict[str, float] = {}
+    for name in figures[0].values:
+        if not _why_no_average(figures, name):
+            averages[name] = sum(each.task.weight * _from_0_to_1(each, name) for each in figures)
+    order = sorted(averages, key=lambda name: (-averages[name], name))
+    weights = [each.task.weight / (1 - _lowest(each)) for each in figures]
+    p = np.full((len(order), len(order)), np.nan)
+    rows = []
+    for i, j in combinations(range(len(order)), 2):
+        first, second = order[i], order[j]
+        leads = averaged_leads([each.lead(first, second)[None] for each in figures], weights)
+        p[i, j] = p_of_leads(leads)[0]
+        rows.append(
+            {
+                "task": AVERAGE,
+                "first": first,
+                "second": second,
+                "lead": averages[first] - averages[second],
+                "p": p[i, j],
+                "p_williams": np.nan,
+            }
+        )
+    return averages, dict(zip(order, cluster_ranks(p), strict=True)), rows
+
+
+def _lowest(figures: TaskFigures) -> float:
+    return STATISTICS[figures.task.rule.statistic][1]
+
+
+def _from_0_to_1(figures: TaskFigures, rater: str) -> float:
+    """A value as a share of the range of its statistic."""
+    low = _lowest(figures)
+    return (figures.values[rater] - low) / (1 - low)
+
+
+def _ranks(figures: TaskFigures) -> dict[str, int]:
+    """The rank of each rater in a task: that of its cluster."""
+    order = figures.order
+    p = np.full((len(order), len(order)), np.nan)
+    for i, j in combinations(range(len(order)), 2):
+        p[i, j] = figures.p(order[i], order[j])
+    return dict(zip(order, cluster_ranks(p), strict=True))
+
+
+def _ranking(
+    dataset: Dataset,
+    layout: Layout,
+    figures: Sequence[TaskFigures],
+    raters: Sequence[str],
+    averages: Mapping[str, float],
+    ranks: Mapping[str, int],
+) -> pd.DataFrame:
+    """A row for each rater: by average, then those without one."""
+    in_tasks = [_ranks(each) for each in figures]
+    rows: list[dict[str, Any]] = []
+    for name in raters:
+        mean_rank = sum(
+            each.task.weight * of.get(name, np.nan)
+            for each, of in zip(figures, in_tasks, strict=True)
+        )
+        rows.append(
+            {
+                "rank": ranks.get(name),
+                "rater": name,
+                "kind": dataset.raters[name].kind,
+                "baseline": _called(dataset, name) in layout.baselines,
+                "average": averages.get(name, np.nan),
+                "average_rank": mean_rank,
+                "tasks": sum(name in each.values for each in figures),
+                "undefined": _undefined("average", _why_no_average(figures, name)),
+            }
+        )
+    rows.sort(key=lambda row: (row["rank"] is None, -row["average"], row["rater"]))
+    table = pd.DataFrame(rows, columns=[*RANKING])
+    return table.assign(rank=table["rank"].astype("Int64"))
+
+
+def _undefined(figure: str, reason: str) -> str:
+    return f"{figure}: {reason}" if reason else ""
+
+
+def _task_rows(figures: TaskFigures) -> Iterator[dict[str, Any]]:
+    """A row for each rater of a task, the best first."""
+    task, ranks = figures.task, _ranks(figures)
+    for name in [*ranks, *sorted(figures.undefined)]:
+        yield {
+            "task": task.number,
+            "languages": " ".join(task.languages),
+            "statistic": task.rule.statistic,
+            "level": task.rule.level,
+            "by": task.rule.by,
+            "weight": task.weight,
+            "rater": name,
+            "rank": ranks.get(name),
+            "value": figures.values.get(name, np.nan),
+            "tie_epsilon": figures.epsilon.get(name, np.nan),
+            "items": figures.items,
+            "groups": figures.groups,
+            "undefined": _undefined("value", figures.undefined.get(name, "")),
+        }
+
+
+def _comparisons(figures: TaskFigures) -> Iterator[dict[str, Any]]:
+    """Every two raters of a task, the better first."""
+    for first, second in figures.leads:
+        yield {
+            "task": figures.task.number,
+            "first": first,
+            "second": second,
+            "lead": figures.values[first] - figures.values[second],
+            "p": figures.p(first, second),
+            "p_williams": figures.williams.get((first, second), np.nan),
+        }
