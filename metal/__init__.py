@@ -98,6 +98,8 @@ if TYPE_CHECKING:
     from metal.questions.jury.verb import jury as jury
     from metal.questions.leaderboard.run import Leaderboard as Leaderboard
     from metal.questions.leaderboard.verb import leaderboard as leaderboard
+    from metal.questions.official.run import OfficialTable as OfficialTable
+    from metal.questions.official.verb import billboard_layout as billboard_layout
     from metal.questions.passport.run import Passport as Passport
     from metal.questions.passport.verb import passport as passport
     from metal.questions.people.run import Monitor as Monitor

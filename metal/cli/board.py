@@ -87,7 +87,11 @@ def history(data: Path, as_json: bool) -> None:
 
 
 billboard = WithDefault(
-    default=analysis(kind_of("billboard")), others=(Other(history, "--history"),)
+    default=analysis(kind_of("billboard")),
+    others=(
+        Other(analysis(kind_of("billboard layout")), "--layout", kept=True),
+        Other(history, "--history"),
+    ),
 )
 for command in (crowd, references, apply):
     billboard.add_command(command)

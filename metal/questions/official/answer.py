@@ -1,0 +1,63 @@
+"""The first screen of a shared task's table: who leads, and who is not shown to be worse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from metal.boards.official.table import AVERAGE
+from metal.data.text import known, listed, plural, within
+from metal.questions.official.run import OfficialTable, heading, value
+from metal.runs.columns import Row
+from metal.show.parts import data_of, places
+from metal.show.view import Remark
+
+MOST_NAMED = 4
+
+
+def _ranked(run: OfficialTable) -> list[Row]:
+    return [row for row in run.records("ranking") if known(row["rank"])]
+
+
+def headline(run: OfficialTable) -> str:
+    """Who leads, by how much, and who shares its cluster."""
+    rows = _ranked(run)
+    tasks = plural(len(run.task_list), "task")
+    if not rows:
+        return f"No rater has a value in every one of the {tasks} of {run.titled}."
+    best = rows[0]
+    lead = f"{within(best['rater'])} leads the table with {value(best['average'])} over {tasks}"
+    others = [within(row["rater"]) for row in rows[1:] if row["rank"] == best["rank"]]
+    if others:
+        return f"{lead}; {places(others, MOST_NAMED)} not shown to be worse."
+    return f"{lead}, alone in the first cluster." if len(rows) > 1 else f"{lead}."
+
+
+def scope(run: OfficialTable) -> str:
+    """What was compared, for the line above the headline."""
+    languages = {code for row in run.task_list for code in row["languages"].split()}
+    parts = [run.titled, plural(len(run.records("ranking")), "rater")]
+    parts += [plural(len(run.task_list), "task"), plural(len(languages), "language")]
+    return " · ".join(parts)
+
+
+def cards(run: OfficialTable) -> Iterator[Remark]:
+    """Cards: who leads which task, where the second is close, and what to do next."""
+    best: dict[str, list[str]] = {}
+    for row in run.task_list:
+        if known(row["value"]):
+            best.setdefault(within(row["rater"]), []).append(heading(row))
+    leaders = [f"{who} in {listed(tasks)}" for who, tasks in best.items()]
+    yield Remark("First in each task", f"{'; '.join(leaders)}.")
+    compared = run.records("comparisons", task=AVERAGE)
+    if compared:
+        shown = sum(row["p"] <= 0.05 for row in compared)
+        sentence = (
+            f"{shown} of {len(compared):,} pairs of raters differ on average at p 0.05, one pair at"
+            " a time. Ranks that hold for all pairs at once are on the board."
+        )
+        yield Remark("Ranks are WMT's clusters", sentence)
+    yield Remark(
+        "What to do next",
+        "See each language with intervals, and which generators lead:",
+        f"metal billboard {data_of(run)}",
+    )
