@@ -72,7 +72,7 @@ OTHERS: dict[str, str] = {
         truth_without_one, unread, {}concordance, {}rmse
     """,
     "boards": """
-        dollars_per_thousand, range
+        dollars_per_thousand, evalset, range, standard_reference
     """,
     "questions/audit": """
         count_all, first_place, first_place_{}, identity, incomplete, judge_says, judges_differing,

@@ -89,7 +89,7 @@ def history(data: Path, as_json: bool) -> None:
 billboard = WithDefault(
     default=analysis(kind_of("billboard")),
     others=(
-        Other(analysis(kind_of("billboard layout")), "--layout", kept=True),
+        Other(analysis(kind_of("billboard layout")), "--layout NAME", kept=True),
         Other(history, "--history"),
     ),
 )

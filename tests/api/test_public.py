@@ -74,6 +74,7 @@ ONLY_TYPED = {("completion",), ("init",)}
 METHODS = {("audit",): {"require"}}  # in Python `audit.assert_at_least`
 NAMES = {tuple(typed.split()): name for name, typed in SPELLED.items()}
 NAMES |= {("gate",): "gate", ("sample",): "sample", ("sample", "--labels", "N"): "sample_labels"}
+NAMES[("billboard", "--layout", "NAME")] = "billboard_layout"
 
 
 @pytest.mark.parametrize("words", sorted(verbs().keys() - ONLY_TYPED), ids=" ".join)
@@ -402,6 +403,8 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
         "billboard_apply": lambda n: metal.billboard_apply(ensemble, demo, board=demo),
         "billboard_crowd": lambda n: metal.billboard_crowd(demo,
             **board | {"reference": "rater=A1,A2"}),
+        "billboard_layout": lambda n: metal.billboard_layout(demo, folder / "judges",
+            layout="wmt23", gold="task_quality", permutations=100),
         "billboard_history": lambda n: metal.billboard_history(demo),
         "billboard_references": lambda n: metal.billboard_references(demo, metric="chrf", draws=1),
         "check": lambda n: metal.check(demo),

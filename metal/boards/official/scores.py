@@ -43,6 +43,14 @@ class LanguageScores:
     document: Codes
     domain: Codes
 
+    def table(self, raters: Sequence[str]) -> tuple[Numbers, Numbers]:
+        """People's (generators, sources) and raters' (raters, generators, sources) scores, of
+        generators that people scored.
+        """
+        rated = ~np.isnan(self.gold).all(axis=1)
+        rows = [self.raters.index(name) for name in raters]
+        return self.gold[rated], self.scores[rows][:, rated]
+
     def rounded(self) -> LanguageScores:
         """Without the last digits of scores, so that what rounding tells apart is equal."""
         return replace(
@@ -119,46 +127,43 @@ def language_scores(
     """What is compared in a language: the generators that the layout compares and people scored,
     and the raters whose references it allows.
     """
-    outputs = list(dataset.outputs.values())
-    inside = np.array([output.language == language for output in outputs])
-    kept = [output for output, used in zip(outputs, inside, strict=True) if used]
-    generators = _compared(dataset, layout, language, {output.generator for output in kept})
-    sources = list(dict.fromkeys(output.source for output in kept))
-    rows = _allowed(dataset, layout, language, gold.raters)
-    generator_place = {name: place for place, name in enumerate(generators)}
-    source_place = {name: place for place, name in enumerate(sources)}
+    outputs = [
+        (number, output)
+        for number, output in enumerate(dataset.outputs.values())
+        if output.language == language
+    ]
+    generators = _compared(dataset, layout, language, {each.generator for _, each in outputs})
+    source_place: dict[str, int] = {}
+    for _, output in outputs:
+        source_place.setdefault(output.source, len(source_place))
+    compared = [(number, each) for number, each in outputs if each.generator in generators]
+    columns = np.array([number for number, _ in compared], dtype=np.int64)
     cells = np.array(
         [
-            generator_place.get(each.generator, -len(kept)) * len(sources)
-            + source_place[each.source]
-            for each in kept
+            generators.index(each.generator) * len(source_place) + source_place[each.source]
+            for _, each in compared
         ],
         dtype=np.int64,
     )
-    means = gold.means[:, inside]
-    shape = len(generators), len(sources)
-    people, *others = (_table(means[row], cells, shape) for row in [0, *(1 + row for row in rows)])
-    raters = tuple(gold.raters[row] for row in rows)
-    given = [
-        _given(gold.of_generators, language, generators, names)
-        for names in (gold.people, *((rater,) for rater in raters))
-    ]
-    by_mean = [_means(each) for each in (people, *others)]
-    of_generators = [
-        mean if np.isnan(own).all() else own for own, mean in zip(given, by_mean, strict=True)
-    ]
-    named = [dataset.sources[source] for source in sources]
+    allowed = _allowed(dataset, layout, language, gold.raters)
+    raters = tuple(gold.raters[row] for row in allowed)
+    rows = gold.means[[0, *(1 + row for row in allowed)]][:, columns]
+    tables = _tables(rows, cells, (len(generators), len(source_place)))
+    as_given = _given(gold, language, generators, raters)
+    of_means = np.asarray(np.isnan(as_given).all(axis=1))
+    of_generators = np.where(of_means[:, None], mean_of_last(tables), as_given)
+    sources = [dataset.sources[source] for source in source_place]
     return LanguageScores(
         language,
         tuple(generators),
         raters,
-        people,
-        np.array(others).reshape(-1, *shape),
+        tables[0],
+        tables[1:],
         of_generators[0],
-        np.array(of_generators[1:]).reshape(-1, len(generators)),
-        np.array([bool(np.isnan(own).all()) for own in given[1:]]),
-        np.unique([source.document for source in named], return_inverse=True)[1],
-        np.unique([source.domain for source in named], return_inverse=True)[1],
+        of_generators[1:],
+        of_means[1:],
+        np.unique([source.document for source in sources], return_inverse=True)[1],
+        np.unique([source.domain for source in sources], return_inverse=True)[1],
     )
 
 
@@ -180,33 +185,48 @@ def _compared(dataset: Dataset, layout: Layout, language: str, having: set[str])
 
 
 def _allowed(dataset: Dataset, layout: Layout, language: str, raters: Sequence[str]) -> list[int]:
-    """The places of the raters that use no other reference than the standard one."""
+    """The rows of the raters that use no other reference than the standard one."""
     reference = standard_reference(dataset, layout, language)
-    places = []
-    for place, name in enumerate(raters):
+    rows = []
+    for row, name in enumerate(raters):
         used = dataset.raters[name].about.get("references", {})
         own = used.get(language, ()) if isinstance(used, dict) else ()
         if not reference or set(own) <= {reference}:
-            places.append(place)
-    return places
+            rows.append(row)
+    return rows
 
 
-def _table(scores: Numbers, cells: Codes, shape: tuple[int, int]) -> Numbers:
-    """(generators, sources) means of a rater's scores. cells: (outputs,) below 0 if not used."""
-    scored = ~np.isnan(scores) & (cells >= 0)
-    return np.asarray(ratio(*sums_and_counts(cells[scored], scores[scored], *shape)))
+def _tables(rows: Numbers, cells: Codes, shape: tuple[int, int]) -> Numbers:
+    """(raters, generators, sources) means of scores (raters, outputs). cells: of each output, the
+    place in a table.
+    """
+    tables = np.empty((len(rows), *shape))
+    for table, scores in zip(tables, rows, strict=True):
+        scored = ~np.isnan(scores)
+        table[:] = ratio(*sums_and_counts(cells[scored], scores[scored], *shape))
+    return tables
 
 
-def _means(table: Numbers) -> Numbers:
-    """(generators,) means of the sources, NaN without any."""
-    scored = ~np.isnan(table)
-    return np.asarray(ratio(np.where(scored, table, 0.0).sum(axis=1), scored.sum(axis=1)))
+def mean_of_last(tables: Numbers) -> Numbers:
+    """(...,) means of (..., sources), NaN without any.
+
+    >>> mean_of_last(np.array([[1.0, np.nan, 4.0], [np.nan, np.nan, np.nan]])).tolist()
+    [2.5, nan]
+    """
+    scored = ~np.isnan(tables)
+    return np.asarray(ratio(np.where(scored, tables, 0.0).sum(axis=-1), scored.sum(axis=-1)))
 
 
 def _given(
-    table: pd.DataFrame, language: str, generators: Sequence[str], raters: Sequence[str]
+    gold: GoldScores, language: str, generators: Sequence[str], raters: Sequence[str]
 ) -> Numbers:
-    """(generators,) the scores of generators that raters gave, their mean if several did."""
-    own = table[(table["language"] == language) & table["rater"].isin(list(raters))]
-    means = own.groupby("generator")["score"].mean()
-    return means.reindex(list(generators)).to_numpy(dtype=np.float64)
+    """(1 + raters, generators) the scores of generators that people and raters gave, their mean if
+    several did.
+    """
+    table = gold.of_generators
+    own = table[table["language"] == language]
+    rows = []
+    for who in (gold.people, *((rater,) for rater in raters)):
+        means = own[own["rater"].isin(who)].groupby("generator")["score"].mean()
+        rows.append(means.reindex(list(generators)).to_numpy(dtype=np.float64))
+    return np.array(rows)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from metal.boards.cells import without_rounding
-from metal.boards.official.layout import STATISTICS, Layout
+from metal.boards.official.layout import Layout
 from metal.boards.official.scores import GoldScores, LanguageScores, gold_scores, language_scores
 from metal.boards.official.tasks import TaskFigures, task_figures, task_values, tasks_of
 from metal.data.analysed import Analysed
@@ -21,7 +21,6 @@ from metal.data.people import judges_in
 from metal.data.progress import Progress, followed
 from metal.data.text import first_few, plural
 from metal.errors import UsageError, check_known
-from metal.stats.patterns import Numbers
 from metal.stats.perm_both import averaged_leads, cluster_ranks, p_of_leads
 
 RANKING = ("rank", "rater", "kind", "baseline", "average", "average_rank", "tasks", "undefined")
@@ -111,21 +110,24 @@ def _raters(dataset: Dataset, choices: TableChoices) -> tuple[list[str], list[st
         raise UsageError(f"dataset {dataset.card.name}: no judge or metric to compare")
     if not choices.layout.raters:
         return [*choices.raters] or judges, []
-    own = [name for name in judges if _called(dataset, name) in choices.layout.raters]
+    called = {name: _called(dataset, name) for name in judges}
+    own = [name for name in judges if called[name] in choices.layout.raters]
     if not own and not choices.raters:
         note = f"none of {choices.layout.name}'s raters is in the data: all raters are ranked"
         return judges, [note]
     kept = [name for name in judges if name in own or name in choices.raters]
-    notes = []
-    if left_out := [name for name in judges if name not in kept]:
-        notes.append(
-            f"{plural(len(left_out), 'rater')} of the data not in {choices.layout.name}'s list and"
-            f" left out: {first_few(left_out, 8)}; `raters` adds some"
+    return kept, [*_about_lists(choices.layout, called, kept)]
+
+
+def _about_lists(layout: Layout, called: Mapping[str, str], kept: Sequence[str]) -> Iterator[str]:
+    """Which raters of the data the table lacks, and which of the layout's list the data lack."""
+    if left_out := [name for name in called if name not in kept]:
+        yield (
+            f"{plural(len(left_out), 'rater')} of the data not in {layout.name}'s list, and left"
+            f" out: {first_few(left_out, 8)}; `raters` adds some"
         )
-    missing = set(choices.layout.raters) - {_called(dataset, name) for name in own}
-    if missing:
-        notes.append(f"{choices.layout.name} also has {first_few(sorted(missing), 8)}")
-    return kept, notes
+    if missing := sorted(set(layout.raters) - set(called.values())):
+        yield f"{layout.name} also has {first_few(missing, 8)}"
 
 
 def _called(dataset: Dataset, rater: str) -> str:
@@ -151,9 +153,9 @@ def _gold_of(
 def _about_scores(scores: Mapping[str, LanguageScores]) -> list[str]:
     notes = []
     for language, each in scores.items():
-        given = [name for name, mean in zip(each.raters, each.of_means, strict=True) if not mean]
-        means = [name for name in each.raters if name not in given]
-        if given and means:
+        own = [name for name, mean in zip(each.raters, each.of_means, strict=True) if not mean]
+        means = [name for name in each.raters if name not in own]
+        if own and means:
             notes.append(
                 f"{language}: {first_few(means)}: no scores of generators; their outputs' means are"
                 " taken"
@@ -170,7 +172,10 @@ def _about_rounding(
     """Where people's scores that differ in their last digits only change a figure."""
     notes = []
     for language, each in scores.items():
-        apart = _told_apart_by_rounding(each.gold)
+        rounded = without_rounding(each.gold)
+        first, second = np.triu_indices(len(rounded), 1)
+        differ = each.gold[first] != each.gold[second]
+        apart = int((differ & (rounded[first] == rounded[second])).sum())
         if not apart:
             continue
         change = _change(figures, {language: each.rounded() if exact else each}, choices.seed)
@@ -184,13 +189,6 @@ def _about_rounding(
             sentence += " They count as tied; compared as they are (`exact`),"
         notes.append(f"{sentence} values would change by up to {change:.2g}")
     return notes
-
-
-def _told_apart_by_rounding(gold: Numbers) -> int:
-    """How many pairs of scores of one source are equal without their last digits only."""
-    first, second = np.triu_indices(len(gold), 1)
-    rounded = without_rounding(gold)
-    return int(((rounded[first] == rounded[second]) & (gold[first] != gold[second])).sum())
 
 
 def _change(
@@ -231,9 +229,9 @@ def _averages(
     averages: dict[str, float] = {}
     for name in figures[0].values:
         if not _why_no_average(figures, name):
-            averages[name] = sum(each.task.weight * _from_0_to_1(each, name) for each in figures)
+            averages[name] = sum(each.task.weight * each.share(name) for each in figures)
     order = sorted(averages, key=lambda name: (-averages[name], name))
-    weights = [each.task.weight / (1 - _lowest(each)) for each in figures]
+    weights = [each.task.weight / (1 - each.lowest) for each in figures]
     p = np.full((len(order), len(order)), np.nan)
     rows = []
     for i, j in combinations(range(len(order)), 2):
@@ -251,16 +249,6 @@ def _averages(
             }
         )
     return averages, dict(zip(order, cluster_ranks(p), strict=True)), rows
-
-
-def _lowest(figures: TaskFigures) -> float:
-    return STATISTICS[figures.task.rule.statistic][1]
-
-
-def _from_0_to_1(figures: TaskFigures, rater: str) -> float:
-    """A value as a share of the range of its statistic."""
-    low = _lowest(figures)
-    return (figures.values[rater] - low) / (1 - low)
 
 
 def _ranks(figures: TaskFigures) -> dict[str, int]:

@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from metal.boards.official.layout import Layout, LayoutTask
+from metal.boards.official.layout import STATISTICS, Layout, LayoutTask
 from metal.boards.official.scores import LanguageScores
 from metal.data.text import plural
 from metal.errors import Undefined
@@ -51,6 +51,7 @@ OVER_GROUPS: Mapping[str, Callable[[Numbers, Numbers, ItemGroups], Numbers]] = {
     "pairwise-difference-pearson": pairwise_difference_pearson,
 }
 CONSTANT = "constant scores"
+TIES, SOFT = "pairwise-accuracy-with-ties", "soft-pairwise-accuracy"
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,15 @@ class TaskFigures:
         """The raters with a value, the best first; by name if they are equal."""
         return sorted(self.values, key=lambda name: (-self.values[name], name))
 
+    @property
+    def lowest(self) -> float:
+        """The smallest value that the statistic can have; the largest is 1."""
+        return STATISTICS[self.task.rule.statistic][1]
+
+    def share(self, rater: str) -> float:
+        """A value as a share of the statistic's range."""
+        return (self.values[rater] - self.lowest) / (1 - self.lowest)
+
     def lead(self, first: str, second: str) -> Numbers:
         """(swaps,) how far the first leads the second."""
         if (first, second) in self.leads:
@@ -115,18 +125,15 @@ def tasks_of(layout: Layout, languages: Sequence[str]) -> list[TableTask]:
     >>> [(task.languages, task.weight) for task in tasks_of(layout, ["en-de", "zh-en"])]
     [(('en-de', 'zh-en'), 0.5), (('en-de',), 0.25), (('zh-en',), 0.25)]
     """
-    together: list[tuple[LayoutTask, tuple[str, ...]]] = [
+    wanted: list[tuple[LayoutTask, tuple[str, ...]]] = [
         (rule, tuple(languages)) for rule in layout.tasks if rule.together
     ]
-    apart: list[tuple[LayoutTask, tuple[str, ...]]] = [
-        (rule, (language,)) for language in languages for rule in layout.tasks if not rule.together
-    ]
-    weights = [rule.weight * len(of) for rule, of in together + apart]
+    for language in languages:
+        wanted += [(rule, (language,)) for rule in layout.tasks if not rule.together]
+    weights = [rule.weight * len(of) for rule, of in wanted]
     return [
         TableTask(number, rule, of, weight / sum(weights))
-        for number, ((rule, of), weight) in enumerate(
-            zip(together + apart, weights, strict=True), 1
-        )
+        for number, ((rule, of), weight) in enumerate(zip(wanted, weights, strict=True), 1)
     ]
 
 
@@ -190,39 +197,41 @@ def _items(task: TableTask, parts: Sequence[LanguageScores]) -> tuple[TaskItems,
     """What a task compares, and why some raters are not among it."""
     raters = sorted({name for part in parts for name in part.raters})
     undefined: dict[str, str] = {}
-    gold, of_raters, group = [], {name: list[Numbers]() for name in raters}, []
+    gold, group = list[Numbers](), list[Codes]()
+    of_raters: dict[str, list[Numbers]] = {name: [] for name in raters}
     for number, part in enumerate(parts):
         own_gold, own_scores, own_group = _of_language(task, part)
         gold.append(own_gold)
         group.append(own_group if len(parts) == 1 else np.full(len(own_gold), number))
+        by_rater = dict(zip(part.raters, own_scores, strict=True))
         for name in raters:
-            if name not in part.raters:
-                undefined.setdefault(name, f"no scores in {part.language}")
-                continue
-            own = own_scores[part.raters.index(name)]
-            missing = int(np.isnan(own).sum())
-            if missing:
-                what = plural(len(own), task.rule.level[:-1])
-                undefined.setdefault(name, f"no score for {missing:,} of {what}")
-            of_raters[name].append(own)
+            reason = _lacking(by_rater.get(name), task, part.language)
+            if reason:
+                undefined.setdefault(name, reason)
+            else:
+                of_raters[name].append(by_rater[name])
     complete = tuple(name for name in raters if name not in undefined)
     groups = ItemGroups.of(np.concatenate(group))
     together = np.array([np.concatenate(of_raters[name]) for name in complete])
-    table = None
-    if task.rule.statistic == "soft-pairwise-accuracy":
-        (part,) = parts
-        rows = [part.raters.index(name) for name in complete]
-        table = part.gold, part.scores[rows]
-    joined = together.reshape(len(complete), len(groups.order))
-    items = TaskItems(
-        groups.sorted(np.concatenate(gold)), complete, groups.sorted(joined), groups, table
-    )
-    return items, undefined
+    joined = groups.sorted(together.reshape(len(complete), len(groups.order)))
+    table = parts[0].table(complete) if task.rule.statistic == SOFT else None
+    return TaskItems(
+        groups.sorted(np.concatenate(gold)), complete, joined, groups, table
+    ), undefined
+
+
+def _lacking(scores: Numbers | None, task: TableTask, language: str) -> str:
+    """Why a rater cannot be compared in a language; empty if it can."""
+    if scores is None:
+        return f"no scores in {language}"
+    missing = int(np.isnan(scores).sum())
+    what = plural(len(scores), task.rule.level[:-1])
+    return f"no score for {missing:,} of {what}" if missing else ""
 
 
 def _of_language(task: TableTask, part: LanguageScores) -> tuple[Numbers, Numbers, Codes]:
     """The gold scores (items,), the raters' (raters, items), and the group of each item."""
-    if task.rule.level == "generators" and task.rule.statistic != "soft-pairwise-accuracy":
+    if task.rule.level == "generators" and task.rule.statistic != SOFT:
         rated = ~np.isnan(part.gold_of_generators)
         gold, scores = part.gold_of_generators[rated], part.scores_of_generators[:, rated]
         return gold, scores, np.zeros(len(gold), dtype=np.int64)
@@ -243,10 +252,10 @@ def _value(
 ) -> tuple[float, float | None]:
     """A rater's value, and which differences are ties. Raises Undefined."""
     statistic = task.rule.statistic
-    if statistic == "pairwise-accuracy-with-ties":
+    if statistic == TIES:
         best = tied_threshold(items.gold, own, items.groups)
         return best.accuracy, best.epsilon
-    if statistic == "soft-pairwise-accuracy":
+    if statistic == SOFT:
         people, tables = items.table or (items.gold, items.scores)
         rng = np.random.default_rng([seed, task.number])
         table = tables[items.raters.index(name)]
@@ -285,13 +294,13 @@ def _leads(
 ) -> Numbers:
     """(pairs, swaps) leads of every two raters, in the order of the items' raters."""
     rule = task.rule
-    if rule.statistic == "pairwise-accuracy-with-ties":
+    if rule.statistic == TIES:
         outcomes = [
             _outcomes(items, own, epsilon[name])
             for name, own in zip(items.raters, items.scores, strict=True)
         ]
         return leads_by_outcome(np.array(outcomes), rng, swaps)
-    if rule.statistic == "soft-pairwise-accuracy":
+    if rule.statistic == SOFT:
         people, tables = items.table or (items.gold, items.scores)
         shared = ~np.isnan(people).any(axis=0)
         return soft_accuracy_leads(people[:, shared], tables[:, :, shared], rng, swaps)

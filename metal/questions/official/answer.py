@@ -7,20 +7,15 @@ from collections.abc import Iterator
 from metal.boards.official.table import AVERAGE
 from metal.data.text import known, listed, plural, within
 from metal.questions.official.run import OfficialTable, heading, value
-from metal.runs.columns import Row
 from metal.show.parts import data_of, places
 from metal.show.view import Remark
 
 MOST_NAMED = 4
 
 
-def _ranked(run: OfficialTable) -> list[Row]:
-    return [row for row in run.records("ranking") if known(row["rank"])]
-
-
 def headline(run: OfficialTable) -> str:
     """Who leads, by how much, and who shares its cluster."""
-    rows = _ranked(run)
+    rows = [row for row in run.records("ranking") if known(row["rank"])]
     tasks = plural(len(run.task_list), "task")
     if not rows:
         return f"No rater has a value in every one of the {tasks} of {run.titled}."

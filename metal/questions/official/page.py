@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from metal.data.text import UNDEFINED, count, known, name, score
+from metal.data.text import UNDEFINED, count, known, name, percent, score
 from metal.questions.official.answer import cards, headline, scope
-from metal.questions.official.run import OfficialTable, heading, in_words, value, weight
+from metal.questions.official.run import OfficialTable, heading, in_words, value
 from metal.questions.official.words import SOURCES, definitions, facts
 from metal.runs.columns import Row
 from metal.show.pages import Page
@@ -18,12 +18,16 @@ def answer(run: OfficialTable) -> TableView:
     """Raters in rows; the average and each task in columns, with ranks."""
     rows: Rows = []
     for row in run.records("ranking"):
+        head = [_rank(row), name(row["rater"])]
         average = Cell(value(row["average"]), "baseline" if row["baseline"] else "")
-        if not known(row["average"]):
-            average = Cell(UNDEFINED)
-        tasks = [_figure(run.by_task.get((task["task"], row["rater"]))) for task in run.task_list]
-        rank = count(row["rank"]) if known(row["rank"]) else UNDEFINED
-        rows.append((rank, name(row["rater"]), average, *tasks))
+        cells = [average if known(row["average"]) else Cell(UNDEFINED)]
+        for task in run.task_list:
+            figure = run.by_task.get((task["task"], row["rater"]), {})
+            defined = known(figure.get("value"))
+            cells.append(
+                Cell(value(figure["value"]), _rank(figure)) if defined else Cell(UNDEFINED)
+            )
+        rows.append((*head, *cells))
     columns = ("rank", "rater", "average", *map(heading, run.task_list))
     notes = ["Below each value, the rank of its cluster in that task."]
     notes += reasons(run, "ranking", run.records("ranking"))
@@ -40,10 +44,8 @@ def answer(run: OfficialTable) -> TableView:
     )
 
 
-def _figure(row: Row | None) -> Cell:
-    if row is None or not known(row["value"]):
-        return Cell(UNDEFINED)
-    return Cell(value(row["value"]), count(row["rank"]))
+def _rank(row: Row) -> str:
+    return count(row["rank"]) if known(row["rank"]) else UNDEFINED
 
 
 def sections(run: OfficialTable) -> list[Section]:
@@ -53,7 +55,9 @@ def sections(run: OfficialTable) -> list[Section]:
     for row in run.task_list:
         groups = f"{count(row['groups'])} groups" if row["groups"] > 1 else ""
         cells = (Cell(count(row["items"]), groups), name(row["rater"]), value(row["value"]))
-        rows.append((count(row["task"]), Cell(in_words(row), heading(row)), weight(row), *cells))
+        rows.append(
+            (count(row["task"]), Cell(in_words(row), heading(row)), percent(row["weight"]), *cells)
+        )
     listed_tasks = TableView.of(
         run, "tasks", "Tasks and their weights", columns, rows, name="tasks", heads=2
     )
@@ -68,13 +72,12 @@ def _ranking(run: OfficialTable, task: Row) -> TableView:
     """One task: raters with value and rank, and which differences are ties."""
     records = run.records("tasks", task=task["task"])
     ties = any(known(row["tie_epsilon"]) for row in records)
-    columns = ["rank", "rater", SHORT_VALUE, *(["ties up to"] if ties else [])]
+    columns = ["rank", "rater", "value", *(["ties up to"] if ties else [])]
     rows: Rows = []
     for row in records:
-        rank = count(row["rank"]) if known(row["rank"]) else UNDEFINED
         figure = value(row["value"]) if known(row["value"]) else UNDEFINED
         epsilon = [score(row["tie_epsilon"])] if ties else []
-        rows.append((rank, name(row["rater"]), figure, *epsilon))
+        rows.append((_rank(row), name(row["rater"]), figure, *epsilon))
     return TableView.of(
         run,
         "tasks",
@@ -87,8 +90,6 @@ def _ranking(run: OfficialTable, task: Row) -> TableView:
         most=MOST_ROWS,
     )
 
-
-SHORT_VALUE = "value"
 
 PAGE = Page(
     brand="table of a shared task",

@@ -10,7 +10,7 @@ from functools import cached_property
 from metal.boards.official.layout import STATISTICS
 from metal.boards.official.table import COMPARISONS, RANKING, TASKS
 from metal.data.languages import language_name
-from metal.data.text import count, listed, name, percent, score
+from metal.data.text import count, listed, name, score
 from metal.runs.columns import Column, Row, Tables, with_the_rest
 from metal.show.result import Result
 
@@ -80,7 +80,8 @@ def heading(row: Row) -> str:
     """What a task is called above a column: `en-de outputs r`."""
     languages = row["languages"].split()
     who = languages[0] if len(languages) == 1 else "all"
-    within = "" if row["by"] == "all" else f" by {row['by']}"
+    usual = row["by"] == "all" or row["statistic"] == "pairwise-accuracy-with-ties"
+    within = "" if usual else f" by {row['by']}"
     return f"{who} {row['level']} {SHORT[row['statistic']]}{within}"
 
 
@@ -118,8 +119,3 @@ class OfficialTable(Result):
     def titled(self) -> str:
         """What the table is called."""
         return name(self.settings["title"])
-
-
-def weight(row: Row) -> str:
-    """A task's share of the average."""
-    return percent(row["weight"])
