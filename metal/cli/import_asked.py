@@ -395,7 +395,8 @@ def _explicit(draft: Draft, dataset: Dataset, options: Mapping[str, Any]) -> dic
     if draft.columns is None:
         return dict(options)
     roles = draft.columns.roles
-    explicit = {**options, "columns": roles, "wide": draft.columns.wide}
+    named = {role: name for role, name in roles.items() if role not in draft.columns.of_format}
+    explicit = {**options, "columns": named, "wide": draft.columns.wide}
     for role, values in (("language", dataset.languages), ("criterion", dataset.criteria)):
         if role not in roles and len(values) == 1:
             explicit[role] = next(iter(values))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from metal.data.text import first_few
@@ -78,8 +79,8 @@ def people_named(dataset: Dataset, reference: str) -> tuple[str, ...]:
 
 
 def _no_people(dataset: Dataset) -> str:
-    """The message that nobody in the dataset is a person, and how to say who is: in its folder, or
-    when it is read.
+    """The message that nobody in the dataset is a person, how to say who is (in its folder, or when
+    it is read), and how to ask people.
     """
     problem = f"dataset {dataset.card.name} has no human raters; judges are compared with people"
     if not dataset.raters:
@@ -88,6 +89,13 @@ def _no_people(dataset: Dataset) -> str:
     if dataset.folder:
         return (
             f'{problem}. If some of {raters} are people, write their kind "human" in'
-            f" {dataset.folder}/raters.jsonl"
+            f" {dataset.folder}/raters.jsonl; if none is, let people rate:"
+            f" metal annotate export {shlex.quote(str(dataset.folder))}"
         )
-    return f'{problem}. If some of {raters} are people, name them: `kinds={{"NAME": "human"}}`'
+    first = ""
+    if dataset.origin:
+        first = f"metal import {shlex.quote(str(dataset.origin))}, then "
+    return (
+        f'{problem}. If some of {raters} are people, name them: `kinds={{"NAME": "human"}}`;'
+        f" if none is, let people rate: {first}metal annotate export"
+    )

@@ -13,12 +13,19 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 
 import metal
+from metal.cli import metal as command
 from metal.data.formats.harnesses.archive import Archive
 from metal.errors import DataError, MetalError
 from tests.formats.harness_files import kinds, scores, written
 from tests.saying import tells
+
+
+def cli(*arguments: str, answers: str = "") -> str:
+    result = CliRunner().invoke(command, arguments, input=answers)
+    return f"{result.output}\n{result.exception or ''}"
 
 
 def inspect_log(*samples: dict[str, Any], **evaluation: Any) -> dict[str, Any]:
@@ -205,6 +212,18 @@ def test_scores_that_metal_wrote_into_a_log_are_its_raters_own(tmp_path: Path) -
     data = metal.read(written(tmp_path, "log.json", inspect_log(inspected(scores=by_both))))
     assert kinds(data) == {"ana": "human", "gpt-4/simple": "llm"}
     assert [*data.criteria] == ["tone"]
+
+
+def test_a_log_on_the_command_line(tmp_path: Path) -> None:
+    log = inspect_log(*(inspected(n, scores={"qa": "CI"[n % 2]}) for n in range(4)))
+    path = archive(tmp_path / "a.eval", log)
+    refused = cli("audit", str(path), "--out", str(tmp_path / "run"))
+    assert tells(refused, "no human raters", f"metal import {path}, then metal annotate export")
+    asked = cli("import", str(path), "-i", "--out", str(tmp_path / "a"), answers="\n" * 9)
+    assert "The same without questions" in asked
+    assert "--columns" not in asked.partition("The same without questions")[2]
+    named = cli("import", "inspect", str(path), "--out", str(tmp_path / "b"))
+    assert tells(named, "4 ratings of 4 outputs")
 
 
 def test_a_folder_of_inspects_logs(tmp_path: Path) -> None:

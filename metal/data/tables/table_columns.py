@@ -15,7 +15,8 @@ class TableColumns:
 
     sources_by: the column whose texts tell sources apart, if no column names them. doubtful: unread
     columns that hold answers, but whose names do not say whose. by_place: raters who are known only
-    by their place in a list.
+    by their place in a list. of_format: roles that the file's format decides, which no option need
+    name.
     """
 
     roles: Mapping[str, str]
@@ -24,6 +25,7 @@ class TableColumns:
     doubtful: tuple[str, ...] = ()
     sources_by: str = ""
     by_place: frozenset[str] = frozenset()
+    of_format: frozenset[str] = frozenset()
 
     def __deepcopy__(self, memo: object) -> TableColumns:
         """Return the object itself, because it never changes, while pandas copies everything in

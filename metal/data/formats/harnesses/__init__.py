@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -109,7 +109,11 @@ class HarnessRows:
         _check_languages(frame, own["columns"], options, file)
         for option, by_criterion in self.per_criterion.items():
             own[option] = _below(options.get(option), by_criterion)
-        return draft_from(frame, {**options, **own}, file)
+        draft = draft_from(frame, {**options, **own}, file)
+        if draft.columns is None:
+            return draft
+        of_format = frozenset(role for role, name in own["columns"].items() if role == name)
+        return replace(draft, columns=replace(draft.columns, of_format=of_format))
 
     def place_people(self, options: Mapping[str, Any]) -> None:
         """Move ratings of people in metadata to the criteria that they belong to; `draft` does it

@@ -32,6 +32,7 @@ from metal.data.formats.harnesses.inspect_scores import (
 )
 from metal.data.formats.harnesses.inspect_table import gathered_from
 from metal.data.formats.harnesses.values import language_in, mapping, objects, prefixed
+from metal.data.progress import counted_as
 from metal.data.ratings import FRAME
 from metal.data.tables.files import is_table
 from metal.data.tables.files import read_frame as read_table
@@ -62,7 +63,8 @@ class InspectLog:
             yield from objects(self.header.get("samples"))
             return
         with Archive(self.path) as archive:
-            for name in filter(_SAMPLE.fullmatch, archive.names):
+            names = list(filter(_SAMPLE.fullmatch, archive.names))
+            for name in counted_as(names, "samples"):
                 sample = _object_in(archive, name)
                 beside = name.removesuffix("sample.json") + "metadata.json"
                 if beside != name and beside in archive:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from metal.data.tables.cells import plain_text
@@ -33,9 +34,12 @@ def language_in(*metadata: Any) -> str | None:
     return None
 
 
+_plain = lru_cache(maxsize=4096)(plain)  # the same few names in every item
+
+
 def language_key(metadata: Mapping[str, Any]) -> str:
     """The name of the field that names the language; "" if there is none."""
-    by_name = {plain(str(key)): key for key in metadata}
+    by_name = {_plain(str(key)): key for key in metadata}
     for name in GUESSES["language"]:
         value = metadata.get(by_name.get(name, ""))
         if isinstance(value, str) and value.strip():
