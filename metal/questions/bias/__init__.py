@@ -1,4 +1,4 @@
-"""In which languages judges lean."""
+"""Languages in which judges lean: score higher or lower than elsewhere for equal quality."""
 
 from metal.runs.kinds import Kind
 

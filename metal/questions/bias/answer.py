@@ -31,7 +31,7 @@ MOST_NAMED = 4
 
 
 def headline(run: LanguageBias) -> str:
-    """In which languages the judge leans, and by how much."""
+    """Say in which languages the judge leans, and by how much."""
     rows = run.records("language_bias")
     leans = sorted(
         (row for row in rows if row["says"] == LEANS),
@@ -54,8 +54,9 @@ def headline(run: LanguageBias) -> str:
 
 
 def _leaning(run: LanguageBias, leans: Sequence[Row]) -> str:
-    """Which judge leans most, in which languages, and where else there is a lean. leans: the
-    largest first.
+    """Say which judge leans most, in which languages, and how many more cases lean.
+
+    leans: the rows with a lean, the largest first.
     """
     judge, criterion, by = leans[0]["judge"], leans[0]["criterion"], leans[0]["by"]
     own = [row for row in leans if (row["judge"], row["criterion"]) == (judge, criterion)]
@@ -83,8 +84,8 @@ def _leaning(run: LanguageBias, leans: Sequence[Row]) -> str:
 
 
 def _sides(judge: str, by: str) -> tuple[str, str, str, Callable[[Row], str]]:
-    """The subject of a headline, its words for the languages scored highest and lowest, and the
-    text about each.
+    """The words of a headline: its subject, what it says of the languages scored highest and
+    lowest, and the figure that follows.
     """
     if by == BY_PAIRS:
         who = f"By {'people' if judge == PEOPLE else within(judge)}, comparisons are won"
@@ -99,7 +100,7 @@ def _lean(row: Row) -> str:
 
 
 def cards(run: LanguageBias) -> Iterator[Remark]:
-    """Cards: what naive figures would say, where the judge is blind, and what to do next."""
+    """Cards: how naive figures mislead, where the judge is blind, and what to do next."""
     rows = run.records("language_bias")
     if naive := _naive(run, rows):
         yield Remark("Beware of simple differences", naive)
@@ -124,7 +125,9 @@ def cards(run: LanguageBias) -> Iterator[Remark]:
 
 
 def anchors_said(run: LanguageBias) -> str:
-    """How many contents the people of every language should rate, and whether there are any."""
+    """Say how many contents the people of every language should rate, and whether such contents
+    exist.
+    """
     rows = run.records("anchors")
     counted = [row for row in rows if known(row["contents"])]
     if not counted:
@@ -146,7 +149,9 @@ def anchors_said(run: LanguageBias) -> str:
 
 
 def _naive(run: LanguageBias, rows: Sequence[Row]) -> str:
-    """Where the naive figures mislead most; empty if they hardly differ, or if that is unknown."""
+    """Say where the naive figures mislead most; empty if they hardly mislead, or if that is
+    unknown.
+    """
     off = [
         (abs(row["naive_difference"] - row["gap"]) / run.span(row["criterion"]), row)
         for row in rows
@@ -163,7 +168,7 @@ def _naive(run: LanguageBias, rows: Sequence[Row]) -> str:
 
 
 def _where(run: LanguageBias, row: Row) -> str:
-    """`Basque (overall score, gpt-4)`"""
+    """A case by name, such as `Basque (overall score, gpt-4)`."""
     return (
         f"{language_name(row['language'])} ({criterion_in_words(run, row['criterion'])},"
         f" {within(row['judge'])})"
@@ -171,7 +176,7 @@ def _where(run: LanguageBias, row: Row) -> str:
 
 
 def _moved(run: LanguageBias) -> str:
-    """Which conditions that should not matter change scores, the largest change first."""
+    """Name the conditions that should not change scores but do, the largest change first."""
     rows = [
         row for row in run.records("conditions") if row["says"] == CHANGES and not row["expected"]
     ]
@@ -186,8 +191,8 @@ def _moved(run: LanguageBias) -> str:
 
 
 def _noticed(run: LanguageBias) -> str:
-    """Where a wrong language or script is noticed least, and where it most changes scores that
-    should stay.
+    """Say where a wrong language or script is noticed least, and where it most changes scores that
+    should not change.
     """
     rows = run.records("conditions")
     least = min(
@@ -211,8 +216,8 @@ def _noticed(run: LanguageBias) -> str:
 
 
 def _severe(run: LanguageBias) -> str:
-    """Who scores much lower or higher than the others on the same outputs, the largest difference
-    first.
+    """Name the people who score much lower or higher than others on the same outputs, the largest
+    difference first.
     """
     rows = [row for row in run.records("severity") if row["says"]]
     rows.sort(key=lambda row: -abs(row["lower_by"]) / run.span(row["criterion"]))
@@ -226,13 +231,13 @@ def _severe(run: LanguageBias) -> str:
 
 
 def _first(cases: Sequence[str]) -> str:
-    """The first cases as a sentence, and how many more there are; empty without any."""
+    """The first cases as a sentence, with the number of the rest; empty if there are none."""
     more = [f"and {len(cases) - MOST_NAMED} more"] if len(cases) > MOST_NAMED else []
     return "; ".join([*cases[:MOST_NAMED], *more]) + "." if cases else ""
 
 
 def _blind(run: LanguageBias, rows: Sequence[Row]) -> str:
-    """Where a judge is blind; empty if it is nowhere."""
+    """Say where a judge is not shown to tell good from bad; empty if nowhere."""
     named = [_where(run, row) for row in rows if blind(row)]
     if not named:
         return ""

@@ -1,4 +1,4 @@
-"""A judge's scores on one criterion, compared between languages by each method that the data
+"""A judge's scores on one criterion, compared between languages by every method that the data
 allow.
 """
 
@@ -43,9 +43,10 @@ SHIFTS = ("parallel", "parallel_beside_people", "anchored", *FIGURES)
 class LanguageComparison:
     """A judge's scores compared between languages.
 
-    answers: (outputs,) its scores; judged: (outputs,) the originals that it scored. shifts: the
-    existing ones, by name of the figure. lean: the figure on which the verdict is based; by: what
-    makes it comparable. no_parallel, no_gap: why a figure is missing, the latter by language.
+    answers: (outputs,) the judge's scores. judged: (outputs,) whether an output is an original that
+    the judge scored. shifts: the shifts that could be computed, by name of the figure. lean: the
+    shift on which the verdict is based. by: what makes languages comparable in it. no_parallel: why
+    there is no shift on the same contents. no_gap: why there is no gap, for each language.
     """
 
     answers: Numbers
@@ -94,7 +95,10 @@ def _compared(scored: ScoredOutputs, judge: str, people: Sequence[str]) -> Langu
 def language_rows(
     scored: ScoredOutputs, judge: str, repeats: Sequence[str], people: Sequence[str], pivot: str
 ) -> Iterator[dict[str, Any]]:
-    """A row for each language in which the judge answered. repeats: the judge asked again."""
+    """A row for each language in which the judge answered.
+
+    repeats: raters that hold the judge's answers when asked again.
+    """
     pivot = pivot or _largest(scored)
     compared = _compared(scored, judge, people)
     answers, judged, lean = compared.answers, compared.judged, compared.lean
@@ -184,7 +188,7 @@ def _beside_people(
 
 
 def _parallel(scored: ScoredOutputs, values: Numbers, use: Any) -> tuple[Shifts | None, str]:
-    """Shifts on the same contents, or why there are none."""
+    """The shifts on the same contents, or the reason why there are none."""
     try:
         shifts = parallel_shifts(
             values[use],

@@ -1,4 +1,4 @@
-"""Does a judge score some languages higher than others for equal quality? A row for each judge,
+"""Whether a judge scores some languages higher than others for equal quality: a row for each judge,
 criterion and language.
 """
 
@@ -60,9 +60,11 @@ def language_bias(
     falls: Sequence[str] = (),
     progress: Progress,
 ) -> Analysed:
-    """How each judge treats each language. pivot: the language with which answers are compared to
-    count flips; by default English, else the language with the most outputs. falls: criteria on
-    which an output in a wrong language must fail.
+    """Compare how each judge scores each language.
+
+    pivot: answers in other languages are compared with answers in this one, to count flips; by
+    default English, else the language with the most outputs. falls: criteria on which an output in
+    a wrong language must lose.
 
     Returns the tables `language_bias`, `conditions` and `severity`. Raises UsageError if fewer than
     two languages were judged, or if nothing makes them comparable.
@@ -110,7 +112,7 @@ def language_bias(
 def _present(
     scored: ScoredOutputs, people: Sequence[str], judges: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """The people and the judges that scored on this criterion; people's mean also counts as a
+    """The people and judges that scored on this criterion; the people's mean also counts as a
     judge.
     """
     panel = [name for name in people if name in scored.matrix.raters]
@@ -121,7 +123,7 @@ def _present(
 
 
 def _name_conditions(rows: Sequence[dict[str, Any]], dataset: Dataset) -> None:
-    """Fill in what each condition is: in words if it is a probe, else its name."""
+    """Describe each row's condition: in words if it is a probe, else by its name."""
     probed = dataset.extra.get("probes", {}).get("conditions", ())
     titles = {condition["condition"]: condition["what"] for condition in probed}
     for row in rows:
@@ -138,7 +140,7 @@ def _reference_people(dataset: Dataset, settings: AuditSettings) -> tuple[str, .
 def _of_language_pairs(
     dataset: Dataset, settings: AuditSettings, judges: Sequence[str], people: Sequence[str]
 ) -> Analysed:
-    """The tables for pairs whose two texts are in different languages."""
+    """The tables for pairs of outputs in two different languages."""
     rows: list[dict[str, Any]] = []
     for judge in judges:
         raters = people if judge == PEOPLE else [judge]
@@ -155,7 +157,7 @@ def _languages_asked(
     pivot: str,
     falls: Sequence[str],
 ) -> tuple[str, ...]:
-    """The languages to compare. Raises UsageError for options that the data cannot answer."""
+    """The languages to compare. Raises UsageError if an option does not fit the data."""
     languages = tuple(settings.languages or dataset.languages)
     check_languages(settings.languages, dataset.languages)
     if len(languages) < 2:
@@ -175,7 +177,7 @@ def _languages_asked(
 
 
 def _by_order(dataset: Dataset, settings: AuditSettings) -> tuple[list[Criterion], list[str]]:
-    """The criteria whose scores have an order, and the names of the others."""
+    """The criteria whose scores have an order, and the names of the criteria without one."""
     ordered, unordered = [], []
     for name in settings.criteria or dataset.criteria:
         scale = dataset.criteria[name].scale
@@ -187,7 +189,7 @@ def _by_order(dataset: Dataset, settings: AuditSettings) -> tuple[list[Criterion
 
 
 def _check_comparable(rows: Sequence[Mapping[str, Any]], people: Sequence[str]) -> None:
-    """Raise UsageError if nothing was compared."""
+    """Raise UsageError if no languages could be compared."""
     if not rows:
         raise UsageError("no judge rated an ordered criterion in two languages; see `metal check`")
     if not people and all(math.isnan(row["parallel"]) for row in rows):
@@ -214,7 +216,7 @@ def _left_out(unordered: Sequence[str], unpaired: Mapping[str, set[str]]) -> Ite
 
 
 def _unreliable(rows: Sequence[dict[str, Any]], dataset: Dataset) -> Iterator[str]:
-    """A line for each criterion: where people agree too little to measure quality, and what to
+    """A line for each criterion on which people agree too little to measure quality, with what to
     do.
     """
     low: dict[str, dict[str, str]] = {}

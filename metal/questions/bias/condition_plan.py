@@ -1,4 +1,6 @@
-"""Which conditions of a language-bias audit exist, and the commands that make the missing ones."""
+"""The conditions of a language-bias audit that exist, and the commands that create the missing
+ones.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,11 @@ CONTENTS, AGAIN = "the same contents", "asked again"
 
 @dataclass(frozen=True)
 class ConditionPlan:
-    """A condition. outputs: {language: how many have it, or lack it}; missing: the languages that
-    lack it; judging: options of `metal.judge` that make it; command: the whole command for the
-    missing languages, with places for {data}, {judge} and {prompt}.
+    """A condition and what it lacks.
+
+    outputs: {language: number of outputs that have the condition or, if none has, that need it}.
+    missing: languages without it. judging: options of `metal.judge` that create it. command: the
+    whole command for the missing languages, with placeholders {data}, {judge} and {prompt}.
     """
 
     condition: str
@@ -32,7 +36,7 @@ class ConditionPlan:
 def condition_plans(
     dataset: Dataset, languages: Sequence[str], pivot: str
 ) -> Iterator[ConditionPlan]:
-    """The conditions that a language-bias audit compares, each in the languages it applies to."""
+    """The conditions that a language-bias audit compares, each for the languages that need it."""
     originals = Counter(o.language for o in dataset.outputs.values() if not o.condition)
     yield _same_contents(dataset, languages, pivot, originals)
     counts = {code: originals[code] for code in languages if originals[code]}
@@ -92,7 +96,10 @@ def _probed(dataset: Dataset, condition: str, counts: Mapping[str, int]) -> Cond
 
 
 def _judged(dataset: Dataset, link: str, language: str) -> bool:
-    """Whether a rater that names another one in this way has rated outputs in a language."""
+    """Whether a rater derived from another rater has rated outputs in a language.
+
+    link: the field of `about` that names the other rater.
+    """
     raters = [name for name, rater in dataset.raters.items() if rater.about.get(link)]
     return bool(
         (dataset.ratings["rater"].isin(raters) & (dataset.ratings["language"] == language)).any()

@@ -1,8 +1,8 @@
-"""How a judge's answers change: compared with the pivot language, when asked again, with other
-instructions, and in other conditions.
+"""How a judge's answers change: between languages, when asked again, with other instructions, and
+in other conditions.
 
-A condition is how an output was made from another (`of`), or the language of the judge's
-instructions.
+A condition says how an output was made from another one (`of`), or in which language the judge's
+instructions were.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ Z = 1.959964
 
 
 def pivot_of(dataset: Dataset, languages: Sequence[str], pivot: str = "") -> str:
-    """The language that others are compared with or made from: the one asked for, else English,
-    else the one with the most outputs.
+    """The language that others are compared with or translated from: the one asked for, else
+    English, else the one with the most outputs.
 
     Raises UsageError if it is not one of the languages.
     """
@@ -78,11 +78,14 @@ def pivot_of(dataset: Dataset, languages: Sequence[str], pivot: str = "") -> str
 def flips(
     scored: ScoredOutputs, answers: Numbers, repeated: Numbers, judged: Any, pivot: str
 ) -> dict[str, tuple[Shifts | None, Shifts | None, str]]:
-    """{language: share of contents with another answer than in the pivot, that share minus the one
-    of repeats in the pivot, why it is undefined}
+    """Compare the judge's answers on the same contents with those in the pivot language.
 
-    repeated: (items, repeats) the judge's answers when it was asked again; outputs can be repeats
-    too (condition).
+    Returns for each language: the share of contents whose answer differs from the pivot's; this
+    share minus the share that changes when the judge is asked again in the pivot; and the reason if
+    it is undefined.
+
+    repeated: (items, repeats) the judge's answers when it was asked again. Outputs whose condition
+    is a repeat also count as repeats.
     """
     by_language: dict[str, tuple[Shifts | None, Shifts | None, str]] = {}
     at = scored.languages.index(pivot)
@@ -112,7 +115,7 @@ def flips(
 
 
 def _floor(scored: ScoredOutputs, answers: Numbers, repeated: Numbers, use: Any) -> Numbers:
-    """(items,) the share of repeats with another answer than the first; NaN if there is none."""
+    """(items,) the share of repeats whose answer differs from the first; NaN without repeats."""
     changed, times = np.zeros(len(answers)), np.zeros(len(answers))
     for column in repeated.T:
         again = use & ~np.isnan(column)
@@ -129,8 +132,8 @@ def _floor(scored: ScoredOutputs, answers: Numbers, repeated: Numbers, use: Any)
 def unpaired_outputs(
     scored: ScoredOutputs, judge: str, outputs: Mapping[str, Output]
 ) -> Iterator[str]:
-    """The outputs that the judge scored but that belong to no condition, because it did not score
-    the outputs they were made from.
+    """The changed outputs that the judge scored without scoring their originals, so that nothing
+    can be compared.
     """
     answers = scored.scores([judge])[:, 0]
     for row in np.flatnonzero(~np.isnan(answers)):
@@ -150,10 +153,11 @@ def condition_rows(
     raters: Mapping[str, Rater],
     falls: Sequence[str],
 ) -> Iterator[dict[str, Any]]:
-    """A row for each language and condition: how the score changes from the original's, or with
-    other instructions.
+    """A row for each language and condition: how scores change from the original's, or with other
+    instructions.
 
-    falls: criteria on which a wrong language or script must be marked down; METAL's if it is empty.
+    falls: criteria on which a wrong language or script must lower the score; if empty, METAL's
+    criteria.
     """
     answers, panel = scored.scores([judge])[:, 0], scored.scores(people)
     groups: dict[tuple[int, str], list[tuple[int, float]]] = {}
@@ -190,8 +194,8 @@ def condition_rows(
 def _answers_beside(
     scored: ScoredOutputs, judge: str, answers: Numbers, raters: Mapping[str, Rater]
 ) -> Iterator[tuple[str, int, float]]:
-    """(condition, row of the original, answer): to outputs made from others, and to originals
-    with instructions in another language.
+    """(condition, row of the original, answer): the judge's answers to changed outputs, and to
+    originals with instructions in another language.
     """
     for row in np.flatnonzero(scored.of >= 0):
         yield str(scored.condition[row]), int(scored.of[row]), answers[row]
@@ -208,8 +212,8 @@ def _answers_beside(
 
 
 def _changes(shift: Shifts, change: Numbers) -> dict[str, float]:
-    """The mean change with its interval; how many answers changed, and McNemar's exact p for rises
-    against falls.
+    """The mean change with its interval, the number of changed answers, and McNemar's exact p for
+    rises against falls.
     """
     down, up = int((change < 0).sum()), int((change > 0).sum())
     return {
@@ -225,8 +229,8 @@ def _changes(shift: Shifts, change: Numbers) -> dict[str, float]:
 def _nearer(
     scored: ScoredOutputs, panel: Numbers, answers: Numbers, original: Codes, after: Numbers
 ) -> dict[str, float]:
-    """How much closer to people the answers come, as a share of the scale: on two levels, the gain
-    in agreement.
+    """How much closer to people's scores the answers come, as a share of the scale; on two levels,
+    the gain in agreement.
     """
     people = panel[original]
     rated = (~np.isnan(people)).any(axis=1)
@@ -241,8 +245,9 @@ def _expected(
     scored: ScoredOutputs, before: Numbers, after: Numbers, condition: str, falls: Sequence[str]
 ) -> dict[str, Any]:
     """For a wrong language or script: the expected effect on this criterion, and the share of
-    outputs that show it or do not. Outputs that already had the worst score cannot fall and are not
-    counted.
+    outputs that show the effect.
+
+    Outputs that already had the worst score cannot fall and are not counted.
     """
     name, shares = scored.criterion.name, dict.fromkeys(CONDITIONS[-7:-1], math.nan)
     must_fall = name in (falls or OF_LANGUAGE)

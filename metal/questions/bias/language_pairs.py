@@ -1,4 +1,4 @@
-"""Which language wins where one content in two languages was compared."""
+"""Which language wins if the same content was compared in two languages."""
 
 from __future__ import annotations
 
@@ -25,12 +25,13 @@ BY_PAIRS = "pairs of languages"
 def language_pair_rows(
     dataset: Dataset, settings: AuditSettings, judge: str, raters: Sequence[str]
 ) -> Iterator[Any]:
-    """A row of the table `language_bias` for each language in which contents were compared with
-    other languages.
+    """A row of the table `language_bias` for each language whose outputs were compared with those
+    of other languages.
 
-    lean: the share of points expected in comparisons with each of the other languages (half a point
-    for a tie), minus 1/2 (Davidson's model, with the order of showing held equal if it varied;
-    sandwich variance over contents). mean: that share. raters: whose answers are the judge's.
+    mean: the share of points expected in comparisons with each other language; a tie is half a
+    point. lean: `mean` minus 1/2. Both come from Davidson's model, with sandwich variance over
+    contents; if the order of showing varied, the model holds it equal. raters: the raters whose
+    answers count as the judge's.
     """
     table = comparisons(dataset, settings)
     for criterion, rows in table[table["rater"].isin(list(raters))].groupby(

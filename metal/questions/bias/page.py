@@ -28,8 +28,8 @@ EXPLAINED = (
     "Above 0: more lenient than in the mean of all languages, for equal quality. Intervals are 95%."
 )
 OF_PAIRS = (
-    "The share of comparisons that the outputs of a language win against those of the same"
-    " contents in another language (a tie counts half), minus 1/2. Intervals are 95%."
+    "The share of comparisons that the outputs of a language win against outputs of the same "
+    "contents in another language (a tie counts half), minus 1/2. Intervals are 95%."
 )
 OF_PEOPLE = (
     "Above 0: people give higher scores than in the mean of all languages on the same contents,"
@@ -74,8 +74,8 @@ def lean_charts(run: LanguageBias) -> list[Chart]:
 
 
 def answer(run: LanguageBias) -> TableView:
-    """Criteria and judges in rows, languages in columns, the conclusion and the lean with its
-    interval in cells.
+    """A table of conclusions and leans with their intervals: rows are criteria and judges, columns
+    are languages.
     """
     rows = run.records("language_bias")
     judges = {row["judge"] for row in rows}
@@ -105,8 +105,10 @@ def answer(run: LanguageBias) -> TableView:
 
 
 def heat_map(run: LanguageBias) -> TableView:
-    """Languages in rows, with judge and criterion; lean, slope, excess flips and the effect of a
-    prompt in the text's language in columns, darker the farther from an even judge's figure.
+    """A heat map of each judge's figures by language, darker the farther a figure is from an even
+    judge's.
+
+    Columns: lean, slope, excess flips, and the effect of a prompt in the text's language.
     """
     changes = {
         (row["judge"], row["criterion"], row["language"]): row["change"]
@@ -148,7 +150,7 @@ def heat_map(run: LanguageBias) -> TableView:
 
 
 def _shaded(value: float, form: Callable[[Any], str], off: float) -> Cell:
-    """A figure, darker the farther off; blank if it is undefined."""
+    """A cell with a figure, darker the larger `off` is; blank if the figure is undefined."""
     return (
         Cell(form(value), mark=f"q{min(1 + int(abs(off) * 10), 9)}")
         if known(value)

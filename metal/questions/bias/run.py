@@ -112,7 +112,7 @@ DESCRIBED: Tables = {
 
 
 def blind(row: Row) -> bool:
-    """Whether a judge is not shown to tell better from worse in a language: if so, a shift there is
+    """Whether a judge is not shown to tell better from worse in a language; a shift there is then
     not leniency.
     """
     return known(row["slope_low"]) and bool(row["slope_low"] <= 0)
@@ -131,8 +131,8 @@ class LanguageBias(Result):
             self._check_names(folder, table, "criterion", self.criteria, "run.toml")
 
     def remarks(self) -> Iterator[VerdictLine]:
-        """Whether the judge leans in a language, whether it is not shown to tell better from worse
-        there, and which conditions that should not matter change its scores.
+        """Lines on whether the judge leans in a language, cannot tell better from worse there, or
+        is moved by conditions that should not matter.
         """
         for row in self.records("conditions"):
             if row["says"] == CHANGES and not row["expected"]:

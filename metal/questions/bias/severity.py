@@ -1,4 +1,6 @@
-"""How severe each person is among those they share outputs with, inside a language."""
+"""How severe each person is compared with the people who rated the same outputs, within a
+language.
+"""
 
 from __future__ import annotations
 
@@ -29,11 +31,13 @@ SEVERITY = (
 def severity_rows(
     scored: ScoredOutputs, people: Sequence[str], progress: Progress
 ) -> Iterator[dict[str, Any]]:
-    """A row for each language and person. people: who rated; scales without levels have no rows.
+    """A row for each language and person; none for scales without levels.
 
-    Only people who are linked by shared outputs are compared: the severities of each such group are
-    relative to its own mean and not comparable with those of other groups or languages. lower_by:
-    how much lower, on the scale, than somebody with the group's mean severity.
+    people: the people whose severity is measured.
+
+    Only people who are linked by shared outputs form a group and are compared. Severities are
+    relative to the group's mean, so they cannot be compared between groups or languages. lower_by:
+    how much lower the person scores, on the scale, than somebody with the group's mean severity.
     """
     if not scored.criterion.scale.levels:
         return
@@ -58,7 +62,9 @@ def severity_rows(
 
 
 def _linked(shared: Any, who: Sequence[int]) -> list[list[int]]:
-    """People who share outputs, directly or through others; a single person is not a group."""
+    """The groups of people who share outputs, directly or through others; one person alone is no
+    group.
+    """
     from scipy.sparse.csgraph import connected_components
 
     of = shared[:, who].astype(np.int64)

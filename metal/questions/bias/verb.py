@@ -1,5 +1,5 @@
-"""`metal.bias_language`: does a judge score some languages higher than others for equal quality?
-`metal.bias_plan`: what data are missing to answer that.
+"""`metal.bias_language`: whether a judge scores some languages higher than others for equal
+quality; `metal.bias_plan`: the data still needed to tell.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def bias_language(
     falls: Annotated[
         Names,
         Option(
-            "Criteria that an output in the wrong language or script must fail; others must"
-            " not change. [default: METAL's two on language]",
+            "Criteria on which an output in the wrong language or script must lose; scores on "
+            "others must not change. [default: METAL's two on language]",
             rare=True,
         ),
     ] = (),
@@ -76,33 +76,33 @@ def bias_language(
     much.
 
     If languages share contents (`content` of a source, or one id in several languages), the judge
-    is compared on these. If not, people's scores stand in for quality, shrunk by their reliability.
-    The result is then a gap between the judge and these people; it is a bias of the judge only if
-    the people of all languages are equally severe. Two naive methods are shown for comparison
-    (regressing on people's raw means, subtracting them): both raise false alarms where languages
-    differ in quality.
+    is compared on these contents. If not, people's scores stand in for quality, shrunk by their
+    reliability. The result is then a gap between the judge and these people; it is a bias of the
+    judge only if the people of all languages are equally severe. Two naive methods are shown for
+    comparison (regressing on people's raw means, subtracting them): both raise false alarms where
+    languages differ in quality.
 
     If the panels of all languages rated some contents in common (anchors, `metal.design_anchors`),
-    their differences in severity are taken into account. The result is then a bias of the judge.
+    their differences in severity are taken into account, so the result is a bias of the judge.
 
     Other figures per language: how well the judge tells good from bad (slope), its top class, and
     answers that change from the pivot language more often than when it is asked again (`repeat=2`
     of `metal.judge`). Further figures show how scores change under each condition: instructions in
-    the language of the text (`prompt_language` of `metal.judge`), and outputs made from others
-    (columns `of` and `condition`). A wrong language or script must change scores on criteria of
-    language, and on no others.
+    the language of the text (`prompt_language` of `metal.judge`), and outputs made by changing
+    others (columns `of` and `condition`). A wrong language or script must change scores on criteria
+    of language, and on no others.
 
     The table `severity` has the severity of each person relative to those who rated the same
     outputs in that language, by a many-facet Rasch model. People who share no outputs, such as
     those of two languages, are never compared.
 
-    `judges="people"` asks the same about people's own mean: how far apart they put languages on the
-    same contents.
+    `judges="people"` examines the people's own mean instead of a judge: how far it differs between
+    languages on the same contents.
 
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
             `metal.read`; `ratings` are run folders whose ratings are added.
-        progress: Called with the parts done and the parts in all.
+        progress: Called with the number of parts done and of all parts.
 
     Returns:
         The tables `language_bias`, `conditions`, `severity` and `anchors`, plots and the page.
@@ -150,8 +150,10 @@ def bias_language(
 
 @dataclass(frozen=True, repr=False)
 class BiasPlan:
-    """What `metal.bias_plan` found missing. table: a row for each condition and language; written:
-    the contents of `out`; notes: why a condition cannot be made yet.
+    """What `metal.bias_plan` found missing.
+
+    table: a row for each condition and language. written: what was written to `out`. notes: why a
+    condition cannot be created yet.
     """
 
     table: pd.DataFrame
@@ -199,14 +201,17 @@ def bias_plan(
     ] = None,
     translations: Annotated[
         StrPath | None,
-        Option("That folder after `metal.generate`, or your own table with columns id and text."),
+        Option(
+            "The folder `out` after `metal.generate` has translated it, or your own table with "
+            "columns id and text."
+        ),
     ] = None,
     base_url: BaseUrl = "",
     prompt_folders: PromptFolders = (),
     force: Force = False,
 ) -> BiasPlan:
     """List the conditions that `metal.bias_language` still lacks, their cost, and the commands that
-    make them.
+    create them.
 
     The conditions are the same contents in every language, the judge asked again in the pivot
     (without it, a judge that changes its answers by itself looks biased), instructions in the
@@ -259,7 +264,7 @@ def bias_plan(
         path = Path(out)
         written = f"{len(dataset.outputs) - len(inputs.dataset.outputs):,} outputs added"
         if missing:
-            written += f", {missing:,} left out without a translation"
+            written += f", {missing:,} left out because they have no translation"
     elif out is not None:
         texts = texts_to_translate(dataset, [code for code in codes if code != pivot], pivot)
         save_dataset(texts, out, force=force, maker="bias plan")
@@ -283,7 +288,7 @@ def bias_plan(
 
 
 def _asked_with(dataset: Dataset, judges: Sequence[str]) -> str:
-    """The English prompt used before by one of the judges, else `detailed`."""
+    """The English prompt with which one of the judges was asked before, else `detailed`."""
     for rater in dataset.raters.values():
         prompt = rater.about.get("prompt")
         wanted = rater.rater in [f"{model}/{prompt}" for model in judges]
@@ -295,7 +300,7 @@ def _asked_with(dataset: Dataset, judges: Sequence[str]) -> str:
 def _planned(
     plan: ConditionPlan, language: str, data: Path, judges: Sequence[str], options: dict[str, Any]
 ) -> tuple[dict[str, Any], str]:
-    """The row of a condition in a language, and why it cannot be made."""
+    """The row of a condition in a language, and the reason if the condition cannot be created."""
     row = {
         "condition": plan.condition,
         "language": language,
@@ -320,7 +325,7 @@ def _planned(
 def _command(
     plan: ConditionPlan, data: Path, judges: Sequence[str], options: Mapping[str, Any]
 ) -> str:
-    """The command that makes the condition in all languages that lack it."""
+    """The command that creates the condition in all languages that lack it."""
     asked = options["prompt"]
     if options["criteria"]:
         asked += f" -c {','.join(names(options['criteria']))}"
@@ -349,7 +354,7 @@ def _translated(path: Path) -> dict[str, str]:
 
 
 def _cost(data: Path, judges: Sequence[str], how: Mapping[str, Any]) -> dict[str, float]:
-    """Calls and dollars of judging, by a dry run; NaN dollars if a price is unknown."""
+    """The calls and dollars that judging takes, by a dry run; NaN dollars if a price is unknown."""
     from metal.api.judging import judge
     from metal.running.asking import Callbacks
 

@@ -37,9 +37,10 @@ def definitions(run: LanguageBias) -> dict[str, str]:
     return {
         "Lean": (
             "How much more lenient the judge is in a language than in the mean of all languages,"
-            " for equal quality, on the criterion's scale (reversed if lower is better). If"
-            " languages share contents, it is measured on these; else with quality, as people see"
-            " it, held equal. Intervals are 95%, by the jackknife over contents or sources."
+            " for equal quality, on the criterion's scale (reversed if lower is better). If "
+            "languages share contents, it is measured on these contents; else with quality, as "
+            "people see it, held equal. Intervals are 95%, by the jackknife over contents or "
+            "sources."
         ),
         "Even, leans": (
             f"Even: the 90% interval lies within {MARGIN:.0%} of the scale's range on either side"
@@ -68,8 +69,8 @@ def definitions(run: LanguageBias) -> dict[str, str]:
             " gaps that are not there."
         ),
         "Slope on quality": (
-            "How closely the judge's score follows quality: 1 means as people's scores do, 0"
-            " not at all."
+            "How closely the judge's score follows quality: 1 means as closely as people's "
+            "scores, 0 not at all."
         ),
         "Other answer than in the pivot": (
             "Share of contents whose answer differs from that in the pivot language. More than"
@@ -78,8 +79,8 @@ def definitions(run: LanguageBias) -> dict[str, str]:
         ),
         "Severity": (
             "How severe a person is compared with those who share outputs with them, in a"
-            " language: a score follows from quality minus severity minus step, in logits"
-            " (many-facet Rasch model, qualities integrated out); severity is given relative to"
+            " language: in logits, a score follows from quality minus severity minus step "
+            "(many-facet Rasch model, qualities integrated out); severity is given relative to"
             " the group's mean. Intervals are by source. Severe, lenient: by more than"
             f" {MARGIN:.0%} of the scale, and not 0 at 5% after Holm's correction. People who"
             " share no outputs, such as those of two languages, are never compared."
@@ -87,8 +88,8 @@ def definitions(run: LanguageBias) -> dict[str, str]:
         "Conditions": (
             "An output judged with other instructions, or a changed output, compared with the"
             " original: the mean change, McNemar's exact test of worse against better, and how"
-            " much closer to people's scores it comes, as a share of the scale. Even and changes"
-            " are defined as even and leans are."
+            " much closer to people's scores it comes, as a share of the scale. “Even” and "
+            "“changes” are defined like “even” and “leans” above."
         ),
         "Noticed": (
             "On criteria of language: the share of outputs in a wrong language or script whose"

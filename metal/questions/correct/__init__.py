@@ -1,4 +1,4 @@
-"""What people would say on average, from few labels and a judge."""
+"""What people would say on average, estimated from a few labels and a judge."""
 
 from metal.runs.kinds import Kind
 

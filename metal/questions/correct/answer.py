@@ -1,5 +1,5 @@
-"""The first screen of corrected scores: what the judge alone would get wrong, and how much the
-judge helps.
+"""The first screen of corrected scores: how wrong the judge's mean is alone, and how much the judge
+helps.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from metal.show.view import Remark
 
 
 def headline(run: CorrectedScores) -> str:
-    """How often a judge's mean alone is wrong, and how much the judge helps."""
+    """Say how often the judge's mean alone is wrong, and how much the judge helps."""
     if classes := _answered(run, "classes"):
         off = [
             row
@@ -48,7 +48,7 @@ def _why_not(run: CorrectedScores) -> str:
 
 
 def _without_others(run: CorrectedScores) -> str:
-    """What can be done if people rated all sources."""
+    """Say what can be done if people rated all sources."""
     sources = int(run.tables["corrected"]["sources"].max())
     most = sources - LEAST_OTHERS
     labels = run.manifest["settings"].get("labels")
@@ -74,7 +74,7 @@ def _answered(run: CorrectedScores, table: str = "corrected") -> list[Row]:
 
 
 def cards(run: CorrectedScores) -> Iterator[Remark]:
-    """Cards: where the judge alone misleads most, and where adding it to labels does not help."""
+    """Cards: where the judge's mean alone misleads most, and where the judge does not help."""
     rows = _answered(run)
     if classes := _answered(run, "classes"):
         worst = max(classes, key=lambda row: abs(row["judge_only"] - row["corrected"]))

@@ -1,5 +1,5 @@
-"""Shares of classes among a judge's outputs, corrected for the mistakes that it makes on a separate
-test set.
+"""Shares of classes among a judge's outputs, corrected for the mistakes that the judge makes on a
+separate test set.
 """
 
 from __future__ import annotations
@@ -25,10 +25,12 @@ CLASSES = (
 
 
 def class_rows(cell: AuditCell, judge: str, generators: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """A row for each class and generator: its share of the outputs that only the judge rated.
+    """A row for each class and generator: the share of the class among outputs that only the judge
+    rated.
 
-    The test set is what people and the judge rated, of all generators together; the judge is
-    assumed to make the same mistakes on a class elsewhere, however often the class occurs there.
+    The test set consists of the outputs that people and the judge rated, from all generators. The
+    method assumes that the judge makes the same mistakes on a class elsewhere, even if the class is
+    more or less frequent there.
     generators: (items,) who wrote each output.
     """
     cell = cell.unaided(judge)
@@ -69,8 +71,8 @@ def class_rows(cell: AuditCell, judge: str, generators: Sequence[str]) -> Iterat
 
 
 def _share(hits: Codes, sources: Codes) -> tuple[float, float]:
-    """The share of hits, and how many independent items it is worth, because outputs of a source
-    may be alike.
+    """The share of hits, and the number of independent items that it is worth, because outputs of a
+    source may be alike.
     """
     share, size = float(hits.mean()), len(hits)
     sums = np.bincount(np.unique(sources, return_inverse=True)[1], hits - share)

@@ -1,5 +1,5 @@
-"""Generators side by side, by each rater; people's means also corrected by a judge; on the sources
-that all share.
+"""Generators compared by the mean scores of each rater, on the sources that all generators share;
+people's means may be corrected by a judge.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ def compare(
     """One row for each language, criterion, rater and generator: the mean score with its 95%
     interval (METAL Table 4).
 
-    Empty names mean all. PEOPLE among the raters means the mean over the people who rated an
-    output. corrected: a judge whose ratings are used to correct people's means, in rows of their
-    own (`corrected_rows`, which also explains drawn).
+    An empty list of names means all. PEOPLE among the raters means the mean over the people who
+    rated an output. corrected: a judge whose ratings are used to correct people's means; corrected
+    means get rows of their own. drawn: as in `corrected_rows`.
 
     A source counts only if every compared generator has an output for it that this rater scored;
-    `sources` is the number of these sources, and `paired` is true. If there is none, each mean is
-    over the generator's own sources, and `paired` is false: a difference may come from the sources
-    as well as from the generators. Raises UnknownName for names that do not occur, UsageError with
-    fewer than two generators.
+    `sources` is the number of these sources, and `paired` is true. If there is no such source, each
+    mean is over the generator's own sources, and `paired` is false: a difference may come from the
+    sources as well as from the generators. Raises UnknownName for names that do not occur,
+    UsageError with fewer than two generators.
     """
     generators = _chosen("generator", generators, sorted(dataset.ratings["generator"].unique()))
     if len(generators) < 2:
@@ -142,8 +142,8 @@ def _mean_rows(
 
 
 def _mean_of_sources(scores: Numbers, ends: Ends, bootstrap: SourceBootstrap) -> Estimate:
-    """The mean over sources, (sources,), with its interval: by bootstrap if the scale has no
-    ends.
+    """The mean of scores (sources,), with its interval; the interval is a bootstrap if the scale
+    has no ends.
     """
     if not len(scores):
         return Estimate.undefined("none of the outputs was scored")
@@ -172,11 +172,13 @@ def corrected_rows(
     generators: Sequence[str],
     drawn: Mapping[str, float] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """A row for each language, criterion, judge and generator, as in `compare`: the mean that
-    people would give, on the scale of the criterion, computed from the judge on all sources that
-    these generators share and people on some.
+    """A row for each language, criterion, judge and generator, as in `compare`, with the mean that
+    people would give.
 
-    generators: empty for those that occur in each language. drawn: source -> the probability with
+    The mean is on the scale of the criterion. It is computed from the judge on all sources that
+    these generators share, and from people on some of them.
+
+    generators: if empty, those that occur in each language. drawn: source -> the probability with
     which people were asked about it.
     """
     for cell in cells(dataset, settings, continuous=True):
@@ -209,9 +211,10 @@ def corrected_rows(
 def with_corrected(
     table: pd.DataFrame, dataset: Dataset, settings: AuditSettings, drawn: Mapping[str, float]
 ) -> pd.DataFrame:
-    """A leaderboard with columns for `corrected`, its ends and why it is undefined, as shares of
-    the scale with 1 as the best; NaN for rows of several languages or criteria together. settings:
-    name the one judge that is used.
+    """Add the columns `corrected`, its limits and the reason if it is undefined to a leaderboard.
+
+    Figures are shares of the scale, 1 the best; NaN for rows of several languages or criteria
+    together. settings: its `judges` name the one judge that is used.
     """
     corrected = {}
     for row in corrected_rows(dataset, settings, (), drawn):
@@ -246,7 +249,7 @@ def _kept(means: SourceMeans, shared: set[int]) -> SourceMeans:
 
 
 def _mean(means: SourceMeans, ends: tuple[float, float], seed: int) -> dict[str, Any]:
-    """The corrected mean with its interval, or why there is none."""
+    """The corrected mean with its interval, or the reason why there is none."""
     labelled = ~np.isnan(means.people)
     if why := refused(means.judge, labelled, ~labelled, tested=means.probabilities is None):
         return {"undefined": why}

@@ -68,9 +68,11 @@ DIFFERENCES = (
 
 @dataclass(frozen=True)
 class SourceMeans:
-    """The outputs of a generator, a row for each source. panel: (sources, people) and judge:
-    (sources,) shares of the scale, NaN without an answer. probabilities: (sources,) those with
-    which people's labels were drawn; None if the labels are a random subset and all count alike.
+    """The mean scores of a generator's outputs, a row for each source.
+
+    panel: (sources, people) shares of the scale, NaN without an answer. judge: (sources,) the same
+    for the judge. probabilities: (sources,) the probability with which people's label of the source
+    was drawn; None if the labels are a random subset and all count alike.
     """
 
     panel: Numbers
@@ -86,7 +88,7 @@ class SourceMeans:
         return np.where(counts > 0, np.nansum(self.panel, axis=1) / np.maximum(counts, 1), np.nan)
 
     def corrected(self, panel: Numbers, seed: int) -> Corrected:
-        """The corrected mean, with these people as the panel."""
+        """The corrected mean; its interval holds for these people as the panel."""
         has, judged = ~np.isnan(panel), ~np.isnan(self.judge)
         both = has & judged
         drawn = None if self.probabilities is None else self.probabilities[both]
@@ -103,8 +105,8 @@ def corrected(
     drawn: Mapping[str, float] | None = None,
     progress: Progress,
 ) -> Analysed:
-    """Corrected means and differences, or shares of classes: the tables `corrected`, `differences`
-    and `classes`.
+    """Compute corrected means and differences, or shares of classes: the tables `corrected`,
+    `differences` and `classes`.
 
     labels: use people's ratings of this many random sources per language; 0: all. test_set: whether
     what people rated is a separate test set, not a random subset. drawn: source -> the probability
@@ -154,8 +156,8 @@ def chances_of(
     labels: int = 0,
     seed: int = 0,
 ) -> Numbers | None:
-    """(items,) the probability that people were asked about the source, NaN if they were not; None
-    without a draw in the language; then every label counts alike.
+    """(items,) the probability with which people were asked about the source, NaN if they were not
+    asked. None if the language has no drawn sources, so that every label counts alike.
     """
     if labels:
         chosen = np.random.default_rng(seed).permutation(np.unique(cell.matrix.sources))[:labels]
@@ -168,7 +170,7 @@ def chances_of(
 def source_means(
     cell: AuditCell, judge: str, generators: Sequence[str], chances: Numbers | None = None
 ) -> dict[str, SourceMeans]:
-    """The sources of each generator, and of all together (ALL) if there are several.
+    """The source means of each generator and, if there are several, of all together (ALL).
 
     generators: (items,) who wrote each output. chances: (items,) the probability of a label, NaN if
     people's labels do not count.
@@ -208,8 +210,9 @@ def _means(shares: Numbers, source: Codes, chances: Numbers | None) -> SourceMea
 def _compared(
     cell: AuditCell, judge: str, by_generator: Mapping[str, SourceMeans], seed: int, *, tested: bool
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Rows for the generators with a judge, with their ranks, and for every pair of generators.
-    tested: whether labels that METAL did not draw have to look like a random subset.
+    """Rows for each generator with a judge, with its ranks, and rows for every pair of generators.
+
+    tested: whether labels that METAL did not draw must pass the test for a random subset.
     """
     rows = [
         _row(cell, judge, name, sources, seed, tested=tested)
@@ -270,8 +273,10 @@ def _row(
 
 
 def refused(judge: Numbers, labelled: Any, others: Any, *, tested: bool = True) -> str:
-    """Why nothing is corrected; empty if it can be. judge: (sources,); labelled, others: masks
-    of its sources.
+    """The reason why nothing can be corrected; empty if it can.
+
+    judge: (sources,) its mean scores. labelled, others: masks of the sources with and without
+    people's labels.
     """
     if not labelled.any():
         return "people and the judge rated no source in common"
@@ -291,11 +296,11 @@ def refused(judge: Numbers, labelled: Any, others: Any, *, tested: bool = True) 
 
 
 def _differs(first: Numbers, second: Numbers) -> float:
-    """p of Pearson's chi-square for the hypothesis that both have the same distribution; 1 if
-    nothing varies.
+    """p of Pearson's chi-square test that both samples have the same distribution; 1 if nothing
+    varies.
 
-    Classes are the values that occur, or fifths of them; a class with fewer than five expected in
-    either sample is merged with the next.
+    Classes are the values that occur, or fifths of them. If fewer than five values of a class are
+    expected in a sample, the class is merged with the next.
     """
     from scipy.special import gammaincc
 
@@ -329,7 +334,9 @@ def _ends(name: str, mean: Mean, *, share: bool = False) -> dict[str, float]:
 
 
 def _for_any_people(sources: SourceMeans, mean: Mean, seed: int) -> dict[str, float]:
-    """The wider interval, for people like these, which adds the jackknife over persons."""
+    """The wider interval, which also holds for other people like these, because it adds the
+    jackknife over persons.
+    """
     people = np.flatnonzero((~np.isnan(sources.panel)).any(axis=0))
     if not 3 <= len(people) <= MOST_LEFT_OUT:
         return {}
@@ -347,7 +354,7 @@ def _for_any_people(sources: SourceMeans, mean: Mean, seed: int) -> dict[str, fl
 def _differences(
     cell: AuditCell, judge: str, by_generator: Mapping[str, SourceMeans], seed: int
 ) -> Iterator[dict[str, Any]]:
-    """A row for each pair of generators, on the sources that both have."""
+    """A row for each pair of generators, computed on the sources that both have."""
     estimates = []
     for first, second in combinations(by_generator, 2):
         ours, theirs = by_generator[first], by_generator[second]

@@ -62,8 +62,8 @@ def sections(run: CorrectedScores) -> list[Section]:
 def _means(
     run: CorrectedScores, without: Sequence[str] = (), titles: Mapping[str, str] | None = None
 ) -> TableView:
-    """The three means and what a label is worth; what is the same in all rows goes into the title
-    or is left out.
+    """The three means and the worth of a label. What is the same in all rows goes into the title or
+    is left out.
     """
     rows = run.records("corrected")
     heads = [head for head in HEADS if len({row[head] for row in rows}) > 1 or head == "language"]
@@ -80,7 +80,9 @@ def _means(
 
 
 def brief(run: CorrectedScores) -> Iterator[TableView]:
-    """The three means and what a label is worth; empty if nothing could be corrected."""
+    """What the terminal shows: the three means and the worth of a label; empty if nothing could be
+    corrected.
+    """
     if answer(run) and run.records("classes"):
         yield _first(run)
     elif answer(run):  # else the headline says it

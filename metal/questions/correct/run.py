@@ -17,7 +17,7 @@ Mean = partial(Column, format=share, interval=True)
 
 
 def _ranks(row: Row) -> str:
-    """The ranks that are not ruled out: `1 to 3`."""
+    """The ranks that are not ruled out, such as `1 to 3`."""
     low, high = (row[end] for end in ("rank_low", "rank_high"))
     return f"{count(low)} to {count(high)}" if known(low) and low < high else ""
 
@@ -78,8 +78,8 @@ DESCRIBED: Tables = {
 
 @dataclass(frozen=True, repr=False)
 class CorrectedScores(Result):
-    """People's mean for each generator, from a judge's ratings of all sources and people's of
-    some.
+    """People's mean for each generator, estimated from a judge's ratings of all sources and
+    people's of some.
     """
 
     shown = "corrected"
@@ -87,8 +87,8 @@ class CorrectedScores(Result):
     described = DESCRIBED
 
     def remarks(self) -> Iterator[VerdictLine]:
-        """How far the judge's mean alone is from people's, over all generators, and what a label is
-        worth with the judge's help.
+        """Lines on how far the judge's mean alone is from people's over all generators, and on the
+        worth of a label with the judge's help.
         """
         for row in self.records("corrected", generator=ALL):
             if not known(row["bias"]):

@@ -57,9 +57,9 @@ def correct(
     labelled: Annotated[
         Literal["random", "drawn", "test"] | None,
         Option(
-            "How the labelled sources were chosen: at random, by `metal.sample_labels`, or as a"
-            " separate test set. [default: by `metal.sample_labels` if it drew some, else"
-            " assumed random, with a warning]",
+            "How the labelled sources were chosen: at random, by `metal.sample_labels`, or as a "
+            "separate test set. [default: by `metal.sample_labels` if it drew some; else assumed "
+            "random, with a warning]",
             choices=("random", "drawn", "test"),
         ),
     ] = None,
@@ -67,15 +67,15 @@ def correct(
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> CorrectedScores:
-    """Estimate people's mean for each generator from a few of their labels and a judge on all
-    outputs.
+    """Estimate people's mean for each generator from a few of their labels and a judge's ratings of
+    all outputs.
 
     A judge's mean alone is biased, and its interval does not show it; people's mean of a few labels
     has a wide interval. Together they estimate people's mean with a valid interval, which is
     narrower the better judge and people agree (prediction-powered inference, PPI++): the judge's
     mean on all sources, weighted, plus a correction from the sources that people labelled. Shown
     beside it: people only, judge only, the judge's bias, and how many labels one label with the
-    judge is worth. METAL also says where the judge does not pay.
+    judge is worth. METAL also says where the judge is not worth its cost.
 
     The labelled sources must be a random subset. If the judge's answers to them are distributed
     differently from the rest, nothing is corrected. Sources drawn by `metal.sample_labels` are
@@ -86,7 +86,7 @@ def correct(
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
             `metal.read`; `ratings` are runs of `metal.judge`.
-        progress: Called with the parts done and the parts in all.
+        progress: Called with the number of parts done and of all parts.
 
     Returns:
         The tables `corrected` (with the rank of each generator and the ranks that it may have),
@@ -147,7 +147,7 @@ def correct(
 def _doubts(
     dataset: Dataset, labelled: str, drawn: dict[str, float], table: pd.DataFrame
 ) -> Iterator[str]:
-    """Notes on how people's sources were chosen."""
+    """Notes on doubts about how people's sources were chosen."""
     rated = dataset.ratings[(dataset.ratings["kind"] == "human") & dataset.ratings["score"].notna()]
     languages = {dataset.sources[source].language for source in drawn if source in dataset.sources}
     of_people = set(map(str, rated.loc[rated["language"].isin(languages), "source"].unique()))

@@ -41,9 +41,7 @@ def facts(run: CorrectedScores) -> dict[str, str]:
 
 
 def _drawn(run: CorrectedScores) -> str:
-    """For how many sources people's ratings were used, if not for all; "" if no number was asked
-    for.
-    """
+    """Say for how many sources people's ratings were used; empty if no number was asked for."""
     labels, sources = (
         run.manifest["settings"].get("labels"),
         run.tables["corrected"].groupby("language")["sources"].max(),
@@ -71,17 +69,17 @@ def definitions(run: CorrectedScores) -> dict[str, str]:
             " nothing is corrected."
         ),
         "Drawn": (
-            "Sources that METAL drew with unequal probabilities count 1 / probability, in people's"
-            " mean, in the correction and in its variance."
+            "A source that METAL drew with unequal probabilities is weighted by 1 / probability: "
+            "in people's mean, in the correction and in its variance."
         ),
         "Near an end": (
             "Below 0.1 and above 0.9, Wilson's interval at the number of labels that the mean is"
             " worth, but at most twice the existing ones."
         ),
         "A label is worth": (
-            "The variance of people's mean alone divided by that of the corrected mean: with the"
-            " judge's help one label is worth so many labels without it. Below 1 the judge does"
-            " not pay."
+            "The variance of people's mean alone divided by that of the corrected mean: with the "
+            "judge's help, one label is worth this many labels without it. Below 1 the judge does "
+            "not help."
         ),
         "Ranks": (
             "Ranked by the corrected mean; below it are the ranks that are not ruled out: a"

@@ -1,4 +1,4 @@
-"""What `metal check` prints: whether the data are sound, warnings, and who rated what."""
+"""What `metal check` prints: whether the data are sound, the warnings, and who rated what."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def checked(
     verbose: bool,
     labels: bool,
 ) -> Screen:
-    """The answer, doubtful points by kind, and ratings by language and criterion.
+    """The answer, the doubtful points grouped by kind, and the ratings by language and criterion.
 
     verbose: show all remarks, raters and rows. labels: also show how often each rater gave each
     label.
@@ -78,7 +78,9 @@ def checked(
 
 
 def ratings_view(dataset: Dataset, ratings: pd.DataFrame) -> TableView:
-    """Ratings by kind of rater, and outputs by how many people rated them."""
+    """A table of ratings by kind of rater, and of outputs by the number of people who
+    rated them.
+    """
     described = [column for column in RATINGS if column.name in ratings]
     rows: list[dict[Any, Any]] = ratings.to_dict("records")
     criteria = list(dataset.criteria)
@@ -93,13 +95,13 @@ def ratings_view(dataset: Dataset, ratings: pd.DataFrame) -> TableView:
 
 
 def raters_view(raters: pd.DataFrame) -> TableView:
-    """Who rated, how much, and how many of the questions were answered."""
+    """A table of raters: who rated, how much, and what share of the questions each answered."""
     rows: list[dict[Any, Any]] = raters.to_dict("records")
     return TableView.of_figures(None, "raters", "Raters", rows, described=RATERS)
 
 
 def _labels(dataset: Dataset, labels: pd.DataFrame) -> Screen:
-    """How often each rater gave each label, one table per criterion."""
+    """How often each rater gave each label: one table per criterion."""
     for criterion, of_criterion in labels.groupby("criterion", sort=False):
         rows: Rows = [
             [

@@ -1,5 +1,5 @@
-"""Columns of the tables of `metal describe`, `check` and `compare`; an audit has some of these
-tables, too.
+"""Columns of the tables of `metal describe`, `check` and `compare`; audits also have some of these
+tables.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""What `metal compare` prints: whose mean is best, by which rater, in how many cases; with `-v` all
-means.
+"""What `metal compare` prints: in how many cases each generator has the best mean, by rater; with
+`-v` all means.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ CASE = ["language", "criterion"]
 
 
 def compared(table: pd.DataFrame, criteria: Mapping[str, Criterion], *, verbose: bool) -> Screen:
-    """The answer: how often each generator has the best mean, by rater. For a single case, and with
-    verbose, all means.
+    """The answer: how often each generator has the best mean, by rater; all means if there is a
+    single case, or with verbose.
     """
     first = PEOPLE if PEOPLE in set(table["rater"]) else str(table["rater"].iloc[0])
     best = _best(table, criteria)
@@ -46,7 +46,7 @@ def compared(table: pd.DataFrame, criteria: Mapping[str, Criterion], *, verbose:
 
 
 def _unpaired(table: pd.DataFrame) -> str:
-    """A warning about means over different sources; empty if every mean is over shared sources."""
+    """A warning if means are over different sources; empty if every mean is over shared sources."""
     apart = table[~table["paired"]].drop_duplicates([*CASE, "rater"])
     if apart.empty:
         return ""
@@ -65,8 +65,10 @@ def _unpaired(table: pd.DataFrame) -> str:
 
 
 def _best(table: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.DataFrame:
-    """A row for each case and rater with a mean: best (the generator, empty if several are equal),
-    and apart (whether its interval does not overlap with the others').
+    """A row for each case and rater that has a mean.
+
+    best: the generator with the best mean; empty if several are equal. apart: whether its interval
+    overlaps with no other generator's.
     """
     rows = []
     by_case: Any = table.dropna(subset="mean").groupby([*CASE, "rater"], sort=False)
@@ -89,7 +91,7 @@ def _best(table: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.DataFram
 def _headline(
     rater: str, best: pd.DataFrame, table: pd.DataFrame, criteria: Mapping[str, Criterion]
 ) -> str:
-    """Whose mean is best by these people or this judge."""
+    """Say whose mean is best, by these people or this judge."""
     whose = "People's" if rater == PEOPLE else f"{within(rater)}'s"
     if best.empty:
         return "No two generators have means in the same case, so nothing can be compared."
@@ -119,8 +121,9 @@ def _headline(
 
 
 def _counts(table: pd.DataFrame, best: pd.DataFrame, first: str) -> TableView:
-    """In how many cases each generator has the best mean, by rater, and how often it is also the
-    first rater's best.
+    """A table of the number of cases in which each generator has the best mean, by rater.
+
+    It also counts in how many of these cases the first rater agrees.
     """
     generators, reference = (
         list(table["generator"].unique()),

@@ -1,5 +1,5 @@
-"""What is in a dataset: what it has and lacks, in a sentence, lengths, and the classes that people
-gave.
+"""What a dataset has and lacks, in a sentence, with the lengths of its texts and the classes that
+people gave.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, TableView
 
 
 def sizes(dataset: Dataset) -> str:
-    """`6,720 ratings of 240 outputs of 80 sources`."""
+    """The size of a dataset, such as `6,720 ratings of 240 outputs of 80 sources`."""
     counts = {
         "rating": len(dataset.ratings),
         "output": len(dataset.outputs),
@@ -32,7 +32,7 @@ def sizes(dataset: Dataset) -> str:
 
 
 def raters(dataset: Dataset) -> list[str]:
-    """How many raters of each kind: `12 people`, `4 LLM judges`; a judge that was asked again
+    """The number of raters of each kind: `12 people`, `4 LLM judges`; a judge that was asked again
     counts once.
     """
     kinds: Counter[str] = Counter(
@@ -74,8 +74,8 @@ def _missing(dataset: Dataset) -> str:
 
 
 def description(dataset: Dataset, tables: Mapping[str, pd.DataFrame], encoding: str) -> Screen:
-    """What `metal describe` prints: the answer, then lengths, classes and numbers that people
-    gave.
+    """What `metal describe` prints: the answer, then text lengths, and the classes and numbers that
+    people gave.
     """
     yield Paragraph(contents(dataset), strong=True)
     if missing := _missing(dataset):
@@ -96,7 +96,7 @@ def description(dataset: Dataset, tables: Mapping[str, pd.DataFrame], encoding: 
 
 
 def titled(criteria: Mapping[str, Criterion]) -> Any:
-    """The cell for a row's criterion, which shows its title."""
+    """A function that shows a row's criterion by its title."""
     return lambda row: name(criteria[row["criterion"]].title)
 
 
@@ -106,12 +106,14 @@ def counted(lengths: pd.DataFrame) -> bool:
 
 
 def qualities(lengths: pd.DataFrame) -> list[str]:
-    """The qualities of outputs, each a column of the table of lengths."""
+    """The qualities of outputs that the table of lengths has; each is a column."""
     return [str(column) for column in lengths if column not in (*LENGTHS, "signature")]
 
 
 def lengths_view(lengths: pd.DataFrame, run: Run | None = None, encoding: str = "") -> TableView:
-    """Tokens of sources and outputs by language, and the number of outputs of each quality."""
+    """A table of tokens in sources and outputs by language, with the number of outputs of each
+    quality.
+    """
     rows = by_name(lengths.to_dict("records"))
     notes, without = (
         [f"Tokens{f' of {encoding}' if encoding else ''}: mean and standard deviation (n − 1)."],
@@ -145,8 +147,8 @@ def lengths_view(lengths: pd.DataFrame, run: Run | None = None, encoding: str = 
 def classes_view(
     classes: pd.DataFrame, criteria: Mapping[str, Criterion], run: Run | None = None
 ) -> TableView:
-    """The share of each class among outputs of each quality, over all languages, with the counts
-    below.
+    """A table of the share of each class among outputs of each quality, over all languages, with
+    counts below.
     """
     overall = classes[classes["language"] == ALL]
     listed = list(dict.fromkeys(overall["quality"]))
@@ -157,13 +159,13 @@ def classes_view(
         rows.append([name(criteria[str(criterion)].title), name(str(level)), *cells])
     title, explained = (
         "Classes that people gave",
-        "What people settled on, as a share of the outputs.",
+        "People's aggregate answers, as a share of the outputs.",
     )
     if len(listed) > 1:
         title = "Classes by quality of the output"
         explained = (
-            "What people settled on, as rates of the outputs of that quality: counts alone"
-            " mislead where there are more outputs of one quality than of the other."
+            "People's aggregate answers, as a share of the outputs of that quality: counts alone "
+            "mislead if one quality has more outputs than the other."
         )
     columns = ("criterion", "class", *(f"{quality} outputs" for quality in listed))
     return TableView.of(
@@ -180,8 +182,8 @@ def _rate(row: Mapping[Any, Any] | None) -> Cell:
 
 
 def quality_charts(classes: pd.DataFrame, criteria: Mapping[str, Criterion]) -> list[Chart]:
-    """One chart per criterion: classes of all outputs and of each quality, over all languages
-    (METAL's Figure 2).
+    """One chart per criterion: the classes of all outputs and of outputs of each quality, over all
+    languages (METAL's Figure 2).
     """
     overall = classes[classes["language"] == ALL]
     charts = []

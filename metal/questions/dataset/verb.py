@@ -1,4 +1,4 @@
-"""`metal.check`, `describe`, `compare`: what is in a dataset."""
+"""`metal.check`, `describe`, `compare`: what a dataset contains."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Check:
-    """What a dataset contains. tables: ratings, raters, labels. findings: doubtful points in the
-    data.
+    """What a dataset contains.
+
+    tables: ratings, raters, labels. findings: doubtful points in the data.
 
     test_questions: warnings about test questions that leaked, or that judges fail.
     """
@@ -48,14 +49,14 @@ class Check:
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
-        """All warnings, each with its kind."""
+        """All warnings with their kinds."""
         from metal.auditing.as_read import Finding
 
         return (*(Finding("test-questions", line) for line in self.test_questions), *self.findings)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """All warnings in words."""
+        """All warnings as sentences."""
         return tuple(remark.message for remark in self.remarks)
 
     def __repr__(self) -> str:
@@ -114,10 +115,12 @@ def check(data: Data, *ratings: Ratings, **reading: Unpack[ReadingOptions]) -> C
 
 @dataclass(frozen=True, repr=False)
 class Description:
-    """What is in a dataset. tables: lengths, classes_by_quality, numbers, table_1, table_2.
-    warnings: who was left out.
+    """What is in a dataset.
 
-    reversals: sentences on classes whose counts and rates tell opposite stories.
+    tables: lengths, classes_by_quality, numbers, table_1, table_2. warnings: which people were left
+    out.
+
+    reversals: sentences on classes whose counts and rates point in opposite directions.
     """
 
     inputs: Inputs
@@ -179,9 +182,11 @@ def describe(
     exclude_noisy: ExcludeNoisy = "",
     **reading: Unpack[ReadingOptions],
 ) -> Description:
-    """Describe `data`: tokens of passages and outputs by language, the number of outputs of each
-    quality (METAL's Table 1), and the classes people gave to good and bad outputs, as counts and
-    rates (Table 2, Figure 2). For criteria without classes, it shows the scores.
+    """Describe `data`: the length of its texts and the classes that people gave.
+
+    The tables have the tokens of passages and outputs by language, the number of outputs of each
+    quality (METAL's Table 1), and the classes that people gave to good and bad outputs, as counts
+    and rates (Table 2, Figure 2). For criteria without classes, it shows the scores.
 
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
@@ -218,7 +223,7 @@ def describe(
 
 
 def _without_tokens(dataset: Dataset) -> Dataset:
-    """The dataset without its token counts, which belong to another encoding."""
+    """The dataset without its token counts, which were made with a different encoding."""
     from dataclasses import replace
 
     return replace(
@@ -232,8 +237,8 @@ def _without_tokens(dataset: Dataset) -> Dataset:
 class Comparison:
     """Generators side by side.
 
-    table: a row per language, criterion, rater and generator. warnings: people left out. criteria:
-    those of the dataset.
+    table: a row per language, criterion, rater and generator. warnings: which people were left out.
+    criteria: the criteria of the dataset.
     """
 
     table: pd.DataFrame
@@ -272,16 +277,16 @@ def compare(
 
     A source counts only if every compared generator has an output for it that the rater scored, so
     differences between means come from the generators alone. Fewer `generators` usually share more
-    sources. If no source is shared (for example, because one of two outputs was kept per source),
-    each mean is over the generator's own sources; METAL says so, because a difference may then come
-    from the sources. `ratings` are run folders whose ratings are added. With `corrected`, people
-    need to have rated only some of the sources: a judge that rated all stands in for them
+    sources. If no source is shared (for example, because only one of two outputs was kept per
+    source), each mean is over the generator's own sources. METAL then says that a difference may
+    come from the sources. `ratings` are run folders whose ratings are added. With `corrected`,
+    people need to have rated only some of the sources: a judge that rated all stands in for them
     elsewhere, corrected by how it differs from them.
 
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
             `metal.read`.
-        progress: Called with the raters done and all of them.
+        progress: Called with the number of raters done and of all raters.
 
     Returns:
         A table with language, criterion, rater, generator, paired (whether the sources are shared

@@ -1,10 +1,10 @@
-"""Which contents the people of every language should rate, so that their severity can be compared,
-and how many.
+"""Which contents the people of every language should rate, and how many, so that their severity can
+be compared.
 
-A panel's severity relative to another's is the mean difference of their scores on the same
-contents. Its variance is that of the difference for a content, divided by the number of contents.
-It is estimated from contents that both have rated, else from how far people of each panel disagree
-(which leaves out the effect of translation).
+The difference in severity between two panels is the mean difference of their scores on the same
+contents. Its variance is the variance of the difference for one content, divided by the number of
+contents. METAL estimates it from contents that both panels have rated, else from how far the people
+of each panel disagree (which leaves out the effect of translation).
 """
 
 from __future__ import annotations
@@ -38,10 +38,14 @@ def anchor_rows(
     half_width: float,
     shared: int,
 ) -> Iterator[dict[str, Any]]:
-    """A row for each language except the pivot and each criterion whose scale has ends (ANCHORS):
-    the number of contents needed for a 95% interval of the difference in severity between its
-    people and the pivot's that reaches at most half_width (a share of the scale) to either side;
-    rated: how many both have rated already; shared: how many exist in every language (`there`).
+    """The number of contents needed to compare the severity of a language's people with the
+    pivot's.
+
+    There is a row (ANCHORS) for each language except the pivot and each criterion whose scale has
+    ends. The 95% interval of the difference in severity is to reach at most half_width (a share of
+    the scale) to either side. shared: the number of contents that exist in every language, for the
+    column `there`. The column `rated` has the number of contents that both panels have rated
+    already.
     """
     for criterion in dataset.criteria.values():
         ends = criterion.scale.ends
@@ -99,7 +103,9 @@ def _noise(scored: ScoredOutputs, panel: Numbers, code: int) -> float:
 
 
 def _differences(scored: ScoredOutputs, panel: Numbers, code: int, pivot: int) -> Numbers:
-    """People's mean in a language minus the pivot's, for each content that both rated."""
+    """The mean of people's scores in a language minus that in the pivot, for each content rated in
+    both.
+    """
     means = []
     for language in (code, pivot):
         rows = np.flatnonzero((scored.language == language) & (~np.isnan(panel)).any(axis=1))
@@ -114,15 +120,15 @@ def _differences(scored: ScoredOutputs, panel: Numbers, code: int, pivot: int) -
 
 
 def contents_needed(sd: float, half: float) -> int:
-    """The smallest number of contents with an interval that narrow."""
+    """The smallest number of contents whose interval has this half-width or less."""
     return fewest(
         lambda number: t_quantile(0.975, number - 1) * sd / math.sqrt(number) <= half, LEAST, MOST
     )
 
 
 def anchor_contents(dataset: Dataset, languages: Collection[str]) -> dict[str, list[Source]]:
-    """The contents with an output that can be handed out in each of the languages, with their
-    sources in these languages.
+    """The contents that have, in each of the languages, an output that can be handed out, with
+    their sources.
     """
     of: dict[str, dict[str, list[Source]]] = {}
     handed_out = {
@@ -141,12 +147,12 @@ def anchor_contents(dataset: Dataset, languages: Collection[str]) -> dict[str, l
 def draw_anchors(
     dataset: Dataset, contents: dict[str, list[Source]], number: int, judge: str, seed: int
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Draw this many contents; return a record for each of their sources, and a row for each group
-    they were drawn from.
+    """Draw a number of contents; return a record for each of their sources, and a row for each
+    group of contents.
 
     The groups are fifths of the contents' mean scores, by the judge or, if none is named, by
-    people, which shows severity from bad to good; contents without a score form one more group. A
-    larger number keeps what a smaller one drew.
+    people, so that contents range from bad to good; contents without a score form one more group. A
+    larger number keeps the contents that a smaller one drew.
     """
     human = (dataset.ratings["kind"] == "human").any()
     scores = mean_shares(dataset, judge) if judge or human else {}

@@ -1,4 +1,4 @@
-"""The first screen of a design study: which ratings to buy next."""
+"""The first screen of a design study: which ratings to collect next."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ ORDER: dict[str, int] = {LIKE_A_PERSON: 0, INFORMATIVE: 0, SCORE: 2}
 
 
 def to_buy(run: Design) -> list[Row]:
-    """What more ratings would settle, the fewest ratings first: questions about real judges, then
-    about any judge, then about scores.
+    """The questions that more ratings would settle, the fewest ratings first.
+
+    Questions about real judges come first, then those about any judge, then those about scores.
     """
     rows = [row for row in run.records("needs") if known(row["items_needed"]) and not _settled(row)]
     return sorted(
@@ -36,9 +37,7 @@ def to_buy(run: Design) -> list[Row]:
 
 
 def _settled(row: Row) -> bool:
-    """Whether an audit of the existing ratings already settles it, or would with the existing
-    number of items.
-    """
+    """Whether an audit already answers the question, or would with the existing number of items."""
     audited = row.get("verdict", "") in (LIKE_A_PERSON, row["question"])
     return audited or bool(known(row["items_needed"]) and not row["extrapolated"])
 
@@ -84,8 +83,8 @@ def _where(run: Design, row: Row) -> str:
 
 
 def _bought(run: Design, row: Row) -> str:
-    """`about 180 items (80 to 700) x 3 people, of which 16 are there; the other 684 take 8 hours
-    and $200, 10% ...`
+    """What to collect, as words: the number of items and people, how many ratings exist, and the
+    price of the rest.
     """
     rated = f"{count(row['items_now'])} {'is' if row['items_now'] == 1 else 'are'} there"
     people = plural(int(row["raters"]), "person", "people")
@@ -106,15 +105,15 @@ def _bought(run: Design, row: Row) -> str:
 
 
 def _size(row: Row) -> str:
-    """`about 180 items (80 to 700)`, with the 80% interval; if there is no interval, only the
-    number.
+    """The number of items with its 80% interval: `about 180 items (80 to 700)`; only the number if
+    there is no interval.
     """
     items = plural(int(row["items_needed"]), "item")
     return f"about {items} ({interval_of(row)})" if interval_of(row) else items
 
 
 def _price(row: Row) -> tuple[str, str]:
-    """Working time and price of the items to buy; empty if unknown."""
+    """The working time and price of the items still to be rated; empty if unknown."""
     hours, usd = row["hours_to_buy"], row["usd_to_buy"]
     time = ""
     if known(hours):
@@ -123,7 +122,7 @@ def _price(row: Row) -> tuple[str, str]:
 
 
 def _included(run: Design) -> str:
-    """What hours and costs include besides the ratings."""
+    """What hours and costs include in addition to the ratings."""
     prices = run.settings["prices"]
     parts = [f"{percent(prices['test_share'])} test questions"] if prices["test_share"] else []
     parts += [f"a {percent(prices['fee'])} fee"] if prices["fee"] and "pay" in prices else []
@@ -131,7 +130,7 @@ def _included(run: Design) -> str:
 
 
 def lead(run: Design) -> str:
-    """What the existing ratings already settle, and what no number would."""
+    """Say what the existing ratings already settle, and what no number of ratings would settle."""
     rows, buy = run.records("needs"), to_buy(run)
     if not buy:
         return ""
@@ -156,7 +155,7 @@ def scope(run: Design) -> str:
 
 
 def answer_table(run: Design) -> TableView:
-    """What to buy, in this order."""
+    """A table of the ratings to collect, the most useful first."""
     rows: Rows = []
     for row in to_buy(run):
         items = Cell(plural(int(row["items_to_buy"]), "item"), _of_how_many(row))
@@ -174,18 +173,20 @@ def answer_table(run: Design) -> TableView:
 
 
 def _of_how_many(row: Row) -> str:
-    """The line below what to buy next: the number needed, with its interval."""
+    """The line below what to collect: the number of items needed in all, with its interval."""
     if open_end(row):
         return f"of at least {count(row['items_low'])}; then plan again"
     return f"of {_size(row)}" if interval_of(row) else f"of {count(row['items_needed'])}"
 
 
 def cards(run: Design) -> Iterator[Remark]:
-    """Cards: where people disagree, what to beware of, how to spend labels, and what to do next."""
+    """Cards: where people disagree, what to be careful about, how to spend labels, and what to do
+    next.
+    """
     if unlike := dict.fromkeys(map(_where, repeat(run), run.records("needs", verdict=DISAGREE))):
         advice = (
-            "No judge can be validated there before people agree: better guidelines come before"
-            " more ratings."
+            "No judge can be validated there until people agree: improve the guidelines before "
+            "you collect more ratings."
         )
         yield Remark("Guidelines first", f"People disagree {places(list(unlike))}. {advice}")
     yield Remark("Do not conclude", limits(run))

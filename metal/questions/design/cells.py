@@ -1,5 +1,6 @@
-"""The input of a design study: its settings, prices, and cells, which hold people's and judges'
-answers on one criterion in one language as arrays.
+"""The input of a design study: its settings, prices, and cells.
+
+A cell holds the answers of people and judges on one criterion in one language as arrays.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ _ENDLESS = f"has a scale without ends, or more than {MANY_LABELS} categories"
 
 @dataclass(frozen=True)
 class DesignCell:
-    """One language x criterion that people rated. Arrays have one row per output that a person
+    """A language and criterion that people rated. Arrays have one row per output that a person
     rated.
 
-    scores: (items, people) as given, NaN if there is none. generators, sources: (items,) names.
-    populations: name -> places of its people. audit: the corresponding cell of an audit.
+    scores: (items, people) as people gave them, NaN without a score. generators, sources: (items,)
+    names. populations: name -> the columns of its people. audit: the same cell as an audit has it.
     """
 
     language: str
@@ -49,12 +50,14 @@ class DesignCell:
 
     @property
     def place(self) -> dict[str, str]:
-        """Language and criterion, as the first columns of a table."""
+        """The language and criterion, which are the first columns of a table."""
         return {"language": self.language, "criterion": self.criterion.name}
 
     @property
     def scored(self) -> bool:
-        """Whether its scores are shares of the scale, so their mean has a meaning."""
+        """Whether scores can be expressed as shares of the scale, so that their mean has a
+        meaning.
+        """
         return self.criterion.scale.ends is not None
 
     @cached_property
@@ -64,37 +67,37 @@ class DesignCell:
 
     @property
     def binary(self) -> bool:
-        """Whether the scale has two levels only, 0 and 1 as shares."""
+        """Whether the scale has only two levels, which are 0 and 1 as shares."""
         return len(self.criterion.scale.levels) == 2
 
     @cached_property
     def panel(self) -> int:
-        """How many people an item usually has."""
+        """The usual number of people per item."""
         return usual_panel(~np.isnan(self.scores))
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """Numbers of people per item to plan for, including requested numbers that the data do not
-        have.
+        """The numbers of people per item to plan for; may include requested numbers that the data
+        do not have.
         """
         asked = tuple(sorted(set(self.settings.raters)))
         return asked or tuple(range(1, min(self.panel, MOST_RATERS) + 1))
 
     @property
     def judged_sizes(self) -> tuple[int, ...]:
-        """Numbers of people per item for verdicts, which take longer to plan: those asked for, else
-        the usual number.
+        """The numbers of people per item to plan verdicts for: those asked for, else only the usual
+        one, because verdicts take longer to plan.
         """
         return tuple(sorted(set(self.settings.raters))) or self.sizes[-1:]
 
     @property
     def source_count(self) -> int:
-        """How many sources have an output that was rated."""
+        """The number of sources that have a rated output."""
         return len(np.unique(self.sources))
 
     def random(self, *names: object) -> np.random.Generator:
-        """A generator of random numbers seeded by its purpose, so no figure depends on which others
-        are computed.
+        """A random generator seeded by the purpose of a figure, so that no figure depends on which
+        others are computed.
         """
         seeded_by = "\n".join(map(str, (self.language, self.criterion.name, *names)))
         return np.random.default_rng(
@@ -103,11 +106,12 @@ class DesignCell:
 
 
 def design_cells(dataset: Dataset, settings: DesignSettings) -> tuple[list[DesignCell], list[str]]:
-    """The cells that people rated, criteria in their order, then languages in string order; and
-    warnings.
+    """The cells that people rated, and warnings.
+
+    Cells are in the order of their criteria, then in string order of languages.
 
     Raises UnknownName for a judge, criterion or language that does not occur, UsageError if
-    nothing is rated or a criterion that was asked for has no ends.
+    nothing is rated or a requested criterion has no ends.
     """
     dataset, left_out = originals(one_item_per_pair(dataset))
     judges = _judges(dataset, settings)
@@ -155,7 +159,7 @@ def design_cells(dataset: Dataset, settings: DesignSettings) -> tuple[list[Desig
 def _check_rated(
     dataset: Dataset, rated: list[DesignCell], endless: list[str], settings: DesignSettings
 ) -> None:
-    """Raise UsageError if there are no cells, or if a criterion that was asked for has no ends."""
+    """Raise UsageError if there are no cells, or if a requested criterion has no ends."""
     if endless and settings.criteria:
         raise UsageError(
             f"criterion {endless[0]} {_ENDLESS}; leave it out, or give it `range` in dataset.toml"
@@ -207,7 +211,9 @@ def _cell(
 
 
 def _populations(dataset: Dataset, people: tuple[str, ...], by: str) -> dict[str, tuple[int, ...]]:
-    """People by day, round or group, if these distinguish them, else each alone."""
+    """Group people into populations by day, round or group, if people differ in these; else each
+    person is a population.
+    """
 
     def told(what: str) -> list[str]:
         raters = [dataset.raters[name] for name in people]
@@ -234,7 +240,9 @@ def _populations(dataset: Dataset, people: tuple[str, ...], by: str) -> dict[str
 
 
 def _judges(dataset: Dataset, settings: DesignSettings) -> tuple[str, ...]:
-    """The judges that were named, else the LLM judges, without their repeated answers."""
+    """The judges to plan for: those named, else the LLM judges, without raters that hold repeated
+    answers.
+    """
     others = {name: rater for name, rater in dataset.raters.items() if rater.kind != "human"}
     check_known("judge", settings.judges, sorted(others))
     if settings.judges:

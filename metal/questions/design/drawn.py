@@ -20,11 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class DrawnSources:
-    """Sources drawn from a dataset, one by one or by the contents that they are of.
+    """Sources drawn from a dataset, one by one or as the sources of drawn contents.
 
-    table: a row for each group that was drawn from, by language or score. unit: what was counted,
-    sources or contents. folder: the dataset's. needed: a row for each language and criterion with
-    the contents that it needs; None for sources, whose number is given.
+    table: a row for each group (of a language, or of scores) from which sources were drawn. unit:
+    what was counted: sources or contents. folder: the dataset's folder. needed: a row for each
+    language and criterion with the number of contents that it needs; None for sources, whose number
+    the caller gives.
     """
 
     dataset: Dataset
@@ -36,13 +37,13 @@ class DrawnSources:
 
     @property
     def file(self) -> Path:
-        """Where the draw is kept."""
+        """The file that records the draw."""
         from metal.building.store import DRAWN, FOLDER
 
         return self.folder / FOLDER / DRAWN
 
     def plain(self) -> object:
-        """The tables, for JSON."""
+        """The tables as plain values for JSON."""
         drawn = {"needed": self.needed, "drawn": self.table}
         return self.table if self.needed is None else drawn
 
@@ -54,7 +55,8 @@ class DrawnSources:
 def to_draw_from(
     folder: Path, ratings: Sequence[Ratings], judge: str, languages: Names
 ) -> Iterator[tuple[Dataset, tuple[str, ...]]]:
-    """The dataset with the runs' ratings, and the languages to draw in; nobody else writes to it.
+    """The dataset with the runs' ratings, and the languages to draw in, while nobody else writes to
+    the dataset.
 
     Raises UnknownName for an unknown judge or language.
     """

@@ -1,12 +1,14 @@
-"""How many items a verdict or a score needs, by a formula, and how certain that number is.
+"""The number of items that a verdict or a score needs, by a formula, and how certain that number
+is.
 
 A standard error shrinks with the square root of the number of sources. A limit at level p of a
 figure is above its bound with `power` at n = n0 ((z_p + z_power) error / (figure - bound))^2
 sources, where n0 is the number in the pilot; if the figure is not above its bound, no number is
 enough. A verdict needs the largest n over its limits.
 
-The pilot is a sample: its sources are resampled DRAWS times, each resample gives an n, and the 10%
-and 90% quantiles of these contain the true n in about four of five pilots.
+The pilot is a sample, so its sources are resampled DRAWS times. Each resample gives an n. The
+interval from the 10% to the 90% quantile of these numbers contains the true n in about four of five
+pilots.
 """
 
 from __future__ import annotations
@@ -54,8 +56,10 @@ _NORMAL = NormalDist()
 
 @dataclass(frozen=True)
 class Times:
-    """How many times the existing sources are needed. low, high: an 80% interval; inf if no number
-    is enough, or only one beyond MOST. words: why.
+    """The number of sources needed, as a multiple of the existing ones.
+
+    low, high: an 80% interval; inf if no number is enough, or only one above MOST. words: the
+    reason why no number is enough.
     """
 
     value: float
@@ -66,8 +70,9 @@ class Times:
 
 @dataclass(frozen=True)
 class Limit:
-    """A figure whose lower limit at level p must be above a bound; words: what to say if it is
-    not.
+    """A figure whose lower limit at level p must be above a bound.
+
+    words: what to say if it is not.
     """
 
     figure: Measured
@@ -88,11 +93,11 @@ def verdict_times(
     *,
     alike: bool,
 ) -> Times:
-    """What a verdict needs.
+    """How many times the existing sources a verdict needs.
 
-    pilots: the existing ratings, several versions if people or the judge's answers were drawn.
-    alike: whether the judge was drawn to be like a person, so its own figures are a person's.
-    Raises Undefined if nothing follows from the pilot.
+    pilots: the existing ratings; several versions if people or the judge's answers were drawn at
+    random. alike: whether the judge's answers were drawn to be like a person's, so that a person's
+    figures replace its own. Raises Undefined if nothing follows from the pilot.
     """
     standings = [_usable(pilot, judge) for pilot in pilots]
     asked = [_asked(beside, question, alike) for beside in standings]
@@ -115,12 +120,12 @@ def verdict_times(
 
 
 def score_times(sums: Numbers, drawn: Numbers, width: float) -> tuple[Times, float]:
-    """What the mean score of a generator needs for a 95% interval of this width, and its present
-    width.
+    """How many times the existing sources a generator's mean score needs for a 95% interval of this
+    width, and its present width.
 
-    sums: (6,) over the sources, of a source's scores s, items c, s^2, s c, c^2 and 1; drawn:
-    (draws, 6) these sums over resampled sources. The mean is a ratio, and its variance is
-    linearised.
+    sums: (6,) sums over the sources of s, c, s^2, s c, c^2 and 1, where s is the sum of a source's
+    scores and c its number of items. drawn: (draws, 6) the same sums over resampled sources. The
+    mean is a ratio, and its variance is linearised.
     """
     of_pilot, of_draws = (_width(each) for each in (sums[None], drawn))
     return _with_interval(float(of_pilot[0] / width) ** 2, (of_draws / width) ** 2), float(
@@ -149,8 +154,8 @@ def _with_interval(value: float, drawn: Numbers, reason: str = "") -> Times:
 
 
 def _usable(pilot: AuditCell, judge: str) -> Standing:
-    """The judge compared with the people who count. Raises Undefined if more ratings would not make
-    a verdict possible.
+    """The judge compared with the people who count. Raises Undefined if more ratings would make no
+    verdict possible.
     """
     beside, stop, _ = looked_at(pilot.seen_by(judge), judge)
     reason = stop[1] if stop else ""
@@ -162,7 +167,7 @@ def _usable(pilot: AuditCell, judge: str) -> Standing:
 
 
 def _asked(beside: Standing, question: str, alike: bool) -> tuple[Limits, str]:
-    """The limits of a verdict, and other obstacles, in words."""
+    """The limits that a verdict requires, and what else prevents it, in words."""
     if question != LIKE_A_PERSON:
         return _of_informative(beside), "" if alike else _never_informative(beside)
     clauses = clauses_of(beside)
@@ -175,8 +180,8 @@ def _asked(beside: Standing, question: str, alike: bool) -> tuple[Limits, str]:
 
 
 def _least(beside: Standing, question: str, draws: Draws, power: float) -> Numbers:
-    """(draws,) the smallest multiple that the rules on items, sources and items of rarer labels
-    require for any verdict.
+    """(draws,) the smallest multiple that any verdict requires by the rules on items, sources and
+    rare labels.
     """
     least = np.full(len(draws.times), max(MIN_ITEMS / beside.items, MIN_SOURCES / beside.n_sources))
     if beside.cell.by_scores:
@@ -201,8 +206,8 @@ def _least(beside: Standing, question: str, draws: Draws, power: float) -> Numbe
 
 
 def _stands_in_the_way(beside: Standing, clauses: Sequence[Clause]) -> str:
-    """The clauses without a limit that do not hold: these are what no number of items changes, or
-    too few data.
+    """The clauses without a limit that do not hold, in words: no number of items changes them, or
+    there are too few data.
     """
     fail = [clause for clause in clauses if clause.figure is None and not clause.holds]
     shown = "; ".join(clause.words for clause in fail if clause.shown)
@@ -216,7 +221,9 @@ _NEVER = "with its figures as they are, no number of items would be enough"
 
 
 def _of_informative(beside: Standing) -> Limits:
-    """Rule 5, and that people are shown to agree (rule 2)."""
+    """The limits of *informative*: that the judge beats a constant (rule 5), and that people are
+    shown to agree (rule 2).
+    """
     order, above, lead = beside.whole_order, beside.above, beside.lead
     reason = f"not shown to beat a constant answer: {in_bounds(above, signed)}"
     if order is None:
@@ -250,7 +257,7 @@ def _z(ranks: FigurePair, beside: Standing, *, person: bool = False) -> Measured
 
 
 def _never_informative(beside: Standing) -> str:
-    """Why more items would show that the judge is *uninformative*; empty if they would not."""
+    """Why more items would only show that the judge is *uninformative*; empty if they would not."""
     above, order = beside.above.value, beside.order_beyond(SMALL_ORDER)
     half = beside.gold or beside.cell.by_scores or beside.beyond(0.5).value < 0
     least = SMALL_ORDER_ALONE if beside.gold else 0.0

@@ -26,7 +26,7 @@ from metal.show.view import Section, TableView
 
 
 def answer(run: Design) -> TableView:
-    """What to buy or, if nothing has to be bought, what each language needs."""
+    """What to collect next or, if nothing more is needed, what each language needs."""
     buy = answer_table(run)
     return buy if buy.rows else costs_table(run)
 
@@ -52,7 +52,7 @@ def sections(run: Design) -> list[Section]:
 
 
 def _curves(run: Design) -> tuple[Section, ...]:
-    """Charts of power by items, for each judge, criterion and language."""
+    """Charts of power by number of items, for each judge, criterion and language."""
     parts = []
     for cell in run.cells:
         for judge in judges(run, *cell):
@@ -68,7 +68,7 @@ def _curves(run: Design) -> tuple[Section, ...]:
 
 
 def _of_labels(run: Design) -> Iterator[Section]:
-    """Figures 2 and 3 for each criterion and language, and the effect of who rates."""
+    """The section on labels: Figures 2 and 3, and how much the choice of raters matters."""
     drawn = tuple(
         Section(
             "",

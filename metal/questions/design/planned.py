@@ -1,4 +1,6 @@
-"""What is printed about drawn passages, sources and contents drawn for people, plans and scores."""
+"""What commands print about drawn passages, about sources and contents drawn for people, about
+plans, and about scores.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ from metal.show.view import Paragraph, Screen, TableView
 
 
 def passages(dataset: Dataset, table: pd.DataFrame) -> Screen:
-    """How many passages were drawn, out of how many."""
+    """How many passages were drawn, and from how many."""
     drawn, most = (int(table[column].sum()) for column in ("drawn", "passages"))
     answer = (
         f"{dataset.card.name}: {drawn:,} of {plural(most, 'passage')} drawn in"
@@ -37,7 +39,9 @@ def passages(dataset: Dataset, table: pd.DataFrame) -> Screen:
 
 
 def drawn(draw: DrawnSources) -> Screen:
-    """How many sources people should rate; of contents also why, and how they are spread."""
+    """How many sources people should rate; for contents also the reason, and how their scores are
+    spread.
+    """
     if draw.needed is None:
         return _sources(draw.table)
     return _contents(draw.dataset, draw.needed, draw.table)
@@ -97,7 +101,7 @@ def changes(dataset: Dataset, changed: pd.DataFrame, calls: int) -> Screen:
 
 
 def conditions(table: pd.DataFrame) -> Screen:
-    """What a language-bias audit has and lacks."""
+    """The conditions that a language-bias audit has and lacks."""
     lacking = table.loc[table["state"] != "there", "condition"].unique()
     every = table["condition"].nunique()
     answer = "The data have every condition that a language-bias audit looks at."
@@ -114,7 +118,7 @@ def conditions(table: pd.DataFrame) -> Screen:
 
 
 def scores(dataset: Dataset, records: Sequence[Mapping[str, Any]]) -> Screen:
-    """How many outputs have scores, and why others have none."""
+    """How many outputs got scores, and why the others got none."""
     scored, missing = (
         sum(row["scored"] for row in records),
         sum(sum(row["without"].values()) for row in records),

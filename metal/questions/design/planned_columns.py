@@ -1,5 +1,5 @@
-"""Columns of tables of drawn, planned or scored data that have no page of a run: `metal sample`,
-`design anchors`, `probe plan`, `bias plan`, `score`.
+"""Columns of tables that are printed but have no page of a run: those of `metal sample`,
+`design anchors`, `probe plan`, `bias plan` and `score`.
 """
 
 from __future__ import annotations

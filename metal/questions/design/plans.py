@@ -1,4 +1,4 @@
-"""How many sources a question needs: by a formula with an 80% interval, or simulated."""
+"""How many sources a question needs: by a formula with an 80% interval, or by simulation."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ DRAWN = 4  # panels, or judges like a person, that the formula looks at
 
 @dataclass(frozen=True)
 class SizePlan:
-    """The answer to a question: what is needed, and the curve from which it was read.
+    """The answer to a question: the number of sources needed, and the curve from which it was read.
 
-    who: the judge or generator. raters: people per item. now: what the present sources give. value:
-    the figure itself, in the data (share kept, score); verdict: for a judge, what an audit of the
-    data says. items: the number that counts, from `sources` sources: outputs of this generator, or
-    of all. low, high: an 80% interval of the sources needed; inf if the pilot shows no upper end,
-    NaN if it shows nothing.
+    who: the judge or generator. raters: people per item. now: the width or power that the present
+    sources give. value: the figure in the data: the share kept, or the score. verdict: for a judge,
+    the verdict of an audit of the data. sources: the number of sources in the data. items: the
+    number of their items that count: outputs of this generator, or of all. low, high: an 80%
+    interval of the sources needed; inf if the pilot shows no upper end, NaN if it shows nothing.
     """
 
     question: str
@@ -80,16 +80,20 @@ class SizePlan:
 
     @property
     def most(self) -> float:
-        """The sources needed at the upper end; if there is no interval, the number itself."""
+        """The sources needed at the upper end of the interval; without an interval, the number
+        itself.
+        """
         return self.high if not math.isnan(self.high) or not self.needed else self.needed.sources
 
     def items_of(self, sources: int) -> int:
-        """The number of items of this many sources, with the average number per source."""
+        """The number of items that this many sources have, at the average number per source."""
         return math.ceil(sources * self.items / self.sources - 1e-9) if self.sources else 0
 
 
 def plans(cell: DesignCell) -> Iterator[SizePlan]:
-    """Every question of a cell, for each number of people per item: judges, then generators."""
+    """A plan for every question of a cell and each number of people per item: judges first, then
+    generators.
+    """
     for judge in (NEW_JUDGE, *cell.judges):
         for size in cell.judged_sizes:
             yield from judge_plans(cell, judge, size)
@@ -99,8 +103,8 @@ def plans(cell: DesignCell) -> Iterator[SizePlan]:
 
 
 def judge_plans(cell: DesignCell, judge: str, size: int) -> Iterator[SizePlan]:
-    """The verdicts *like a person*, and *informative* or better, of a judge with `size` people per
-    item.
+    """Plans for the verdicts *like a person*, and *informative* or better, of a judge with `size`
+    people per item.
     """
     asked = [_asked(cell, question, judge, size) for question in (LIKE_A_PERSON, INFORMATIVE)]
     try:
@@ -129,7 +133,7 @@ def judge_plans(cell: DesignCell, judge: str, size: int) -> Iterator[SizePlan]:
 
 
 def _by_formula(plan: SizePlan, pilots: Sequence[AuditCell], cell: DesignCell) -> SizePlan:
-    """The plan with the formula's result, or the reason why there is none."""
+    """The plan with the result of the formula, or the reason why there is none."""
     if plan.question == LIKE_A_PERSON and plan.raters == 1:
         return replace(plan, reason="one person per item, so it is unknown how good a person is")
     if plan.sources < 2:
@@ -161,8 +165,9 @@ def _whole(sources: float) -> float:
 def _simulated_too(
     planned: list[SizePlan], simulated: SimulatedVerdicts, cell: DesignCell
 ) -> Iterator[SizePlan]:
-    """The plans with a simulation's result in place of the formula's; the interval keeps the
-    formula's proportions.
+    """The plans with the result of a simulation in place of the formula's.
+
+    The interval keeps its proportion to the number of sources.
     """
     drawn: dict[int, list[Verdict]] = {}  # both questions are put to the same samples
 
@@ -181,8 +186,8 @@ def _simulated_too(
 
 
 def _in_proportion(plan: SizePlan, thorough: SizePlan) -> SizePlan:
-    """The simulated plan with the formula's interval, multiplied by the simulated number divided by
-    the formula's n.
+    """The simulated plan with the formula's interval, rescaled by the ratio of the simulated to the
+    formula's number.
     """
     if not thorough.needed:
         return replace(thorough, low=NAN, high=NAN)
@@ -193,8 +198,8 @@ def _in_proportion(plan: SizePlan, thorough: SizePlan) -> SizePlan:
 
 
 def _audited(cell: AuditCell, judge: str) -> Verdict:
-    """What an audit of the existing ratings says; for a judge like a person, which has no ratings,
-    whether people agree.
+    """The verdict of an audit of the existing ratings; of a judge like a person, which has no
+    ratings, only whether people agree.
     """
     # whether people agree, no answer of a judge changes: here the first class throughout
     if judge == NEW_JUDGE:
@@ -210,8 +215,8 @@ def _audited(cell: AuditCell, judge: str) -> Verdict:
 def _judged(
     plan: SizePlan, verdicts: Callable[[int], Iterator[Verdict]], enough: set[str], rounds: int
 ) -> SizePlan:
-    """The plan with what is needed for one of the verdicts, or what the verdict would be
-    instead.
+    """The simulated plan for one of the verdicts `enough`, or the reason why no number of items is
+    enough.
     """
     points: dict[int, SimulatedPoint] = {}
 
@@ -248,8 +253,8 @@ def _evidence(passed: int, rounds: int, power: float) -> float:
 
 
 def _instead(items: int, verdicts: list[Verdict]) -> str:
-    """Why this many items are not enough: the usual verdict, and its reason without the figures of
-    one round.
+    """Why this many items are not enough: the most frequent verdict, and its reason without the
+    figures of one round.
     """
     usual = Counter(each.verdict for each in verdicts).most_common(1)[0][0]
     reason = re.sub(
@@ -269,7 +274,7 @@ def _simulated(cell: DesignCell, judge: str, size: int) -> SimulatedVerdicts:
 
 
 def score_plan(cell: DesignCell, generator: str, size: int) -> SizePlan:
-    """The mean score of a generator's outputs with `size` people per item."""
+    """A plan for the mean score of a generator's outputs with `size` people per item."""
     rng = cell.random("generator", generator, size)
     asked = _asked(cell, SCORE, generator, size)
     by_generator = cell.generators == generator
@@ -318,7 +323,7 @@ def _score_by_formula(plan: SizePlan, pool: Pool, rng: np.random.Generator) -> S
 
 
 def fewer_than(size: int) -> str:
-    """Why an item is left out."""
+    """The reason why an item is left out."""
     return f"fewer than {plural(size, 'person', 'people')}"
 
 
@@ -327,13 +332,13 @@ def _not_there(size: int, most: int) -> str:
 
 
 def _asked(cell: DesignCell, question: str, who: str, size: int) -> SizePlan:
-    """A plan for a question, still without an answer."""
+    """A plan for a question, before it is answered."""
     target = cell.settings.width if question == SCORE else cell.settings.power
     return SizePlan(question, who, size, target, 0, 0, NAN, None, None, ())
 
 
 def _planned(plan: SizePlan, measure: Measure) -> SizePlan:
-    """The plan with what is needed, or the reason why that is unknown, and every simulated
+    """The plan with the number needed, or the reason why it is unknown, and with every simulated
     point.
     """
     points: dict[int, SimulatedPoint] = {}

@@ -95,18 +95,20 @@ class Design(Result):
 
     @property
     def thorough(self) -> bool:
-        """Whether verdicts and scores were simulated, as in every run before version 0.2."""
+        """Whether verdicts and scores were simulated; in runs before version 0.2 they
+        always were.
+        """
         return bool(self.settings.get("thorough", True))
 
     def records(self, table: str, **values: Any) -> list[dict[str, Any]]:
-        """Rows as plain dictionaries; None for what is missing."""
+        """The rows of a table as plain dictionaries; None for missing values."""
         if (table,) not in self._plain:
             self._plain[(table,)] = {(): by_name(records(self.tables[table]))}
         return super().records(table, **values)
 
     @cached_property
     def cells(self) -> tuple[tuple[str, str], ...]:
-        """(criterion, language) of each part of the study, in its order."""
+        """The criterion and language of each part of the study, in the study's order."""
         rows = self.records("needs")
         return tuple(dict.fromkeys((row["criterion"], row["language"]) for row in rows))
 
@@ -138,13 +140,13 @@ def _as_today(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def open_end(row: Mapping[str, Any]) -> bool:
-    """Whether a need has a smallest number of items, but the pilot shows no largest."""
+    """Whether the interval of the items needed has a lower end but no upper end."""
     return known(row["items_low"]) and not known(row["items_high"])
 
 
 def interval_of(row: Mapping[str, Any]) -> str:
-    """`80 to 700`, the 80% interval of the items needed; empty if there is none, or both ends
-    are one number.
+    """The 80% interval of the items needed, such as `80 to 700`; empty without one, or if both ends
+    are equal.
     """
     least, most = row["items_low"], row["items_high"]
     if open_end(row):
@@ -153,7 +155,9 @@ def interval_of(row: Mapping[str, Any]) -> str:
 
 
 def measured_seconds(dataset: Path) -> float | None:
-    """The median of the seconds that forms measured for an answer; None if none did."""
+    """The median time of an answer in seconds, as measured by forms; None if no form
+    measured it.
+    """
     path = dataset / FOLDER / ANSWERS
     if not path.is_file():
         return None

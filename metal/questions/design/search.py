@@ -1,4 +1,6 @@
-"""The smallest number of sources with a width or a power: by bisection, or found by simulation."""
+"""Search for the smallest number of sources that gives a width or a power, by bisection or by
+simulation.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,7 @@ _TRIES = 4  # of the search for a power, each of which leaves at most 70% of wha
 
 @dataclass(frozen=True)
 class SimulatedPoint:
-    """A width or a power at a number of sources, with its Monte Carlo standard error."""
+    """A simulated width or power at a number of sources, with its Monte Carlo standard error."""
 
     sources: int
     value: float
@@ -33,8 +35,10 @@ class SimulatedPoint:
 
 @dataclass(frozen=True)
 class Needed:
-    """The smallest number of sources. error: its Monte Carlo standard error; value, value_error:
-    the simulated value there.
+    """The smallest number of sources that is enough.
+
+    error: its Monte Carlo standard error. value, value_error: the width or power simulated at this
+    number, and its error.
     """
 
     sources: int
@@ -47,7 +51,7 @@ Measure = Callable[[int, int], SimulatedPoint]  # sources, how many times the ro
 
 
 def fewest(enough: Callable[[int], bool], least: int, most: int) -> int:
-    """The smallest number from `least` on that is enough; `most` if no smaller one is.
+    """The smallest number from `least` to `most` that is enough; `most` if no smaller one is.
 
     >>> fewest(lambda number: number**2 >= 50, 3, 100)
     8
@@ -58,8 +62,8 @@ def fewest(enough: Callable[[int], bool], least: int, most: int) -> int:
 def width_of(values: Numbers, sources: int) -> SimulatedPoint:
     """The width of the central 95% of the rounds. Raises Undefined if most rounds have no value.
 
-    Its standard error is that of two quantiles of a normal distribution, _SPREAD sd / sqrt(rounds):
-    the quantiles themselves give none if the figure takes few values.
+    Its standard error is that of two quantiles of a normal distribution, _SPREAD sd / sqrt(rounds),
+    because the quantiles themselves give no error if the figure takes few values.
     """
     interval = percentile_interval(values)
     if interval is None:
@@ -71,8 +75,8 @@ def width_of(values: Numbers, sources: int) -> SimulatedPoint:
 
 
 def share_of(passed: Numbers, sources: int) -> SimulatedPoint:
-    """The share of rounds that passed; its error is that of a share, with half a round on either
-    side.
+    """The share of rounds that passed. Its error is that of a share to which half a round on either
+    side is added.
     """
     rounds = len(passed)
     near = (passed.sum() + 0.5) / (rounds + 1)
@@ -80,8 +84,8 @@ def share_of(passed: Numbers, sources: int) -> SimulatedPoint:
 
 
 def grid(sources: int) -> list[int]:
-    """Numbers of sources from an eighth of the existing ones to eight times as many, doubling; at
-    least two.
+    """Numbers of sources from an eighth of the existing ones to eight times as many, each twice the
+    last; all are at least 2.
     """
     return sorted({max(2, math.ceil(sources * 2.0**power)) for power in range(-3, 4)})
 
@@ -89,8 +93,8 @@ def grid(sources: int) -> list[int]:
 def narrow_enough(measure: Measure, target: float, sources: int, least: int = 2) -> Needed:
     """The smallest number of sources with a width of at most `target`.
 
-    First `grid` is simulated, for the curve, then what the search needs. Raises Undefined if
-    MOST_SOURCES are not enough.
+    The numbers of `grid` are simulated first, for the curve, then the numbers that the search
+    needs. Raises Undefined if MOST_SOURCES are not enough.
     """
     points = [measure(number, 1) for number in grid(sources)]
     while points[-1].value > target:
@@ -110,11 +114,10 @@ def narrow_enough(measure: Measure, target: float, sources: int, least: int = 2)
 
 
 def powerful_enough(measure: Measure, target: float, numbers: Sequence[int]) -> Needed:
-    """The smallest number of sources with a power of at least `target`, searched from the first of
-    the rising numbers on.
+    """The smallest number of sources with a power of at least `target`.
 
-    The search is a bisection over these numbers; then numbers between two of them are tried a few
-    times, with four times the rounds, until the power equals the target within its Monte Carlo
+    The search is a bisection over `numbers`, which rise. Then a few numbers between two of these
+    are tried with four times the rounds, until the power equals the target within its Monte Carlo
     error. Raises Undefined if the last number is not enough.
     """
     low, high = -1, len(numbers)
@@ -153,10 +156,12 @@ def powerful_enough(measure: Measure, target: float, numbers: Sequence[int]) -> 
 def _between(
     low: SimulatedPoint, high: SimulatedPoint, measure: Measure, target: float, least: int
 ) -> Needed:
-    """Search along the line through two points in logarithms, of which the second is narrow enough.
+    """Search between two simulated points, along the line through their logarithms; `high` is
+    narrow enough.
 
-    Every number is simulated with four times the rounds; the search ends if the remaining
-    difference is within the Monte Carlo error, or at a number tried before, and takes the nearest.
+    Every number is simulated with four times the rounds; the search ends if the difference to the
+    target is within the Monte Carlo error, or if a number comes up again. It takes the number whose
+    width is nearest to the target.
     """
     slope = _slope(low, high)
     guess = _solve(high, slope, target)
@@ -176,7 +181,7 @@ def _between(
 
 
 def _slope(low: SimulatedPoint, high: SimulatedPoint) -> float:
-    """The change of log width per log sources, near -1/2."""
+    """The slope of log width against log sources, near -1/2."""
     step = math.log(high.sources / low.sources)
     positive = step and low.value > 0 and high.value > 0
     return float(np.clip(math.log(high.value / low.value) / step if positive else -0.5, -1.0, -0.3))

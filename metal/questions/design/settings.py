@@ -1,4 +1,4 @@
-"""The settings of a design study and of a plan for labels, and what work costs."""
+"""The settings of a design study and of a plan for labels, and the price of work."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from metal.errors import UsageError
 
 @dataclass(frozen=True)
 class Prices:
-    """What work costs. pay: USD for a task (one person rates one output); None if unknown. seconds:
-    the time that a task takes; None if unknown. fee: the platform's fee on top, as a share of the
-    pay (Mechanical Turk: 0.2). test_share: the share of all tasks that are test questions.
+    """What work costs.
+
+    pay: USD for a task, in which one person rates one output; None if unknown. seconds: the time
+    that a task takes; None if unknown. fee: the platform's fee in addition to the pay, as a share
+    of it (Mechanical Turk: 0.2). test_share: the share of all tasks that are test questions.
     min_hourly: the USD per hour below which pay is too low (GENIE section 6).
     """
 
@@ -57,7 +59,7 @@ class Prices:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A sentence if an hour is known to be paid below min_hourly."""
+        """A warning if the pay of an hour is known to be below min_hourly."""
         if self.hourly is None or self.hourly >= self.min_hourly:
             return ()
         return (
@@ -67,9 +69,10 @@ class Prices:
         )
 
     def cost(self, items: int, raters: int) -> dict[str, float]:
-        """The cost of having this many people rate each of this many items: tasks (one person rates
-        one output), how many of them are test questions, USD and hours, NaN if pay or time is
-        unknown.
+        """The cost if `raters` people each rate `items` items.
+
+        It has the number of tasks (one person rates one output), how many of them are test
+        questions, and USD and hours, NaN if pay or time is unknown.
 
         Test questions are added until they are `test_share` of all tasks: items x raters / (1 -
         test_share) tasks, rounded up.
@@ -88,10 +91,10 @@ class Prices:
 
 @dataclass(frozen=True)
 class PlanSettings:
-    """The settings of a plan, whatever it is for."""
+    """The settings that every plan has."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for run.toml; what is not set is left out."""
+        """Plain values for run.toml, without settings that are not set."""
         plain = asdict(self)
         plain |= {key: list(value) for key, value in plain.items() if isinstance(value, tuple)}
         plain["prices"] = {
@@ -104,14 +107,14 @@ class PlanSettings:
 class DesignSettings(PlanSettings):
     """The settings of a design study. Empty tuples mean all.
 
-    width: that of the 95% interval wanted. power: that of a verdict. raters: numbers of people per
-    item; empty for 1 up to the usual number, at most MOST_RATERS, and for verdicts the usual
-    number. judges: empty for the LLM judges. reference: the people (people_named). by: what defines
-    a population of raters: group, rater, or a column `day` or `round` of raters.jsonl; auto takes
-    the first of day, round, group that distinguishes people, else rater. rounds: those of every
-    simulation; verdicts use a fifth of them. thorough: whether verdicts and scores are simulated;
-    else a formula says how many items they need. margin, keep, people_floor, bad: those of the
-    verdicts (metal.auditing.verdict).
+    width: the wanted width of the 95% interval. power: the wanted power of a verdict. raters:
+    numbers of people per item; if empty, 1 up to the usual number, at most MOST_RATERS, and for
+    verdicts only the usual number. judges: if empty, the LLM judges. reference: the people whose
+    ratings count (people_named). by: what defines a population of raters: group, rater, or a column
+    `day` or `round` of raters.jsonl; auto takes the first of day, round and group in which people
+    differ, else rater. rounds: the number of rounds of a simulation; verdicts use a fifth of it.
+    thorough: whether verdicts and scores are simulated; else a formula says how many items they
+    need. margin, keep, people_floor, bad: the settings of verdicts (metal.auditing.verdict).
     """
 
     judges: Annotated[
@@ -172,7 +175,7 @@ class DesignSettings(PlanSettings):
         check_options(self)
 
     def of_verdicts(self) -> AuditSettings:
-        """The settings of the verdicts."""
+        """The settings on which verdicts depend."""
         return AuditSettings(
             languages=self.languages,
             reference=self.reference,
@@ -186,10 +189,12 @@ class DesignSettings(PlanSettings):
 
 @dataclass(frozen=True)
 class LabelSettings(PlanSettings):
-    """The settings of a plan for labels. half_width: that of the 95% interval wanted, as a share of
-    the scale. budget: instead of half_width, the USD for all languages of a criterion together.
-    sources: how many the judge rates in each language; 0: those that it has rated. judge_price: USD
-    for the judge to rate an output; 0: it is already paid.
+    """The settings of a plan for labels.
+
+    half_width: the wanted half-width of the 95% interval, as a share of the scale. budget: instead
+    of half_width, the USD for all languages of a criterion together. sources: how many sources the
+    judge rates in each language; 0 means those that it has rated. judge_price: USD for the judge to
+    rate an output; 0 means that it is already paid.
     """
 
     half_width: Annotated[

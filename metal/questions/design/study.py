@@ -93,8 +93,10 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class DesignTables:
-    """A design study. tables: by name, columns as in COLUMNS; undefined figures are NaN, with the
-    reason in another column.
+    """A design study.
+
+    tables: by name, with the columns of COLUMNS. An undefined figure is NaN, and another column has
+    the reason.
     """
 
     tables: Mapping[str, pd.DataFrame]
@@ -106,7 +108,7 @@ class DesignTables:
 def design(
     dataset: Dataset, settings: DesignSettings, *, progress: Progress = no_progress
 ) -> DesignTables:
-    """The study of a dataset. Raises what `design_cells` raises."""
+    """Make the study of a dataset. Raises the errors of `design_cells`."""
     cells, warnings = design_cells(dataset, settings)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
     advances = divided(progress, *[1, 19] * len(cells))  # plans take longest
@@ -142,7 +144,7 @@ def design(
 
 
 def design_rows(cell: DesignCell, progress: Progress) -> Iterator[dict[str, Any]]:
-    """Rows for every design with all people together, then with each population alone."""
+    """Rows for every design: first with all people together, then with each population alone."""
     populations = {ALL: tuple(range(len(cell.people)))}
     if len(cell.populations) > 1:
         populations |= cell.populations
@@ -176,8 +178,8 @@ def _scales(cell: DesignCell) -> list[tuple[str, Any]]:
 
 
 def population_rows(designs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """How far the mean score of a design differs between populations: what raters of another day
-    would change.
+    """How far the mean score of a design differs between populations, for example between raters of
+    different days.
 
     Populations with fewer than LEAST_ITEMS items in a round are left out.
     """
@@ -205,8 +207,8 @@ def population_rows(designs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def rater_rows(cell: DesignCell) -> Iterator[dict[str, Any]]:
-    """The spread of a score with 1, 2, ... labels per item: at the same number of labels in all, or
-    of items.
+    """The spread of a score with 1, 2, ... labels per item: once with the total number of labels
+    held equal, once with the number of items.
     """
     for scale, labels in _scales(cell):
         for fixed in ("labels", "items"):
@@ -222,8 +224,8 @@ def rater_rows(cell: DesignCell) -> Iterator[dict[str, Any]]:
 
 
 def panel_rows(dataset: Dataset, seed: int) -> list[dict[str, Any]]:
-    """The spread of people's mean score with 1, 2, ... of them per output; empty if nothing can
-    be simulated.
+    """The spread of people's mean score with 1, 2, ... people per output; empty if nothing can be
+    simulated.
     """
     try:
         cells, _ = design_cells(dataset, DesignSettings(seed=seed))
@@ -285,7 +287,7 @@ def _need(cell: DesignCell, plan: SizePlan) -> dict[str, Any]:
 
 
 def _items_at(plan: SizePlan, sources: float) -> float:
-    """The number of items of this many sources; NaN if there is no such number."""
+    """The number of items that this many sources have; NaN if the number of sources is unknown."""
     return plan.items_of(int(sources)) if math.isfinite(sources) else NAN
 
 
@@ -304,12 +306,12 @@ def _curve(cell: DesignCell, plan: SizePlan) -> Iterator[dict[str, Any]]:
 def cost_rows(
     needs: list[dict[str, Any]], outputs: Mapping[str, float], prices: Prices
 ) -> Iterator[dict[str, Any]]:
-    """What each language needs for all its criteria, judges and generators at once, then all
-    languages together.
+    """What each language needs for all its criteria, judges and generators at once, then the sum
+    over languages.
 
     outputs: language -> rated outputs per source. A task asks all criteria of an output, and every
-    generator is rated on the same sources, so a language needs the most sources that one of its
-    rows needs, with all their outputs.
+    generator is rated on the same sources, so a language needs as many sources as its most
+    demanding row, with all outputs of these sources.
     """
     by: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for question in QUESTIONS:
@@ -330,7 +332,9 @@ def cost_rows(
 
 
 def _sums(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the languages cost together, and which are not counted; empty if none has a cost."""
+    """The cost of all languages together, and which languages it leaves out; empty if none has a
+    cost.
+    """
     defined = [row for row in rows if "tasks" in row]
     if not defined:
         return {}
@@ -340,7 +344,7 @@ def _sums(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _dearest(rows: list[dict[str, Any]], outputs: float, prices: Prices) -> dict[str, Any]:
-    """The cost for the row that needs the most sources, at the upper ends of the intervals."""
+    """The cost of the row that needs the most sources, at the upper ends of the intervals."""
     defined = [row for row in rows if "tasks" in row]
     if not defined:
         return {"undefined": "; ".join(dict.fromkeys(row["undefined"] or NO_END for row in rows))}
@@ -399,8 +403,8 @@ _TEXT |= {"question", "who", "dropped", "for", "verdict"}
 
 
 def _typed(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with whole numbers stored as such, even if some are missing, and no figures stored
-    as objects.
+    """The table with whole numbers stored as integers, even if some are missing, and no numbers
+    stored as objects.
     """
     for name in table.columns:
         if name in _TEXT:
@@ -427,13 +431,17 @@ def _warnings(cells: list[DesignCell], settings: DesignSettings) -> Iterator[str
     for least, languages in few.items():
         yield (
             f"{', '.join(map(language_name, languages))}: {plural(least, 'different input')}"
-            f" (source{'s' * (least > 1)}) cannot show well how inputs differ; take the numbers of"
-            " items as rough"
+            f" (source{'s' * (least > 1)}) cannot show well how inputs differ; treat the numbers "
+            f"of items as rough"
+            ""
         )
 
 
 def signature(data: str, settings: DesignSettings) -> str:
-    """The program, the data, and every setting that affects a figure. data: Dataset.identity."""
+    """A line with the program, the data, and every setting that affects a figure.
+
+    data: Dataset.identity.
+    """
     parts: dict[str, object] = {"metal": __version__, "data": data, "design": "verdicts"}
     without = f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else ""
     return signature_line(

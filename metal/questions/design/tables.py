@@ -42,7 +42,9 @@ SCALES = {"as rated": "scale as rated", "binary": "binary"}
 
 
 def designs(run: Design) -> dict[tuple[str, ...], dict[str, Row]]:
-    """(criterion, language, scale, aggregation) -> labelling -> row, for all raters together."""
+    """The rows of the designs with all raters together, by (criterion, language, scale,
+    aggregation), then by labelling.
+    """
     by_design: dict[tuple[str, ...], dict[str, Row]] = {}
     for row in run.records("designs", population=ALL):
         key = (row["criterion"], row["language"], row["scale"], row["aggregation"])
@@ -51,8 +53,8 @@ def designs(run: Design) -> dict[tuple[str, ...], dict[str, Row]]:
 
 
 def designs_table(run: Design) -> TableView:
-    """One row per cell and design: mean score and standard deviation for both ways of spending the
-    labels.
+    """A table with one row per cell and design: the score's mean and standard deviation for both
+    ways of spending the labels.
     """
     rows: Rows = []
     for (criterion, language, scale, aggregation), by_labelling in designs(run).items():
@@ -75,7 +77,9 @@ def designs_table(run: Design) -> TableView:
 
 
 def _mean_and_spread(by_labelling: Mapping[str, Row], labelling: str) -> tuple[Cell, Cell]:
-    """Mean with the central 95% of the rounds; standard deviation, bold if it is the lower one."""
+    """The mean with the central 95% of the rounds, and the standard deviation, which is bold if it
+    is the lower one.
+    """
     row = by_labelling[labelling]
     least = min(
         (other["sd"] for other in by_labelling.values() if known(other["sd"])), default=None
@@ -96,7 +100,7 @@ def _reasons(rows: Sequence[Row]) -> list[str]:
 
 
 def spread_chart(run: Design, criterion: str, language: str) -> Chart:
-    """Standard deviation by design, as in Figure 3."""
+    """A chart of the standard deviation by design, as in Figure 3."""
     rows = run.records("designs", criterion=criterion, language=language, population=ALL)
     rows.sort(key=lambda row: (row["scale"] != "as rated", row["aggregation"] != "mean"))
     dots = [
@@ -124,7 +128,7 @@ def spread_chart(run: Design, criterion: str, language: str) -> Chart:
 
 
 def _least_spread(dots: Sequence[Dot]) -> str:
-    """The design whose score repeats best, and the one that does worst."""
+    """Name the design whose score repeats best, and the one whose score repeats worst."""
     defined = sorted(
         (dot for dot in dots if known(dot.value)), key=lambda dot: float(dot.value or 0)
     )
@@ -137,7 +141,7 @@ def _least_spread(dots: Sequence[Dot]) -> str:
 
 
 def population_chart(run: Design, criterion: str, language: str) -> Chart:
-    """Score by population and design, as in Figure 2."""
+    """A chart of the score by population and design, as in Figure 2."""
     rows = run.records("designs", criterion=criterion, language=language)
     panels: dict[str, list[Row]] = {}
     for row in rows:
@@ -173,7 +177,7 @@ def population_chart(run: Design, criterion: str, language: str) -> Chart:
 
 
 def _range(rows: Sequence[Row]) -> str:
-    """The lowest and the highest of the scores."""
+    """Say from which to which score populations range."""
     scores = sorted((row for row in rows if known(row["mean"])), key=lambda row: row["mean"])
     ends = [
         f"{figure(row['mean'])} ({within(row['population'])})"
@@ -183,8 +187,8 @@ def _range(rows: Sequence[Row]) -> str:
 
 
 def stability_table(run: Design) -> TableView:
-    """How far populations of raters differ, by cell, scale and labelling, with labels combined by
-    the mean.
+    """A table of how far populations of raters differ, by cell, scale and labelling; labels are
+    combined by their mean.
     """
     rows = run.records("populations", aggregation="mean")
     return TableView.of_figures(
@@ -199,7 +203,9 @@ def stability_table(run: Design) -> TableView:
 
 
 def raters_table(run: Design) -> TableView:
-    """Standard deviation by people per item, at the same number of labels in all, or of items."""
+    """A table of standard deviations by people per item, with the number of labels held equal, and
+    with the number of items.
+    """
     records = run.records("raters")
     sizes = sorted({int(row["raters"]) for row in records})
     panels: dict[tuple[str, ...], dict[int, Row]] = {}
@@ -234,7 +240,7 @@ def _panel(row: Row | None) -> Cell:
 
 
 def asked_for(run: Design, question: str) -> str:
-    """What a question asks, with its target."""
+    """What a question asks for, with its target."""
     width, power = f"{run.settings['width']:g}", percent(run.settings["power"])
     return {
         LIKE_A_PERSON: f"A judge found like a person with a power of {power}",
@@ -244,7 +250,7 @@ def asked_for(run: Design, question: str) -> str:
 
 
 def _widest(rows: Sequence[Row]) -> list[Row]:
-    """For each cell and number of people, the generator that needs most."""
+    """For each cell and number of people, only the generator that needs most."""
     best: dict[tuple[Any, ...], Row] = {}
     for row in rows:
         key = (row["criterion"], row["language"], row["raters"])
@@ -254,8 +260,8 @@ def _widest(rows: Sequence[Row]) -> list[Row]:
 
 
 def needs_table(run: Design, question: str) -> TableView:
-    """One row per cell, judge and number of people; for generators, only the one that needs
-    most.
+    """A table with one row per cell, judge and number of people; for generators, only the one that
+    needs most.
     """
     rows: Sequence[Row] = run.records("needs", question=question)
     rows = _widest(rows) if question == SCORE else rows
@@ -268,10 +274,10 @@ def needs_table(run: Design, question: str) -> TableView:
     form = share if question == SCORE else percent
     notes = [
         _how_sure(run, rows),
-        "A row uses the items with at least so many people, so rows may use different items.",
+        "A row uses the items with at least this many people, so rows may use different items.",
         (
-            "Hours and cost are for everything needed at the upper end, including what is rated"
-            " already; the CSV has what is left to buy."
+            "Hours and cost are for everything needed at the upper end, including what is rated "
+            "already; the CSV has what is still to be collected."
         ),
     ]
     if question == SCORE:
@@ -303,7 +309,7 @@ def needs_table(run: Design, question: str) -> TableView:
 
 
 def _how_sure(run: Design, rows: Sequence[Row]) -> str:
-    """A note on what stands beside and below each number of items."""
+    """A note that explains what stands beside and below each number of items."""
     beside = "Items with ± the Monte Carlo error of the simulation."
     if not any(known(row["items_low"]) for row in rows):
         return (
@@ -337,7 +343,7 @@ def judges(run: Design, criterion: str, language: str) -> list[str]:
 def curve_chart(
     run: Design, question: str, criterion: str, language: str, who: str
 ) -> Chart | None:
-    """Power by items, one line per number of people; None if nothing was simulated."""
+    """A chart of power by items, one line per number of people; None if nothing was simulated."""
     of_curve = {"question": question, "criterion": criterion, "language": language, "who": who}
     points: dict[int, list[Row]] = {}
     for row in run.records("curves", **of_curve):
@@ -388,7 +394,7 @@ def curve_chart(
 
 
 def costs_table(run: Design) -> TableView:
-    """What each language needs for all criteria, judges and generators at once."""
+    """A table of what each language needs for all criteria, judges and generators at once."""
     prices = run.settings["prices"]
     rows = run.records("costs")
     notes = [

@@ -49,24 +49,24 @@ def design(
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Design:
-    """Plan the next ratings of `data` from those it has. `ratings` are run folders whose ratings
-    are added.
+    """Plan the next ratings of `data`, based on its existing ratings and those of the run folders
+    `ratings`.
 
     First the plan shows how to spend a budget of labels: one label each for many items
-    (unilabelling) or several for few (multilabelling), the scale as rated or binary, mean or
-    majority, and how far populations of raters differ.
+    (unilabelling) or several for few (multilabelling), with the scale as rated or made binary, and
+    with labels combined by mean or majority. It also shows how far populations of raters differ.
 
     Then it shows, for each language and criterion, how many items with how many people an audit
-    needs to find, with `power`, that a judge is like a person or at least informative: each judge
-    in the data, and one that answers like a person. It also shows how many items make the 95%
-    interval of a generator's score narrower than `width`. A formula uses today's standard errors,
-    with an 80% interval; `thorough=True` simulates instead. With `pay` and `seconds` it gives the
-    cost at the upper end.
+    needs to find, with the probability `power`, that a judge is like a person or at least
+    informative. It plans for each judge in the data, and for an imagined one that answers like a
+    person. It also shows how many items make the 95% interval of a generator's score narrower than
+    `width`. A formula uses today's standard errors, with an 80% interval; `thorough=True` simulates
+    instead. With `pay` and `seconds` it gives the cost at the upper end.
 
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
             `metal.read`.
-        progress: Called with the simulations done and all of them.
+        progress: Called with the number of simulations done and of all simulations.
 
     Returns:
         The study: its tables as DataFrames, plots, the page. Nothing is written before `save`.

@@ -1,5 +1,5 @@
-"""`metal.design_anchors`: which contents the people of every language should rate to become
-comparable.
+"""`metal.design_anchors`: contents that the people of every language should rate, so that their
+severity can be compared.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def design_anchors(
         ),
     ] = 0.05,
     contents: Annotated[
-        int, Option("Draw this many instead. [default: what `half_width` needs]", "-n", least=0)
+        int, Option("Draw this many contents. [default: what `half_width` needs]", "-n", least=0)
     ] = 0,
     judge: Annotated[
         str, Option("Spread the contents over this judge's scores. [default: people's]")
@@ -45,20 +45,21 @@ def design_anchors(
     seed: Seed = 0,
     force: Annotated[bool, Option("Replace an earlier draw.", rare=True)] = False,
 ) -> DrawnSources:
-    """Draw contents for people of every language to rate, to compare how severe they are.
+    """Draw contents that the people of every language rate, to compare how severe they are.
 
     A gap between a judge and people may come from the people: those of one language can be more
     severe than others. Anchors are contents that exist in every language and that each panel rates.
-    With them `metal.bias_language` measures the judge's bias, whoever the people are. Anchors are
-    drawn from bad to good, by fifths of a judge's or people's scores.
+    With anchors, `metal.bias_language` measures the judge's bias, whoever the people are. To
+    include bad and good contents, anchors are drawn from each fifth of a judge's or people's
+    scores.
 
-    METAL draws as many as are needed to make the interval of the difference between two panels'
-    severity as narrow as `half_width`, in the language and criterion that needs most. It estimates
+    METAL draws enough contents to make the interval of the difference in severity between two
+    panels as narrow as `half_width`, in the language and criterion that needs most. It estimates
     this from how far people disagree in the data, or from anchors already rated.
 
     annotation/drawn.jsonl records the sources, as for `metal.sample_labels`;
-    `metal.annotate_export(..., drawn=True)` hands them out. A larger number keeps the sources of a
-    smaller one.
+    `metal.annotate_export(..., drawn=True)` hands them out. A larger number keeps the sources that
+    a smaller one drew.
 
     Args:
         data: The dataset's folder; `ratings` are run folders whose ratings are added.

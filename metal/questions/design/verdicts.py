@@ -1,9 +1,9 @@
-"""Future verdicts: cells are simulated from the existing ratings, and the rules of a verdict
+"""Future verdicts: cells are simulated from the existing ratings, and the rules of a verdict are
 applied to them.
 
 Sources are drawn with replacement, with the answers of the people who rated them. The judge is one
-from the data, or one like a person, whose answers are drawn according to people's own mistakes,
-with each person left out in turn.
+from the data, or an imagined one like a person. Its answers are drawn so that it makes mistakes as
+people do, with each person left out in turn.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ Answer = Callable[[Codes, Codes], Codes]
 
 
 class SimulatedVerdicts:
-    """Cells of any number of sources with `size` people per item and a judge.
+    """Simulated cells with any number of sources, with `size` people per item and a judge.
 
-    items: those that have this many people and that the judge was asked about; sources: those of
-    these items; dropped: items with fewer people. Raises Undefined if there are no items, and for a
-    judge like a person if items have one person.
+    items: the items that have this many people and that the judge was asked about. sources: the
+    sources of these items. dropped: the items with fewer people. Raises Undefined if there are no
+    items, and for a judge like a person if items have one person.
     """
 
     def __init__(self, cell: AuditCell, judge: str, size: int, rng: np.random.Generator) -> None:
@@ -70,7 +70,9 @@ class SimulatedVerdicts:
         return lambda version, row: answers[row]
 
     def _labels(self) -> Answer:
-        """The answers of a judge like a person, without careless people as a model."""
+        """The answers of an imagined judge like a person; careless people do not serve as its
+        model.
+        """
         far = list(careless_people(self.cell).people) if self._people.shape[2] > 2 else []
         people = np.delete(self._people, far, axis=2)
         chances = like_a_person(people.reshape(-1, people.shape[2]), self.cell.levels)
@@ -80,8 +82,8 @@ class SimulatedVerdicts:
         )
 
     def _scores(self) -> Answer:
-        """The scores of a judge like a person, for scores without classes: the nearest of the
-        scores that people gave.
+        """The scores of an imagined judge like a person, if there are no classes: the nearest of
+        the scores that people gave.
         """
         values = self.cell.values
         scores = np.where(self._people >= 0, values[self._people], np.nan)
@@ -109,7 +111,7 @@ class SimulatedVerdicts:
             yield verdict(self._cell(version, row, source), self.judge, ranges=False)
 
     def pilots(self, most: int) -> Iterator[AuditCell]:
-        """The existing items, once each; several versions if panels or the judge's answers are
+        """The existing items, each once; several versions if panels or the judge's answers are
         drawn.
         """
         row = np.arange(self.items)
@@ -131,8 +133,8 @@ class SimulatedVerdicts:
 
 
 def like_a_person(people: Codes, levels: int) -> Numbers:
-    """(items, levels) how likely each answer is from a judge that agrees with a person's colleagues
-    as well as that person does.
+    """(items, levels) the probability of each answer from a judge that agrees with people as well
+    as a person does.
 
     people: (items, people) codes, negative without an answer. The chances are proportional to
     exp(sum_t w(t) l(t, y)), where w are the most frequent labels of the others (metal.stats.seats),
@@ -174,8 +176,8 @@ def like_a_person(people: Codes, levels: int) -> Numbers:
 
 
 def others_labels(people: Codes, person: int, votes: Codes) -> Numbers:
-    """(items, levels) the weight of each label as the most frequent one among all people but one;
-    zeros if there is none.
+    """(items, levels) the weight of each label as the most frequent one of all people but one; 0 if
+    there is none.
 
     people: (items, people) codes; votes: (items, levels) how many people gave each.
     """
@@ -186,13 +188,14 @@ def others_labels(people: Codes, person: int, votes: Codes) -> Numbers:
 
 
 def one_more(scores: Numbers) -> tuple[Numbers, Numbers]:
-    """The score expected from one more person, (items,), and the errors to add to it, drawn from
-    people's own.
+    """The score expected from one more person, (items,), and errors to add to it, drawn from
+    people's own errors.
 
-    scores: (items, people), NaN without one. With variances b between items and w within, one more
-    person beside the mean m of k is expected at m, drawn towards the mean of all by w / (k b + w),
-    and away from there has the variance w + b w / (k b + w): its score is then to each person's as
-    people's are. Raises Undefined as `like_a_person`.
+    scores: (items, people), NaN without one. Let b be the variance between items, w the variance
+    within items, and m the mean of an item's k people. One more person's score is expected at m,
+    shrunk towards the mean of all items by the factor w / (k b + w), with the variance w + b w / (k
+    b + w). It then relates to each person's score as people's scores relate to each other. Raises
+    Undefined like `like_a_person`.
     """
     people = (~np.isnan(scores)).sum(axis=1)
     if not (people > 1).any():

@@ -26,8 +26,8 @@ SOURCES = {
 
 
 def facts(run: Design) -> dict[str, str]:
-    """What the plan is based on, how to spend labels best, what is needed, what it costs, and what
-    not to conclude.
+    """Facts on what the plan is based on, how to spend labels, what is needed, what it costs, and
+    what not to conclude.
     """
     lines = {
         "Planned from": _planned_from(run),
@@ -58,7 +58,7 @@ def _planned_from(run: Design) -> str:
 
 
 def designs_compared(run: Design) -> str:
-    """How often one label each for more items repeats better than several for fewer."""
+    """Say how often one label each for more items repeats better than several labels for fewer."""
     pairs = [(by["unilabelling"]["sd"], by["multilabelling"]["sd"]) for by in designs(run).values()]
     pairs = [(uni, multi) for uni, multi in pairs if known(uni) and known(multi)]
     if not pairs:
@@ -73,7 +73,7 @@ def designs_compared(run: Design) -> str:
 
 
 def _items_needed(run: Design, question: str) -> str:
-    """How many items a question needs with the most raters, or why that is undefined; empty if
+    """Say how many items a question needs with the most raters, or why that is undefined; empty if
     it was not asked.
     """
     rows = run.records("needs", question=question)
@@ -108,7 +108,9 @@ def _items(run: Design, row: dict[str, Any]) -> str:
 
 
 def pay(run: Design) -> str:
-    """What an hour is paid, and what it should be; empty if a task's pay or time is unknown."""
+    """Say what an hour is paid, and what it should be paid; empty if a task's pay or time is
+    unknown.
+    """
     prices = run.settings["prices"]
     if "pay" not in prices or "seconds" not in prices:
         return ""
@@ -214,9 +216,9 @@ def definitions(run: Design) -> dict[str, str]:
             (_simulated(run) if run.thorough else BY_FORMULA) + f" {INTERVAL_WORDS} {NOT_ASKED}"
         ),
         NEW_JUDGE.capitalize(): (
-            "Each person in turn is left out, and the imagined judge's answers are drawn so that"
-            " it finds and mistakes every class of the others as often as that person, on average"
-            " over people. It copies no single person: if people differ much from each other,"
+            "Each person in turn is left out, and the imagined judge's answers are drawn so that "
+            "it finds and confuses every class of the others as often as that person, on average "
+            "over people. It copies no single person: if people differ much from each other,"
             " real judges may be better or worse."
         ),
         "Share kept": (

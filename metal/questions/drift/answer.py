@@ -37,7 +37,7 @@ MARGINS = {"difference": "agreement", "mean_change": "the mean", "coverage_chang
 
 
 def headline(run: Diff) -> str:
-    """What is shown for all judges, and where; for a gate, its verdict."""
+    """Say what is shown for all judges, and where; for a gate, begin with its verdict."""
     rows, gate = run.ranked(), isinstance(run, Gate)
     failed = [row for row in rows if row["says"] in FAILED]
     undecided = [row for row in rows if row["says"] == UNDECIDED]
@@ -62,7 +62,9 @@ def headline(run: Diff) -> str:
 
 
 def _undecided(run: Diff, undecided: Sequence[Row], cases: int) -> str:
-    """Cases in which a change beyond the margin cannot be excluded, and what would decide them."""
+    """Say in which cases a change beyond the margin cannot be excluded, and how many outputs would
+    decide them.
+    """
     first, by = undecided[0], undecided[0]["by"]
     no_change = "UNDECIDED: no change" if isinstance(run, Gate) else "No change"
     seen = by and (first[f"{by}_low"] > 0 or first[f"{by}_high"] < 0)
@@ -82,7 +84,9 @@ def _undecided(run: Diff, undecided: Sequence[Row], cases: int) -> str:
 
 
 def _failed(run: Diff, failed: Sequence[Row]) -> str:
-    """The judge and criterion with the largest loss, in all languages; then the other cases."""
+    """Say which judge lost most, on which criterion and in which languages; then name the other
+    cases that changed.
+    """
     first = failed[0]
     same = [
         row
@@ -114,7 +118,7 @@ def _failed(run: Diff, failed: Sequence[Row]) -> str:
 
 
 def _parts(changed: Sequence[Row]) -> str:
-    """`model (a → b) and prompt (c → d)`"""
+    """The changed parts of a judge in words: `model (a → b) and prompt (c → d)`."""
     return listed(
         list(
             dict.fromkeys(
@@ -130,8 +134,8 @@ def _languages(rows: Sequence[Row]) -> str:
 
 
 def cards(run: Diff) -> Iterator[Remark]:
-    """Cards: the largest loss, missing answers, what changed in the judge itself, and what to do
-    about failures.
+    """Cards: the largest loss, missing answers, changes in the judge itself, and what to do about
+    failures.
     """
     rows = run.ranked()
     failed = [row for row in rows if row["says"] in FAILED]
@@ -176,7 +180,9 @@ def _judge_itself(run: Diff, failed: bool) -> Iterator[Remark]:
 
 
 def _same_parts(signature: Sequence[Row]) -> str:
-    """Which parts of the judge are the same, and which are not recorded; empty if none is."""
+    """Say which parts of the judge stayed the same, and which are not recorded; empty if no part
+    stayed the same.
+    """
     missing = {row["part"] for row in signature if not row["after"]}
     parts = PARTS[:-1]  # a fingerprint that nobody tells is no doubt about the others
     same = [part for part in parts if part not in missing]
@@ -238,7 +244,7 @@ def _next(
 
 
 def _case(run: Diff, row: Row) -> str:
-    """`Hindi (task quality)`"""
+    """A case by name, such as `Hindi (task quality)`."""
     return f"{language_name(row['language'])} ({criterion_in_words(run, row['criterion'])})"
 
 

@@ -1,4 +1,6 @@
-"""Whether judges have changed: a row for each judge, criterion and language, before and after."""
+"""Whether judges have changed: a row for each judge, criterion and language, with figures before
+and after.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,7 @@ PARTS = ("model", "prompt", "schema", "parameters", "fingerprint")
 def judge_pairs(
     now: Sequence[str], earlier: Sequence[str], wanted: Sequence[str] = ()
 ) -> dict[str, str]:
-    """{judge: the baseline's judge of the same name, or the only judge of each run}.
+    """{judge: its judge in the baseline}: the one of the same name, or the only judge of each run.
 
     wanted: NAME or NAME=NAME_BEFORE. Raises UnknownName, and UsageError if no two judges belong
     together.
@@ -83,7 +85,9 @@ def judge_pairs(
 
 
 def _named_pair(text: str, now: Sequence[str], earlier: Sequence[str]) -> tuple[str, str]:
-    """NAME=NAME_BEFORE as a pair; a name may contain = itself: fake:blind?language=hi"""
+    """Split NAME=NAME_BEFORE into a pair; a name may itself contain =, as in
+    fake:blind?language=hi.
+    """
     if text in now:
         return text, text
     splits = [
@@ -104,9 +108,9 @@ def drift(
     """Compare each judge with its baseline, on the outputs that were judged both times, using the
     people of `after`.
 
-    pairs: as returned by `judge_pairs`. A baseline judge's repeated answers give the floor for its
-    flips. Holm's correction runs over all checks of all rows. Returns the tables `drift` and
-    `signature`. Raises UsageError if no output was judged both times.
+    pairs: as returned by `judge_pairs`. The repeated answers of a baseline judge show how often
+    answers change by themselves. Holm's correction is over all checks of all rows. Returns the
+    tables `drift` and `signature`. Raises UsageError if no output was judged both times.
     """
     rows, differences = [], []
     for compared in comparisons(after, before, settings, pairs):
@@ -146,9 +150,7 @@ def drift(
 def comparisons(
     after: Dataset, before: Dataset, settings: AuditSettings, pairs: Mapping[str, str]
 ) -> Iterator[Compared]:
-    """Each judge with its baseline in each cell of both runs in which an output was judged both
-    times.
-    """
+    """Each judge with its baseline, in each cell in which an output was judged both times."""
     repeats = {name: rater.about.get("repeats") for name, rater in before.raters.items()}
     repeats_of = {
         judge: tuple(name for name in repeats if repeats[name] == judge) for judge in pairs.values()
@@ -176,7 +178,9 @@ def _not_again(
     settings: AuditSettings,
     pairs: Mapping[str, str],
 ) -> Iterator[tuple[str, str, str]]:
-    """(criterion, language, judge) in the baseline but in no row."""
+    """The (criterion, language, judge) of the baseline that have no row, because the judge was not
+    asked again.
+    """
     asked = before.ratings.loc[:, ["criterion", "language", "rater"]].astype(str).drop_duplicates()
     missing = set(asked.itertuples(index=False, name=None))
     missing -= {(row["criterion"], row["language"], row["before"]) for row in rows}
@@ -188,7 +192,7 @@ def _not_again(
 
 
 def _people_changed(after: Dataset, before: Dataset) -> Iterator[str]:
-    """A warning if people's ratings of the same outputs have changed."""
+    """A warning if people's ratings of the same outputs have changed since the baseline."""
     key, parts = ["output", "criterion", "rater"], []
     for dataset in (after, before):
         people = set(people_in(dataset.raters))
@@ -209,8 +213,10 @@ def _people_changed(after: Dataset, before: Dataset) -> Iterator[str]:
 def _signature(
     after: Rater, before: Rater, called: Callable[[str], str]
 ) -> Iterator[dict[str, Any]]:
-    """One row per identity field (model, prompt, ...); blank if not recorded. called: returns a
-    criterion's title.
+    """A row for each part of the judge's identity (model, prompt, ...), with its value before and
+    after; blank if not recorded.
+
+    called: returns a criterion's title.
     """
     signatures = (_parts(before.about, called), _parts(after.about, called))
     for part, old, new in zip(PARTS, *signatures, strict=True):
@@ -227,7 +233,9 @@ def _signature(
 
 
 def _parts(identity: Mapping[str, Any], called: Callable[[str], str]) -> tuple[str, ...]:
-    """What a judge is identified by, in the order of PARTS; each part's values by commas."""
+    """The parts of a judge's identity in the order of PARTS; several values of a part are separated
+    by commas.
+    """
     parameters = identity.get("parameters") or {}
     sent = {key: value for key, value in identity.get("sent", {}).items() if key not in parameters}
     hashes = sorted(identity.get("prompt_hash", {}).items())
@@ -247,10 +255,11 @@ def _listed(facts: Mapping[str, Any]) -> list[str]:
 
 @dataclass(frozen=True)
 class Compared:
-    """One judge in one cell, on the outputs that it was asked about both times. codes, shares:
-    (outputs, columns) with the answers now, those of the baseline, and the baseline's repeats;
-    shares: scores rescaled so that the better end of the scale is 1. truth: people's class, or
-    their mean.
+    """One judge in one cell, on the outputs that it was asked about both times.
+
+    codes, shares: (outputs, columns) the answers now, those of the baseline, and the baseline's
+    repeats. codes has classes; shares has scores, rescaled so that the better end of the scale is
+    1. truth: people's class, or their mean.
     """
 
     cell: AuditCell
@@ -265,7 +274,7 @@ class Compared:
     def of(
         cls, cell: AuditCell, old: AuditCell, judge: str, before: str, again: Sequence[str]
     ) -> Compared:
-        """The outputs of both cells, in the order of the first."""
+        """Match the outputs of both cells; they are in the order of the first cell."""
         cell = cell.unaided(judge, before)
         places = {name: row for row, name in enumerate(old.matrix.outputs)}
         asked = cell.by_judge(judge) != NOT_ASKED
@@ -298,12 +307,14 @@ class Compared:
 
     @property
     def asked(self) -> int:
-        """How many outputs it was asked about both times."""
+        """How many outputs the judge was asked about both times."""
         return len(self.codes)
 
     @property
     def right(self) -> Numbers:
-        """(outputs, 2) agreement with people now and before, NaN without an answer or people's."""
+        """(outputs, 2) the agreement with people now and before; NaN if the judge or people gave no
+        answer.
+        """
         if self.cell.continuous:
             return np.asarray(1 - np.abs(self.shares[:, :2] - self.truth[:, None]))
         known_class = ~np.isnan(self.truth)[:, None] & (self.codes[:, :2] >= 0)
@@ -311,13 +322,13 @@ class Compared:
 
     @property
     def both(self) -> Any:
-        """(outputs,) answered both times, and by people."""
+        """(outputs,) whether people rated the output and the judge answered it both times."""
         return ~np.isnan(self.right).any(axis=1)
 
     @property
     def flips(self) -> tuple[Numbers, Numbers]:
-        """(outputs,) whether the answer has changed, and how often it changed when the baseline
-        asked again.
+        """(outputs,) whether the answer has changed, and how often it changed when the judge was
+        asked again for the baseline.
         """
         changed = np.where(self.codes[:, 1:] >= 0, self.codes[:, 1:] != self.codes[:, [1]], np.nan)
         now = np.where(
@@ -328,7 +339,7 @@ class Compared:
         return now, np.where(answered.any(axis=1) & (self.codes[:, 1] >= 0), floor, np.nan)
 
     def differences(self) -> dict[str, PairedDifference]:
-        """{name of CHECKS: the difference}, for the checks that have one."""
+        """The difference for each of the CHECKS that has one."""
         answered = (self.codes[:, :2] >= 0).astype(np.float64)
         values = {
             "difference": -np.diff(self.right, axis=1)[:, 0],
@@ -376,8 +387,8 @@ class Compared:
 
 
 def _shares(cell: AuditCell, *scores: Numbers) -> tuple[Numbers, ...]:
-    """Scores as shares of the scale, or of the range of the scores that occur; NaN without an
-    order.
+    """Scores as shares of the scale, or of the range of the scores that occur; NaN if levels have
+    no order.
     """
     every = np.concatenate([part.ravel() for part in scores])
     ends = cell.criterion.scale.ends
@@ -402,9 +413,11 @@ def _decide(
     p: Mapping[str, float],
     margins: Margins,
 ) -> None:
-    """Fill in a row's intervals, its conclusion and the check that decides. The conclusion is:
-    shown to have changed (p, corrected), shown to be within the margins (two one-sided tests; one
-    for coverage, where only a loss matters), or neither.
+    """Fill in a row's intervals, its conclusion and the check that decides.
+
+    The conclusion is one of three: the judge is shown to have changed (by the corrected p), it is
+    shown to be within the margins (two one-sided tests; one for coverage, where only a loss
+    matters), or neither is shown.
     """
     margin = {
         "difference": margins.agreement,
@@ -443,7 +456,10 @@ def _decide(
 
 
 def _doubt(row: Mapping[str, Any], seen: Sequence[str]) -> str:
-    """Why a row is undecided. seen: the undecided checks on which something changed."""
+    """Why a row is undecided.
+
+    seen: the undecided checks on which a change is visible.
+    """
     if seen or not row["by"]:
         return "; ".join(reason(row, name) for name in seen)
     nothing = "answer lost" if row["by"] == "coverage_change" else "change seen"
@@ -453,7 +469,7 @@ def _doubt(row: Mapping[str, Any], seen: Sequence[str]) -> str:
 def _verdict(
     differences: Mapping[str, PairedDifference], changed: Collection[str], undecided: list[str]
 ) -> tuple[str, list[str]]:
-    """A row's conclusion, and the checks on which it is based; the first one decides."""
+    """The conclusion of a row, and the checks on which it is based; the first of these decides."""
     lower, other = [], []
     for name in ("difference", "coverage_change"):
         if name in changed and differences[name].value < 0:
@@ -472,7 +488,7 @@ def _verdict(
 
 
 def reason(row: Mapping[str, Any], check: str) -> str:
-    """`agreement with people −12% [−18%, −6%]`"""
+    """A check in words: `agreement with people −12% [−18%, −6%]`."""
     if check == "coverage_change":
         now, before = coverage(row["coverage_after"]), coverage(row["coverage_before"])
         return f"answers {now}, before {before}, {estimate(row, check, percent_change)}"

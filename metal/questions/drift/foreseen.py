@@ -17,8 +17,9 @@ WATCHED = {JUDGE: "agreement with people", SYSTEM: "the system's mean score"}
 def watch_lines(
     of_stream: Mapping[Key, Baseline], margins: Margins, streams: int, loss: float = 0.0
 ) -> Iterator[str]:
-    """The promise of a watch, and which losses it will find. loss: the one to plan for; 0 means
-    twice the margin.
+    """Say what a watch promises, and which losses it will find.
+
+    loss: the loss to plan for; 0 means twice the margin.
     """
     yield promise(margins.alpha, streams)
     for what, name in WATCHED.items():
@@ -36,7 +37,9 @@ def watch_lines(
 def _losses(
     name: str, baselines: Sequence[Baseline], margin: float, alpha: float, streams: int
 ) -> str:
-    """Which losses will be found; a loss that would take a stream below 0 will not."""
+    """Say which losses a watch will find; it cannot find a loss that would take a stream
+    below 0.
+    """
     losses = [baseline.loss_seen(margin, alpha, streams) for baseline in baselines]
     visible = [
         loss for loss, baseline in zip(losses, baselines, strict=True) if loss < baseline.mean
@@ -53,8 +56,8 @@ def _losses(
 
 
 def _anchors_for(loss: float, baselines: Sequence[Baseline], alpha: float, streams: int) -> str:
-    """How many anchors are needed to find such a loss, for the streams that can lose that much;
-    empty if none can.
+    """Say how many anchors are needed to find a loss, in the streams whose mean is larger than it;
+    empty if there are none.
     """
     able = [baseline for baseline in baselines if baseline.mean > loss]
     if not able:
@@ -68,8 +71,8 @@ def _anchors_for(loss: float, baselines: Sequence[Baseline], alpha: float, strea
 
 
 def pass_line(compared: Iterable[Compared], margins: Margins) -> str:
-    """How many anchors a PASS needs, given that an unchanged judge changes answers when it is asked
-    again.
+    """Say how many anchors a PASS needs, since even an unchanged judge changes some answers when
+    asked again.
     """
     needed, flips = [], []
     for each in compared:
@@ -95,6 +98,6 @@ def pass_line(compared: Iterable[Compared], margins: Margins) -> str:
 
 
 def _range(values: Sequence[float], form: Callable[[Any], str]) -> str:
-    """`150`, or `150 to 320`."""
+    """The range of the values: `150`, or `150 to 320`."""
     low, high = form(min(values)), form(max(values))
     return low if low == high else f"{low} to {high}"

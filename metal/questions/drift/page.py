@@ -47,7 +47,8 @@ MOST_CHARTS = 12
 MOST_ROWS = 300
 EXPLAINED = (
     "Change of agreement with people on the same outputs, with its interval (of two one-sided"
-    " tests). If another figure decides, it is shown instead: the mean, coverage, or the share of"
+    " tests). If another figure decides, that figure is shown instead: the mean, coverage, or the "
+    "share of"
     " changed answers"
 )
 NEEDED = "; below it are the number of outputs and the number that would decide"
@@ -93,8 +94,8 @@ def change_charts(run: Diff) -> list[Chart]:
 
 
 def answer(run: Diff) -> TableView:
-    """Criteria and judges in rows, languages in columns, the conclusion and the change with its
-    interval in cells.
+    """A table of conclusions and changes with their intervals: rows are criteria and judges,
+    columns are languages.
     """
     rows = run.records("drift")
     needed = NEEDED * any(known(row["needed"]) for row in rows)
@@ -153,7 +154,9 @@ def sections(run: Diff) -> list[Section]:
 
 
 def _same(row: Row) -> str:
-    """The conclusion about a part of the judge; two unrecorded parts do not count as the same."""
+    """The conclusion about a part of the judge; if it was recorded neither time, it does not count
+    as the same.
+    """
     return capital(row["says"]) if row["before"] or row["after"] else "Not on record"
 
 

@@ -1,5 +1,5 @@
-"""Runs of `metal gate`, with a baseline or a gate: run.toml, raters.jsonl, warnings.txt, tables/,
-report.html.
+"""The run folders of `metal gate`, with a baseline or with a gate: run.toml, raters.jsonl,
+warnings.txt, tables/, report.html.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class Diff(Result):
 
     @property
     def margins(self) -> Margins:
-        """What was declared beforehand."""
+        """The margins that were declared beforehand."""
         return Margins(**self.manifest["settings"]["margins"])
 
     @property
@@ -136,7 +136,7 @@ class Diff(Result):
             yield VerdictLine(row["judge"], row["language"], row["criterion"], line, weight)
 
     def ranked(self) -> list[dict[str, Any]]:
-        """The rows, with failed ones first and, among these, the largest change first."""
+        """The rows, those that failed first, and among these the largest change first."""
         order = (WORSE, DIFFERENT, UNDECIDED, BETTER, EQUIVALENT)
         rows = self.records("drift")
         return sorted(
@@ -147,11 +147,11 @@ class Diff(Result):
     def assert_not_worse(
         self, margin: float | None = None, *, allow_undecided: bool = False
     ) -> None:
-        """Raise AssertionError unless no judge agrees less with people or answers less often than
-        before, beyond the margin.
+        """Raise AssertionError unless every judge is shown not to agree with people less, or answer
+        less often, beyond the margin.
 
-        margin: a change that does not matter; by default that of the comparison. allow_undecided:
-        also pass if nothing can be shown, so only a change shown to be worse fails.
+        margin: a change that does not matter; by default the comparison's margin. allow_undecided:
+        pass also if nothing can be shown, so that only a change shown to be worse fails.
         """
         declared = self.margins
         margin = declared.agreement if margin is None else margin
@@ -199,17 +199,17 @@ class Gate(Diff):
     command = "gate"
 
     def more_facts(self) -> Mapping[str, Any]:
-        """What JSON contains besides the run's tables."""
+        """Further facts for JSON, in addition to the run's tables."""
         return {"verdict": self.verdict}
 
     @property
     def changed(self) -> list[dict[str, Any]]:
-        """The parts of the signature that should be the same but differ."""
+        """The parts of the signature that differ although they should be the same."""
         return self.records("signature", says=CHANGED)
 
     @property
     def verdict(self) -> str:
-        """worse, different, undecided or equivalent: of all languages together."""
+        """The verdict over all languages: worse, different, undecided or equivalent."""
         says = [row["says"] for row in self.ranked()]
         if WORSE in says:
             return WORSE
@@ -223,8 +223,8 @@ class Gate(Diff):
         return {EQUIVALENT: 0, UNDECIDED: 3}.get(self.verdict, 1)
 
     def junit(self) -> str:
-        """The result as JUnit's XML: a test for each judge, criterion and language, and for each
-        signature.
+        """The result as JUnit's XML, with a test for each judge, criterion and language, and for
+        each signature.
         """
         from xml.etree.ElementTree import Element, SubElement, indent, tostring
 

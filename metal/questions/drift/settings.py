@@ -25,9 +25,10 @@ Power = Annotated[
 
 @dataclass(frozen=True)
 class Margins:
-    """What was declared beforehand: differences that do not matter, in agreement with people, in
-    the mean score (as a share of the scale) and in coverage; the error of each claim, and the
-    planned power.
+    """The margins declared beforehand: differences that do not matter in agreement with people, in
+    the mean score (as a share of the scale) and in coverage.
+
+    alpha: the probability of error of each claim. power: the planned power.
     """
 
     agreement: Share = 0.05

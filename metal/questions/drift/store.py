@@ -3,10 +3,10 @@
     {"watch": 2, "alpha": 0.05, "streams": 8, "least": [[KEY, 0.71], ...]}
     {"batch": B, "source": O, "key": K, "value": 1.0, "sum": S}
 
-Reading the lines again in their order gives exactly the same e-values. A last line that was cut
-short never counted; it is removed when the file is opened, and its step is taken when its batch is
-passed again. `sum` is a checksum of the line and all lines before it, so a doubled, changed or
-removed line is found.
+Reading the lines in their order gives exactly the same e-values. If the last line was cut short,
+its step never counted: the line is removed when the file is opened, and the step is taken when its
+batch is passed again. `sum` is a checksum of the line and all lines before it, which reveals a
+doubled, changed or removed line.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ FORMAT = 2  # 1 took the baseline for exact: its levels were the mean less the m
 
 
 def _is_step(step: Any, keys: int) -> bool:
-    """Whether a line's value can be a step: batch and source have names, and the value is between 0
-    and 1.
+    """Whether a line can be a step: its batch and source have names, and its value is between 0 and
+    1.
     """
     if not isinstance(step, dict) or not {"batch", "source", "key", "value", "sum"} <= set(step):
         return False
@@ -41,15 +41,17 @@ def _is_step(step: Any, keys: int) -> bool:
 
 
 class WatchFile:
-    """The streams by key, in the state recorded by the file. Hold its lock
+    """The streams by key, in the state that the file records. The caller must hold the file's lock
     (`data.files.one_writer`).
     """
 
     def __init__(self, path: Path, alpha: float, least: Mapping[Key, float], streams: int) -> None:
-        """Continue the file, or begin it. streams: how many were declared, at least as many as in
-        `least`.
+        """Continue the file, or begin it.
 
-        Raises UsageError if the file watches for something else, or uses an earlier version's rule.
+        streams: the declared number of streams, at least as many as `least` has.
+
+        Raises UsageError if the file belongs to another watch, or follows the rule of an earlier
+        version.
         """
         self.path, self.alpha, self.declared = path, alpha, streams
         self.streams = {key: Stream(level) for key, level in least.items()}
@@ -103,8 +105,8 @@ class WatchFile:
         )
 
     def take(self, batch: str, steps: Iterable[tuple[Key, str, float]]) -> int:
-        """Take the steps of a batch that were not taken before, each on disk before it counts;
-        return how many these were.
+        """Take the steps of a batch that were not taken before, writing each to disk before it
+        counts; return their number.
 
         Steps that belong to no stream are left out.
         """

@@ -1,4 +1,4 @@
-"""`metal.diff`: has a judge changed, by language and criterion?"""
+"""`metal.diff`: whether a judge has changed, by language and criterion."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ def diff(
     On the outputs that were judged both times, METAL compares agreement with people, the mean
     score, answers that changed, and coverage, all paired. *Equivalent* means that agreement and
     mean are shown to have changed by less than the margin (two one-sided tests), and that coverage
-    has not fallen by more. *Worse*, *different* and *better* mean that a change is shown (Holm's
-    correction over everything). Everything else is *undecided*, with the number of outputs that
-    would decide it. If the baseline was asked with `repeat=2` or more, changed answers are compared
-    with how often they change when the judge is merely asked again.
+    is shown not to have fallen by more than it. *Worse*, *different* and *better* mean that a
+    change is shown (Holm's correction over everything). Everything else is *undecided*, with the
+    number of outputs that would decide it. If the baseline was asked with `repeat=2` or more,
+    changed answers are compared with how often they change when the judge is merely asked again.
 
     Args:
         run, baseline: Run folders of `metal.judge` or `metal.audit`, an audit, or tables with
@@ -112,8 +112,8 @@ def diff(
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two sides of a comparison: its ratings, its judges, its name, and how people's
-    labels are made.
+    """One side of a comparison: its ratings, its judges, its name, and how people's labels are
+    combined.
     """
 
     inputs: Inputs
@@ -131,7 +131,7 @@ class Side:
         pairs: Mapping[str, str],
         more: Mapping[str, Any],
     ) -> Any:
-        """run.toml of the comparison."""
+        """The content of run.toml for the comparison."""
         from metal.data.text import signature_line
         from metal.version import __version__
 
@@ -150,8 +150,9 @@ class Side:
 def side(
     run: Ratings | Data | Run, data: Data | None = None, reading: ReadingOptions | None = None
 ) -> Side:
-    """The contents of a run, an audit or a table. data: the data that the run was made from, if
-    they have moved; reading: how a table is read.
+    """Read one side of a comparison from a run, an audit or a table.
+
+    data: where the run's data are now, if they have moved. reading: how to read a table.
 
     Raises UsageError if its data are gone or have changed.
     """
@@ -216,7 +217,7 @@ def _still_there(called: str, first: Mapping[str, Any]) -> Path:
 
 
 def judged(run: Path, data: Data, reading: ReadingOptions | None = None) -> Side:
-    """Keep the dataset's people and the run's judges."""
+    """The dataset with only the people's ratings and those of the run's judges."""
     from metal.auditing.cells import judges_of
     from metal.auditing.settings import AuditSettings
     from metal.data.dataset import with_parts, with_ratings

@@ -1,4 +1,4 @@
-"""`metal.gate`: may the judge be used today, by margins that were declared beforehand?"""
+"""`metal.gate`: whether a judge may be used today, within margins that were declared beforehand."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ LEAST = 30  # anchors of a language
 
 
 def _check_values(path: Path, entries: Mapping[str, Any]) -> None:
-    """Raise DataError for a missing hash, or for a value that should be a number or a list but is
-    not.
+    """Raise DataError for a missing hash, or for a value that is not the number or list it
+    must be.
     """
     for name in ("anchors_hash", "baseline_hash"):
         if not isinstance(entries.get(name), str) or not entries[name]:
@@ -51,12 +51,13 @@ class Declared:
     """A gate.toml: what was declared before the judge was asked again. Paths are relative to the
     file's folder.
 
-    anchors: a dataset that people rated, and its hash; baseline: the run of `metal.judge` on it
-    that the judge has to equal, and its hash (both hashes are required). repeats: how many times
-    the judge was asked there, at least; least: the smallest number of anchors per language.
-    streams: how many a watch may have; 0 in files of earlier versions, which declared none.
-    expected: parts of the judge's signature that may change. passport: a file of `metal.passport`
-    that has to allow the judges: model, prompt, version that answered, tested cases, expiry.
+    anchors: a dataset that people rated, and its hash. baseline: the run of `metal.judge` on the
+    anchors with which the judge is compared, and its hash. Both hashes are required. repeats: how
+    many times the judge was asked for the baseline, at least. least: the smallest number of anchors
+    per language. streams: how many streams a watch may have; 0 in files of earlier versions, which
+    declared no number. expected: parts of the judge's signature that may change. passport: a file
+    of `metal.passport` that has to allow the judges; it checks model, prompt, version that
+    answered, tested cases and expiry.
     """
 
     baseline: Path
@@ -75,7 +76,7 @@ class Declared:
 
     @classmethod
     def read(cls, path: Path) -> Declared:
-        """The declaration in a file. Raises UsageError or DataError if it cannot be used."""
+        """Read the declaration from a file. Raises UsageError or DataError if it cannot be used."""
         if not path.is_file():
             raise no_such(path, "file", " (make one with `metal.gate_init`)")
         entries = read_toml(path)
@@ -111,8 +112,8 @@ class Declared:
             raise UsageError(f"{path}: {error}") from None
 
     def before(self) -> Side:
-        """The baseline on its anchors. Raises UsageError if they are not the declared ones, or too
-        few.
+        """The baseline's ratings of its anchors. Raises UsageError if the anchors are not the
+        declared ones, or too few.
         """
         earlier = judged(self.baseline, self.anchors)
         for name, now in self.hashes(earlier).items():
@@ -127,8 +128,8 @@ class Declared:
 
     @staticmethod
     def hashes(earlier: Side) -> dict[str, str]:
-        """The hashes in a gate.toml: that of the anchors with their texts, and that of the
-        baseline's ratings.
+        """The hashes for a gate.toml: of the anchors with their texts, and of the baseline's
+        ratings.
         """
         from metal.api.read import as_dataset
         from metal.runs.judges_run import texts_digest
@@ -204,7 +205,9 @@ def gate(gate: StrPath, run: Ratings) -> Gate:
 
 
 def check_whole(rows: Any, before: Side, pairs: Mapping[str, str], declared: Declared) -> None:
-    """Raise UsageError if a cell of the baseline is missing, or has too few anchors or repeats."""
+    """Raise UsageError if a cell of the baseline was not judged again, or has too few anchors or
+    repeats.
+    """
     ratings = before.dataset.ratings
     wanted = ratings[ratings["rater"].isin(list(pairs.values()))]
     for name, chosen in (("criterion", declared.criteria), ("language", declared.languages)):

@@ -63,8 +63,8 @@ Streams = Annotated[
     int,
     Option(
         (
-            "Largest number of streams in a watch; more make it slower. [default: those of the"
-            " baseline]"
+            "Largest number of streams in a watch; more streams make it slower. [default: those "
+            "of the baseline]"
         ),
         least=0,
         rare=True,
@@ -105,7 +105,8 @@ def gate_init(
         bool, Option("Replace an existing gate; it is kept as NAME.replaced.", rare=True)
     ] = False,
 ) -> list[str]:
-    """Write a gate: the file that `metal gate` reads, with hashes of the anchors and the baseline.
+    """Write a gate: the file that `metal gate` reads, with its margins and the hashes of anchors
+    and baseline.
 
     Set the margins here, before the judge is asked again, and the largest number of streams in a
     watch. A watch has one stream for agreement and one for the system's scores, for each judge,
@@ -116,9 +117,9 @@ def gate_init(
         baseline: The run of `metal.judge` on it, with `repeat=2`.
 
     Returns:
-        What the gate can show, in sentences: the promise of a watch, which losses it will find and
-            how many anchors other losses need, how many anchors a PASS needs because an unchanged
-            judge changes answers by itself, and where there are too few.
+        Sentences on what the gate can show: what a watch promises, which losses it will find, how
+        many anchors it needs to find other losses, how many anchors a PASS needs (because even an
+        unchanged judge changes some answers), and which cases have too few anchors.
 
     Raises:
         UsageError, DataError: If the baseline is not about the anchors, or has too few ratings.
@@ -186,7 +187,9 @@ def _is_gate(path: Path) -> bool:
 
 
 def _asked_again(before: Side) -> dict[str, str]:
-    """{the last repeat of a judge: the judge}. Raises UsageError if a judge was asked once."""
+    """For each judge, the name of its last repeat: {repeat: judge}. Raises UsageError if a judge
+    was asked only once.
+    """
     last = {}
     for name, rater in before.dataset.raters.items():
         judge = rater.about.get("repeats")
@@ -204,8 +207,8 @@ def _asked_again(before: Side) -> dict[str, str]:
 def _too_few(
     before: Side, settings: AuditSettings, declared: Declared, again: Mapping[str, str]
 ) -> Iterator[str]:
-    """What the anchors cannot show, given how much the judge differs from itself when asked
-    again.
+    """Say for which cases the anchors are too few, given how much the judge differs from itself
+    when asked again.
     """
     from metal.runs.run import spoken
     from metal.show.parts import in_sentence

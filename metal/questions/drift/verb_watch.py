@@ -1,4 +1,4 @@
-"""`metal.gate_watch`: a judge in use, watched source by source, and whether it or the system has
+"""`metal.gate_watch`: follow a judge in use, source by source, and say whether it or the system has
 drifted.
 """
 
@@ -31,10 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Watch:
-    """The state of a watch. streams: a row for each judge, language, criterion and watched figure,
-    with its steps, mean, the level below which it must not fall, e-value, and the step of its alarm
-    (0: none). taken: the number of steps in this call. threshold: the e-value at which a stream
-    alarms. promise: how often that happens wrongly. titles: those of the criteria.
+    """The state of a watch.
+
+    streams: a row for each judge, language, criterion and watched figure, with its number of steps,
+    its mean, the level below which the mean must not fall, its e-value, and the step of its alarm
+    (0 if there was none). taken: the number of steps in this call. threshold: the e-value at which
+    a stream alarms. promise: a sentence on how often an alarm is false. titles: the titles of the
+    criteria.
     """
 
     streams: pd.DataFrame
@@ -45,7 +48,7 @@ class Watch:
 
     @property
     def begun(self) -> pd.DataFrame:
-        """The streams with a step, the one nearest to an alarm first."""
+        """The streams that have steps, the one nearest to an alarm first."""
         return self.streams[self.streams["steps"] > 0].sort_values(
             "e_value", ascending=False, kind="stable"
         )
@@ -62,7 +65,7 @@ class Watch:
 
     @property
     def headline(self) -> str:
-        """Who drifted, and where."""
+        """Say who drifted, and where."""
         judges, systems = (
             self._where(self.drifted[self.drifted["what"] == what]) for what in (JUDGE, SYSTEM)
         )
@@ -120,13 +123,14 @@ def gate_watch(
         Option("Dataset of the run. [default: the gate's anchors]", metavar="DATASET"),
     ] = None,
 ) -> Watch:
-    """Watch a judge in use, batch by batch. You may look at the alarm at any time.
+    """Watch a judge in use, batch by batch, with an alarm that you may check at any time.
 
-    On outputs that people rated, the watch bets against "the judge's agreement is not below its
-    level"; on outputs that nobody rated, against "the system's score is not below its level". A
-    level is the lower limit of the anchors' mean, or the mean minus the margin if that is lower.
-    Each stream starts with a stake of 1 and alarms when the stake reaches 2 x streams / alpha. If
-    the judge's stream alarms, the judge has drifted; if only the system's does, the system has.
+    On outputs that people rated, the watch tests whether the judge's agreement has fallen below its
+    level; on outputs that nobody rated, whether the system's score has. A level is the lower limit
+    of the anchors' mean, or the mean minus the margin if that is lower. Each test is a bet against
+    the level: a stream starts with a stake of 1, and alarms when the stake reaches
+    2 x streams / alpha. If the judge's stream alarms, the judge has drifted; if only the system's
+    does, the system has.
 
     If the judge agrees with people as well as on the anchors, or better, the chance of any false
     alarm, ever, in any declared stream, is at most alpha.
@@ -189,7 +193,9 @@ def _check_streams(gate: Path, declared: int, streams: int) -> None:
 
 
 def _batch(folder: Path) -> str:
-    """What identifies a batch: its first reply, with its time, or else its ratings."""
+    """What identifies a batch: its first reply with the time of that reply or, without replies, its
+    ratings.
+    """
     journal = folder / "journal.jsonl"
     if journal.is_file():
         with journal.open("rb") as file:
@@ -198,7 +204,7 @@ def _batch(folder: Path) -> str:
 
 
 def _shuffled(*parts: str) -> str:
-    """A sort key that puts sources in an arbitrary order, the same each time."""
+    """A sort key that puts sources in an arbitrary order, which is the same each time."""
     return blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 

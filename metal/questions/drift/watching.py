@@ -1,5 +1,7 @@
-"""What a stream of judged outputs shows, one source at a time: does the judge still agree with
-people, and is the system, whose outputs nobody rated, still as good?
+"""What a stream of judged outputs shows, one source at a time.
+
+A stream shows whether the judge still agrees with people or, on outputs that nobody rated, whether
+the system is still as good.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ Key = tuple[str, str, str, str]
 def baselines(
     before: Dataset, settings: AuditSettings, pairs: Mapping[str, str]
 ) -> dict[Key, Baseline]:
-    """The baseline of each stream, on the outputs that people rated: agreement with people, and the
-    judge's score.
+    """The baseline of each stream: agreement with people, or the judge's score, on the outputs that
+    people rated.
 
     pairs: judge -> its name in the baseline.
     """
@@ -42,7 +44,10 @@ def baselines(
 
 
 def levels(of_stream: Mapping[Key, Baseline], margins: Margins, streams: int) -> dict[Key, float]:
-    """The mean below which each stream must not fall; streams: how many there may be."""
+    """The mean below which each stream must not fall.
+
+    streams: the largest number of streams allowed.
+    """
     return {
         key: baseline.level(margin_of(key, margins), margins.alpha, streams)
         for key, baseline in of_stream.items()
@@ -50,14 +55,14 @@ def levels(of_stream: Mapping[Key, Baseline], margins: Margins, streams: int) ->
 
 
 def margin_of(key: Key, margins: Margins) -> float:
-    """The change that does not matter in a stream: in agreement with people, or in the mean
+    """The change that does not matter in a stream, which is of agreement with people or of the mean
     score.
     """
     return margins.agreement if key[0] == JUDGE else margins.mean
 
 
 def promise(alpha: float, streams: int) -> str:
-    """What a watch promises, as a sentence."""
+    """A sentence on what a watch promises."""
     return (
         "If the judge agrees with people as much as on the anchors, or more, the chance that"
         f" there is ever a false alarm in any of {plural(streams, 'stream')} is at most"
@@ -68,8 +73,9 @@ def promise(alpha: float, streams: int) -> str:
 def steps(
     dataset: Dataset, settings: AuditSettings, judge: str
 ) -> Iterator[tuple[Key, str, float]]:
-    """(key, source, value from 0 to 1): for outputs that people rated, agreement; for the others,
-    the score.
+    """The steps of each stream: (key, source, value from 0 to 1).
+
+    The value is the agreement on outputs that people rated, and the score on other outputs.
 
     The mean over the outputs of a source is one step, because outputs of a source depend on each
     other and would otherwise count as evidence several times.
@@ -90,8 +96,9 @@ def _source_means(
 def _values(
     dataset: Dataset, settings: AuditSettings, judge: str, *, rated_only: bool
 ) -> Iterator[tuple[Key, str, float]]:
-    """(key, source, value) of each output. rated_only: both values, but only for outputs that
-    people rated.
+    """(key, source, value) of each output.
+
+    rated_only: give both agreement and score, but only for outputs that people rated.
     """
     for cell in cells(dataset, replace(settings, judges=(judge,)), continuous=True):
         if judge not in cell.judges:

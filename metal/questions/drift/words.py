@@ -1,4 +1,6 @@
-"""Judges before and after in words: what not to conclude, and what the figures mean."""
+"""A comparison of judges before and after in words: what not to conclude, and what the figures
+mean.
+"""
 
 from __future__ import annotations
 
@@ -38,8 +40,8 @@ def definitions(run: Diff) -> dict[str, str]:
         ),
         "Equivalent": (
             "The changes of agreement and of the mean are both shown to be within the margins: two"
-            " one-sided score tests, at the number of independent outputs that the sources are"
-            " worth; a loss of answers (coverage) beyond its margin is excluded by one such test."
+            " one-sided score tests, at the number of independent outputs that the sources are "
+            "worth. One such test excludes a loss of answers (coverage) beyond its margin."
         ),
         "Worse, different, better": (
             "Not within the margin, and shown not to be 0 by a paired test, after Holm's correction"
@@ -47,9 +49,9 @@ def definitions(run: Diff) -> dict[str, str]:
             " moved, or more answers changed than when the judge was only asked again."
         ),
         "Needed": (
-            "(z for the error + z for the power)^2 times the share of outputs on which agreement"
-            " changed, divided by the margin squared; but at least as many as unchanged answers"
-            " would need."
+            "(z for the error + z for the power)^2 times the share of outputs on which agreement "
+            "changed, divided by the margin squared; but at least the number that unchanged "
+            "answers would need."
         ),
         "All languages": (
             "A gate passes if every language passes, which needs no correction; it fails after"

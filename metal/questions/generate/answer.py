@@ -1,5 +1,5 @@
-"""The first screen of generated texts: how many there are, how many can be rated, what is wrong
-with the others.
+"""The first screen of generated texts: how many there are, how many can be rated, and what is wrong
+with the rest.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from metal.show.view import Remark
 
 
 def headline(run: GeneratedTexts) -> str:
-    """The number of texts and languages, of texts ready to be rated, and of flagged texts."""
+    """Say how many texts were written in how many languages, and how many are ready to be rated or
+    flagged.
+    """
     rows = run.records("languages")
     texts, chosen, flagged = (
         sum(row[name] for row in rows) for name in ("texts", "chosen", "flagged")
@@ -35,7 +37,7 @@ def headline(run: GeneratedTexts) -> str:
 
 
 def cards(run: GeneratedTexts) -> Iterator[Remark]:
-    """Cards: the generator with most flags, passages without a text to rate, and what to do
+    """Cards: the generator with the most flags, passages without a text to rate, and what to do
     next.
     """
     rows = [row for row in run.records("texts") if row["flagged"]]
@@ -71,7 +73,7 @@ def cards(run: GeneratedTexts) -> Iterator[Remark]:
 
 
 def scope(run: GeneratedTexts) -> str:
-    """Who wrote, for the line above the headline."""
+    """The models that wrote the texts, for the line above the headline."""
     generators = run.rows("texts")["generator"].nunique()
     passages = sum(row["passages"] for row in run.records("languages"))
     return f"{plural(generators, 'generator')} · {plural(passages, 'passage')}"

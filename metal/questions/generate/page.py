@@ -12,14 +12,14 @@ MOST_ROWS = 200
 
 
 def answer(run: GeneratedTexts) -> TableView:
-    """Texts by language."""
+    """The table of texts by language."""
     return TableView.of_figures(
         run, "languages", "Texts by language", run.records("languages"), most=MOST_ROWS
     )
 
 
 def sections(run: GeneratedTexts) -> list[Section]:
-    """The section on who wrote the texts."""
+    """The section on the models that wrote the texts."""
     rows = run.records("texts")
     table = TableView.of_figures(run, "texts", "Texts by generator", rows, heads=3, most=MOST_ROWS)
     return [Section("generators", "Who wrote them", tables=(table,))]

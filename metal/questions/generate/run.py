@@ -1,5 +1,5 @@
-"""A run of `metal generate`: run.toml and journal.jsonl, and, once it has ended, warnings.txt,
-tables/, report.html.
+"""A run of `metal generate`: run.toml, journal.jsonl and, once it has ended, warnings.txt, tables/,
+report.html.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ DESCRIBED: Tables = {
 
 @dataclass(frozen=True, repr=False)
 class GeneratedTexts(Result):
-    """How many texts there are in each language, and how many of them can be rated."""
+    """The number of texts in each language, and how many of them can be rated."""
 
     shown = "languages"
     command = "generate"
@@ -61,7 +61,7 @@ class GeneratedTexts(Result):
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What was asked for, without what only a resumed run needs."""
+        """The settings of the run, without those that only a resumed run needs."""
         return {
             key: value for key, value in super().settings.items() if not isinstance(value, dict)
         }
@@ -74,8 +74,9 @@ class GeneratedTexts(Result):
 
 @dataclass(frozen=True, repr=False)
 class Generating:
-    """A run of generators. folder: the one with the journal of replies; the texts are in the
-    dataset (`job.folder`).
+    """A run of generators.
+
+    folder: holds the journal of replies; the texts are in the dataset (`job.folder`).
 
     texts: the tables of the page, with the number of texts in each language; None for a dry run.
     """

@@ -1,4 +1,4 @@
-"""`metal.generate`: models write texts to be rated."""
+"""`metal.generate`: have models write texts to be rated."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ async def generate_async(
     choose: Annotated[
         Literal["one", "all"] | None,
         Option(
-            "Outputs of each passage to have rated: one at random, or all. [default: one]",
+            "Which outputs of each passage to have rated: one at random, or all. [default: one]",
             choices=("one", "all"),
             rare=True,
         ),
@@ -76,24 +76,24 @@ async def generate_async(
     """Have models write a good and a bad summary of every passage of `data`, and choose one of the
     two at random.
 
-    Good ones are written at temperature 0 for high ratings on the dataset's criteria, bad ones at
-    temperature 1 in an adversarial role, both with a justification (METAL 3.1.2). All are kept;
-    people and judges rate the chosen ones. Texts that decline (in English), copy the passage or are
-    in another language are flagged, counted, and not chosen.
+    Good summaries are written at temperature 0, to get high ratings on the dataset's criteria; bad
+    ones at temperature 1, in an adversarial role. Both come with a justification (METAL 3.1.2). All
+    texts are kept; people and judges rate the chosen ones. Texts that decline (in English), copy
+    the passage or are in another language are flagged, counted, and not chosen.
 
     `quality="answer,bad-answer"` writes answers to questions in the same way,
     `quality="translation"` translations.
 
-    `quality="reference"` adds the summaries written by people. Use several models, so a judge does
-    not rate only its own family's texts. For your own quality, put generate/NAME.toml into a folder
-    given with `prompt_folders`. guidance:openai:gpt-4o generates the text through the guidance
-    library.
+    `quality="reference"` adds the summaries written by people. Use several models, so that a judge
+    does not rate only texts of its own family. For your own quality, put generate/NAME.toml into a
+    folder given with `prompt_folders`. guidance:openai:gpt-4o generates the text through the
+    guidance library.
 
-    Every reply is on disk before it counts; `resume` continues an interrupted run.
+    Every reply is written to disk before it counts; `resume` continues an interrupted run.
 
     Args:
         data: A dataset folder; the outputs are added to it.
-        callbacks: How progress is shown, and who is asked before something is paid; see
+        callbacks: How progress is shown, and who is asked before a call is paid for; see
             `metal.judge`.
 
     Returns:

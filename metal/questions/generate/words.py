@@ -12,8 +12,8 @@ def facts(run: GeneratedTexts) -> dict[str, str]:
     """What not to conclude."""
     return {
         "Do not conclude": (
-            "That a text meant to be good is good, or one meant to be bad is bad: only people can"
-            " say that. Texts without a flag may be faulty, too."
+            "That a text meant to be good is good, or one meant to be bad is bad: only people can "
+            "say that. Texts without a flag may be faulty, too."
         )
     }
 
@@ -31,8 +31,9 @@ def definitions(run: GeneratedTexts) -> dict[str, str]:
         ),
         "Flagged": (
             f"Declines; copies the passage (over {COPIED_LENGTH:.0%} of its length and"
-            f" {COPIED_OVERLAP:.0%} of the words); or is in another language, whose passages it"
-            f" fits better by {AHEAD:g} per three letters, in natural logarithms. Flagged texts"
+            f" {COPIED_OVERLAP:.0%} of the words); or is in another language, because it fits"
+            f" passages of that language better by {AHEAD:g} per three letters, in natural"
+            " logarithms. Flagged texts"
             " are kept, and not chosen unless `keep_flagged` was given."
         ),
         "To be rated": (

@@ -12,7 +12,7 @@ from metal.show.view import Remark
 
 
 def headline(run: Jury) -> str:
-    """In how many cases the jury is better, and where it gains most."""
+    """Say in how many cases the jury is better than its best member, and where it gains most."""
     rows = [row for row in run.records("jury") if known(row["gain"])]
     if not rows:
         return (
@@ -47,8 +47,8 @@ def headline(run: Jury) -> str:
 
 
 def cards(run: Jury) -> Iterator[Remark]:
-    """Cards: where the jury is worse, how few independent members it is worth, which outputs have
-    no rating, and what to do next.
+    """Cards: where the jury is worse, how few independent members it is worth, which outputs it did
+    not rate, and what to do next.
     """
     rows = run.records("jury")
     worse = [row for row in rows if row["better"] == "no"]
@@ -89,6 +89,6 @@ def cards(run: Jury) -> Iterator[Remark]:
 
 
 def scope(run: Jury) -> str:
-    """What was combined, for the line above the headline."""
+    """The members and how they were combined, for the line above the headline."""
     settings = run.settings
     return f"{plural(len(settings['judges']), 'judge')} by {settings['by']}"

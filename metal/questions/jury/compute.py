@@ -1,5 +1,5 @@
-"""A jury: the answers of several judges become those of one, and whether that is better than the
-best of them.
+"""A jury: the answers of several judges become those of one, which is compared with the best of
+them.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ def seated(
     bootstrap: SourceBootstrap,
     progress: Progress = no_progress,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The facts of the jury's ratings, and a row for each language and criterion.
+    """The jury's ratings, and a row for each language and criterion.
 
-    settings: its `judges` are the members; by: one of RULES. A jury of one has its member's
-    unchanged ratings. Raises UsageError if the members rated nothing, or if a rule does not suit a
-    criterion.
+    settings: its `judges` are the members. by: one of RULES. A jury of one has the unchanged
+    ratings of its member. Raises UsageError if the members rated nothing, or if a rule does not
+    suit a criterion.
     """
     parts, rows = [], []
     every = [cell for cell in cells(dataset, settings, continuous=True) if cell.judges]
@@ -90,8 +90,8 @@ def seated(
 
 
 def _together(cell: AuditCell, members: Sequence[str], by: str) -> tuple[Numbers, str, str]:
-    """The jury's scores, why it has none although members answered, and the weights of its members
-    in words.
+    """The jury's scores, the reason where it has none although members answered, and the weights of
+    its members in words.
     """
     scores = cell.scores(members)
     if by == "weights":
@@ -99,7 +99,8 @@ def _together(cell: AuditCell, members: Sequence[str], by: str) -> tuple[Numbers
     if cell.continuous or by == "mean":
         if not (cell.continuous or cell.ordered):
             raise UsageError(
-                f"`by` mean: labels of {cell.criterion.name} have no order; use majority or weights"
+                f"`by` mean: the labels of {cell.criterion.name} have no order; use majority or "
+                f"weights"
             )
         if by == "dawid-skene":
             raise UsageError(
@@ -118,8 +119,8 @@ def _together(cell: AuditCell, members: Sequence[str], by: str) -> tuple[Numbers
 def _weighted(
     cell: AuditCell, members: Sequence[str], by_member: Numbers
 ) -> tuple[Numbers, str, str]:
-    """The jury's scores by weights learnt from people on other sources; labels without an order
-    count as 0 or 1.
+    """The jury's scores by weights learned from people's ratings of other sources; a label without
+    an order counts as 0 or 1.
     """
     features, target = by_member, _people(cell)[:, None]
     if nominal := not (cell.continuous or cell.ordered):
@@ -142,8 +143,8 @@ def _weighted(
 
 
 def _on_scale(cell: AuditCell, scores: Numbers) -> Numbers:
-    """Scores within the scale: the nearest level (of two equally near ones, the worse) or, without
-    levels, a score within its ends.
+    """Bring scores onto the scale: to the nearest level (of two equally near levels, the worse) or,
+    without levels, to between its ends.
     """
     if cell.continuous:
         low, high = cell.criterion.scale.ends or (-math.inf, math.inf)
@@ -154,7 +155,7 @@ def _on_scale(cell: AuditCell, scores: Numbers) -> Numbers:
 
 
 def _people(cell: AuditCell) -> Numbers:
-    """(items,) people's aggregate answer, NaN if there is none."""
+    """(items,) people's aggregate answer; NaN without one."""
     if not cell.continuous:
         return cell.values_of(cell.truth)
     scores = cell.scores(cell.people)
@@ -164,7 +165,7 @@ def _people(cell: AuditCell) -> Numbers:
 def _facts(
     cell: AuditCell, members: Sequence[str], name: str, scores: Numbers, reason: str
 ) -> pd.DataFrame:
-    """The jury's ratings of everything that a member was asked about."""
+    """The jury's ratings of all items that a member was asked about."""
     codes = cell.matrix.of(members)
     asked = (codes != NOT_ASKED).any(axis=1)
     why = np.where(np.isnan(scores), np.where((codes < 0).all(axis=1), SILENT, reason), "")
@@ -182,8 +183,8 @@ def _row(
     weights: str,
     bootstrap: SourceBootstrap,
 ) -> dict[str, Any]:
-    """How the jury agrees with people, and its lead over the member that is best on other
-    sources.
+    """A row with the jury's agreement with people, and its lead over the member that is best on
+    other sources.
     """
     people, sources = _people(cell), cell.matrix.sources
     ends = cell.criterion.scale.ends
@@ -233,6 +234,6 @@ def _row(
 
 
 def _best(agreement: Numbers) -> int:
-    """The place of the member that agrees most; the first one, if several are equal."""
+    """The position of the member that agrees most; of equal members, the first."""
     shares = ratio(np.nansum(agreement, axis=0), (~np.isnan(agreement)).sum(axis=0))
     return int(np.argmax(np.nan_to_num(shares, nan=-1.0)))

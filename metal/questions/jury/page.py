@@ -13,13 +13,14 @@ from metal.show.view import Cell, Section, TableView
 
 MOST_ROWS = 100
 EXPLAINED = (
-    "How much better the jury agrees with people than its best member does (chosen on other"
-    " sources), in points with a 95% interval. The line below has the agreement of each."
+    "How much better the jury agrees with people than its best member does (chosen on other "
+    "sources), in points with a 95% interval. The line below has the agreement of the jury and of "
+    "that member."
 )
 
 
 def answer(run: Jury) -> TableView:
-    """The jury and its best member: criteria in rows, languages in columns."""
+    """A table of the jury and its best member: criteria in rows, languages in columns."""
     rows = run.records("jury")
     places = ({**row, "place": run.where(row["criterion"], row["language"])} for row in rows)
     alone = len(run.settings["judges"]) == 1
@@ -31,7 +32,7 @@ def answer(run: Jury) -> TableView:
 
 
 def sections(run: Jury) -> list[Section]:
-    """The section with every figure."""
+    """The section that has all figures."""
     rows, title = run.records("jury"), "How the jury agrees with people"
     free = [] if any(row["weights"] for row in rows) else ["weights"]
     table = TableView.of_figures(run, "jury", title, rows, heads=2, most=MOST_ROWS, without=free)

@@ -43,8 +43,8 @@ DESCRIBED: Tables = {
 
 @dataclass(frozen=True, repr=False)
 class Jury(Result):
-    """Several judges combined into one: its ratings, and whether it is better than the best of its
-    members.
+    """Several judges combined into one: its ratings, and whether it is better than its
+    best member.
     """
 
     shown = "jury"

@@ -1,4 +1,4 @@
-"""`metal.jury`: several judges become one."""
+"""`metal.jury`: combine several judges into one."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def jury(
     data: Data,
     *ratings: Ratings,
     judges: Annotated[
-        Names, Option(("Its members. [default: all LLM judges in the data]"), "-j")
+        Names, Option(("Members of the jury. [default: all LLM judges in the data]"), "-j")
     ] = (),
     criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
     languages: Languages = (),
@@ -42,7 +42,7 @@ def jury(
     reference: Annotated[
         str,
         Option(
-            "Agree with these people: group=expert, or rater=A1,A2. [default: all]",
+            "Compare with these people: group=expert, or rater=A1,A2. [default: all]",
             metavar="PEOPLE",
         ),
     ] = "",
@@ -54,22 +54,22 @@ def jury(
 ) -> Jury:
     """Combine several judges into one, and show where it is better than the best of them.
 
-    `majority` is the level that most members gave (without one, the mean if it is a level; else no
-    answer), `mean` the level nearest to their mean, `dawid-skene` the most probable level given
-    each member's reliability. `weights` learns from people how much each member counts (ridge
-    regression), in each language and criterion, and never from the sources it then judges. A jury
-    of one is that judge.
+    `majority` is the level that most members gave; if there is none, their mean if that is a level,
+    else no answer. `mean` is the level nearest to their mean. `dawid-skene` is the most probable
+    level, given each member's reliability. `weights` learns from people how much each member counts
+    (ridge regression), in each language and criterion, and never from the sources it then judges. A
+    jury of one is that judge.
 
     Members that make the same mistakes add little: the table shows how many independent judges they
-    count as. The jury is compared with its best member, which is chosen on sources other than those
-    compared. Where the jury is not better, use that member instead. A jury costs as much as its
-    members together; `metal.select(cascade=...)` asks a second judge only where the first is
-    unsure.
+    are worth. The jury is compared with its best member, which is chosen on other sources than
+    those on which they are compared. Where the jury is not better, use that member instead. A jury
+    costs as much as its members together; `metal.select(cascade=...)` asks a second judge only
+    where the first is unsure.
 
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
             `metal.read`; `ratings` are runs of `metal.judge`.
-        progress: Called with the parts done and the parts in all.
+        progress: Called with the number of parts done and of all parts.
 
     Returns:
         The table `jury`, the ratings and the page. Nothing is written before `save`;
@@ -77,8 +77,8 @@ def jury(
         verdict of its own.
 
     Raises:
-        UsageError: If nothing was rated, for a rule that does not suit a criterion, or for a
-            name that a rater has.
+        UsageError: If nothing was rated, for a rule that does not suit a criterion, or if a rater
+            already has the jury's name.
         UnknownName: For a judge that does not exist.
 
     Example:

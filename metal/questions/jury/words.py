@@ -1,4 +1,4 @@
-"""A jury in words: how it came to its answers, and what the figures mean."""
+"""A jury in words: how it combines its members' answers, and what the figures mean."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from metal.questions.jury.run import Jury
 
 RULES = {
     "majority": (
-        "The level that most members gave; if no level has most votes, their mean if it is a"
-        " level, else no rating."
+        "The level that most members gave; if no level has the most votes, the members' mean if "
+        "that is a level, else no rating."
     ),
     "mean": (
         "The level nearest to the members' mean (of two equally near, the worse); for scores"
@@ -24,14 +24,14 @@ WORDS = {
         " classes, 1 minus the mean distance as a share of the range."
     ),
     "Best member": (
-        "The member that agrees most with people on the other four fifths of the sources, so"
-        " that it is not chosen by luck; the table names the one that agrees most on all."
+        "The member that agrees most with people on the other four fifths of the sources, so that "
+        "luck does not choose it; the table names the member that agrees most on all sources."
     ),
     "Gain": (
         "The jury's agreement minus that of the best member; percentile bootstrap over sources,"
         " 95%."
     ),
-    "Better": "Yes: the interval of the gain is above 0; no: below; else unclear.",
+    "Better": "Yes: the interval of the gain is above 0. No: it is below 0. Otherwise unclear.",
     "Worth": (
         "k / (1 + (k − 1) r) for k members whose mistakes have the mean correlation r (at least 0)."
     ),

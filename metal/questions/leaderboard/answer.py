@@ -1,5 +1,5 @@
 """The first screen of a leaderboard: which generator people put first, and whether it is shown to
-be ahead.
+be better.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def headline(run: Leaderboard) -> str:
 
 
 def lead(run: Leaderboard) -> str:
-    """Which generator is next, and how many cannot be compared."""
+    """Say which generator is next, and how many cannot be compared."""
     rows = run.ranking(run.main, run.language)
     if len(rows) == 1:
         return ""
@@ -69,7 +69,9 @@ def scope(run: Leaderboard) -> str:
 
 
 def cards(run: Leaderboard) -> Iterator[Remark]:
-    """Cards: what to beware of, which generator is first in each language, and what to do next."""
+    """Cards: what to be careful about, which generator is first in each language, and what to do
+    next.
+    """
     if differing := differing_texts(run.ranking(run.main, run.language)):
         yield Remark("Beware of different texts", differing)
     if first := first_by_language(run):

@@ -1,4 +1,4 @@
-"""Additions to a ranking by people: metrics and LLM judges on the same outputs, and what is still
+"""Additions to a ranking by people: metrics and LLM judges on the same outputs, and what still has
 to be rated.
 """
 
@@ -16,7 +16,7 @@ from metal.stats.patterns import Codes, Numbers
 
 
 def raters_beside(dataset: Dataset, *, with_judges: bool) -> list[str]:
-    """The raters to show with people: metrics, then judges if wanted, without any that repeats
+    """The raters to show next to people: metrics, and judges if wanted; no rater that repeats
     another.
     """
     kinds = ("metric", "llm") if with_judges else ("metric",)
@@ -39,8 +39,9 @@ def beside_rows(
 ) -> Iterator[dict[str, Any]]:
     """The scores of metrics and judges for each generator, on the outputs that people rated.
 
-    On a criterion of the ranking they are shares of its scale; a metric's scores for all criteria
-    are unchanged, on the outputs of the last ranking (overall).
+    Scores on a criterion of the ranking are shares of its scale. A metric's scores that stand for
+    all criteria are left as they are; they are averaged over the outputs of the last ranking
+    (overall).
     """
     if not cells:
         return
@@ -69,8 +70,8 @@ def beside_rows(
 def _shares(
     dataset: Dataset, ranked: Collection[str], by_criterion: Mapping[str, Numbers]
 ) -> dict[str, Numbers]:
-    """A rater's scores on the ranked criteria, as shares of their scales; for overall, their
-    mean.
+    """A rater's scores on the ranked criteria as shares of their scales, and for overall the mean
+    of these.
     """
     shares = {
         name: dataset.criteria[name].share(by_criterion[name])
@@ -84,8 +85,8 @@ def _shares(
 
 
 def _by_generator(outputs: Outputs, asked: Codes, values: Numbers) -> Iterator[dict[str, Any]]:
-    """One row per generator: the mean of the values on the outputs `asked` (a mask); no row if
-    there is no value.
+    """A row per generator with the mean of the values on the outputs `asked` (a mask); no row
+    without values.
     """
     answered = asked & ~np.isnan(values)
     if not answered.any():
@@ -110,7 +111,9 @@ def _by_generator(outputs: Outputs, asked: Codes, values: Numbers) -> Iterator[d
 def coverage_rows(
     dataset: Dataset, outputs: Outputs, items: Codes, scores: Sequence[OutputScores], language: str
 ) -> Iterator[dict[str, Any]]:
-    """How much of each generator was rated on any criterion, and what can still be handed out."""
+    """A row per generator: how many outputs were rated on any criterion, and how many can still be
+    handed out.
+    """
     rated = np.any([~np.isnan(part.share) for part in scores], axis=0)
     listed = [dataset.outputs[name] for name in outputs.names]
     chosen = np.array([part.chosen for part in listed], dtype=bool)
@@ -135,9 +138,7 @@ def coverage_rows(
 def rating_command(
     dataset: str, generators: Sequence[str], *, sample: int | None = None, seed: int = 0
 ) -> str:
-    """The command that hands out what is still to be rated of some generators, in the form for a
-    shell.
-    """
+    """The shell command that hands out what still has to be rated of some generators."""
     parts = ["metal", "annotate", "export", dataset, "--to", "html"]
     parts += [part for generator in generators for part in ("--generators", generator)]
     parts += ["--sample", str(sample)] if sample else []

@@ -1,4 +1,4 @@
-"""What to know before reading a ranking: who rated which generator, and on what."""
+"""Warnings for readers of a ranking: who rated which generator, and on which sources."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def about_one_person(people: Sequence[str]) -> list[str]:
 
 
 def about_people(ranking: Ranking, title: str) -> list[str]:
-    """Generators that were rated by different groups of people than most, and how to rank all by
-    the same people.
+    """A warning that some generators were rated by different groups of people than most, with a way
+    to rank all by the same people.
     """
     if not (mixed := ranking.mixed):
         return []
@@ -51,8 +51,8 @@ def about_people(ranking: Ranking, title: str) -> list[str]:
 
 
 def about_a_ranking(ranking: Ranking, title: str) -> list[str]:
-    """Which generators cannot be compared because they share too few sources, and how their texts
-    differ.
+    """Warnings about generators that share too few sources to be compared, and about differing
+    texts.
     """
     rows, warnings = ranking.rows, []
     few = [row["generator"] for row in rows if "ranks: fewer than" in row["undefined"]]
@@ -69,7 +69,7 @@ def about_a_ranking(ranking: Ranking, title: str) -> list[str]:
 
 
 def _about_texts(ranking: Ranking, title: str) -> list[str]:
-    """Whether generators were rated on different sources, and in different languages."""
+    """Warnings if generators were rated on different sources, or in different languages."""
     by_sources = sorted((row["sources"], row["languages"]) for row in ranking.rows)
     (least, least_languages), (most, most_languages) = by_sources[0], by_sources[-1]
     if any(row["languages"] < ranking.languages for row in ranking.rows):
@@ -100,7 +100,7 @@ def _languages(number: int) -> str:
 
 
 def about_overall(cells: Sequence[OutputScores], items: Codes, language: str) -> list[str]:
-    """Notes on outputs that do not count for overall, or that there is no overall score."""
+    """Notes on outputs that do not count for overall, or a note that there is no overall score."""
     if len(cells) < 2:
         return []
     parts, last = [part for part in cells if part.criterion != OVERALL], cells[-1]

@@ -1,6 +1,7 @@
-"""A leaderboard of generators by people (GENIE, section 6): scores in [0, 1] with their
-uncertainty, which generators are shown to be better, automatic metrics, and what is still to be
-rated.
+"""A leaderboard of generators by people's ratings (GENIE, section 6).
+
+It has scores from 0 to 1 with their uncertainty, which generators are shown to be better, automatic
+metrics, and what still has to be rated.
 """
 
 from __future__ import annotations
@@ -96,8 +97,10 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class LeaderboardTables:
-    """The results of a leaderboard. tables: by name (COLUMNS). main: the criterion shown first.
-    people: whose ratings count. counted: the criteria that count. left_out: rated criteria without
+    """The results of a leaderboard.
+
+    tables: by name, with the columns of COLUMNS. main: the criterion shown first. people: the
+    people whose ratings count. counted: the criteria that count. left_out: rated criteria without
     numeric bounds. beside: metrics and judges.
     """
 
@@ -116,9 +119,11 @@ def leaderboard(
     settings: LeaderboardSettings | None = None,
     progress: Progress = no_progress,
 ) -> LeaderboardTables:
-    """The leaderboard of a dataset: all languages together, if there are several, then each one;
-    each criterion that people rated and whose scale has ends, then `overall`, the mean of these for
-    each output.
+    """Make the leaderboard of a dataset.
+
+    It ranks all languages together, if there are several, then each language. In each it ranks by
+    every criterion that people rated and whose scale has ends, then by `overall`, the mean of these
+    criteria for each output.
 
     Raises UnknownName for a criterion, language, group or person that does not occur, UsageError if
     the people rated nothing that could be scored.
@@ -196,7 +201,9 @@ def _people(dataset: Dataset, settings: LeaderboardSettings) -> tuple[str, ...]:
 def _counted(
     dataset: Dataset, settings: LeaderboardSettings, rated: Mapping[str, OutputScores]
 ) -> tuple[dict[str, OutputScores], tuple[str, ...]]:
-    """The criteria that count, and the rated criteria without numeric bounds."""
+    """The criteria that count, and the rated criteria that do not because they have no numeric
+    bounds.
+    """
     endless = tuple(name for name in rated if dataset.criteria[name].scale.ends is None)
     scores = {name: score for name, score in rated.items() if name not in endless}
     for name in settings.criteria:
@@ -211,7 +218,7 @@ def _counted(
 
 
 def _endless(dataset: Dataset, name: str) -> str:
-    """Why a criterion has no score between 0 and 1, and what to do."""
+    """Why a criterion gives no score between 0 and 1, and what to do about it."""
     if dataset.criteria[name].scale.levels:
         return (
             "its levels have no order (nominal), so none of them is the best; make it ordinal if"
@@ -238,9 +245,7 @@ def _human(dataset: Dataset, generator: str) -> bool:
 
 
 def _cells(scores: Mapping[str, OutputScores], items: Codes) -> list[OutputScores]:
-    """The rankings on these outputs: each criterion that was rated on them, and overall if there
-    are several.
-    """
+    """The rankings on these outputs: by each rated criterion, and overall if there are several."""
     rated = [part for part in scores.values() if not np.isnan(part.share[items]).all()]
     if len(rated) < 2 or OVERALL in scores:
         return rated

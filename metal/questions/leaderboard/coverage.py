@@ -1,4 +1,4 @@
-"""How much of each generator people rated, and the commands that hand out unrated outputs."""
+"""How much of each generator's outputs people rated, and the commands that hand out the rest."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ MOST_COMMANDS = 12
 
 
 def coverage_rows(run: Leaderboard) -> list[dict[str, Any]]:
-    """How much of each generator was rated, over all languages."""
+    """A row per generator: how much of its outputs was rated, over all languages."""
     rows = run.records("coverage")
     return [row for row in rows if row["language"] == rows[0]["language"]]
 
 
 def unrated(run: Leaderboard) -> list[dict[str, Any]]:
-    """Coverage of the generators that nobody rated yet and that have outputs to hand out."""
+    """The coverage of generators that nobody has rated yet and that have outputs to hand out."""
     return [
         row for row in coverage_rows(run) if not row["outputs_rated"] and row["outputs_to_rate"]
     ]
 
 
 def commands(run: Leaderboard) -> list[tuple[str, str]]:
-    """(generator, command that hands out its outputs) for the first generators that nobody has
-    rated.
+    """The first generators that nobody has rated, each with the command that hands out its
+    outputs.
     """
     path = str(run.data.get("path", "DATASET"))
     return [

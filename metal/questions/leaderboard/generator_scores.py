@@ -1,8 +1,8 @@
 """Generators by people's scores for their outputs: scores with their uncertainty, and which
-generator is better than which.
+generator is better than which other.
 
-Generators rated by one group of people, such as experts, are not ranked against those rated by
-another group.
+A generator rated by one group of people, such as experts, is not ranked against a generator rated
+by another group.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ MOST_GROUPS = 3  # named of a panel
 
 @dataclass(frozen=True)
 class Groups:
-    """Groups of people. names: in string order, "" for people without a group. of: (raters,) for
-    each rater of the ratings table, the place in `names`, -1 for those who do not count.
+    """Groups of people.
+
+    names: the groups in string order; "" for people without a group. of: (raters,) the position in
+    `names` of each rater of the ratings table; -1 for raters who do not count.
     """
 
     names: tuple[str, ...]
@@ -50,11 +52,11 @@ class Groups:
 
 @dataclass(frozen=True)
 class Panels:
-    """Who rated the generators of a cell.
+    """Which groups of people rated the generators of a cell.
 
-    shares: (groups, generators) the weight of a group in a generator's score: the group's share of
-    an output's ratings, averaged over its outputs. apart: (generators, generators) whether two were
-    rated by different panels.
+    shares: (groups, generators) the weight of a group in a generator's score, which is the group's
+    share of the ratings of an output, averaged over the generator's outputs. apart: (generators,
+    generators) whether two generators were rated by different panels.
     """
 
     names: tuple[str, ...]
@@ -62,8 +64,8 @@ class Panels:
     apart: Codes
 
     def describe(self, at: int | Codes) -> str:
-        """`group expert only`, or `groups crowd 62% and expert 38%`: for a generator, or for
-        several on average.
+        """A panel in words, of one generator or of several on average: `group expert only`, or
+        `groups crowd 62% and expert 38%`.
         """
         share = self.shares[:, at].reshape(len(self.names), -1).mean(axis=1)
         rated = [int(group) for group in np.argsort(-share, kind="stable") if share[group] > 0]
@@ -89,8 +91,10 @@ class Panels:
 
 @dataclass(frozen=True)
 class Mixed:
-    """Generators rated by a different panel than most others. odd: these generators, each with its
-    panel. others: the panel of the rest. of_all: groups that rated every generator.
+    """Generators rated by a different panel than most others.
+
+    odd: these generators, each with its panel. others: the panel of the other generators. of_all:
+    the groups that rated every generator.
     """
 
     odd: tuple[tuple[str, str], ...]
@@ -101,12 +105,11 @@ class Mixed:
 def panels(
     scores: OutputScores, groups: Groups, cell_of: Codes, counts: Numbers, least_shared: int
 ) -> Panels:
-    """Who rated the generators of a cell.
+    """Compute which groups of people rated the generators of a cell.
 
     cell_of: (outputs,) generator * sources + source of each output, -1 if it is not in the cell.
-    counts: (generators, sources) outputs. The panels of two generators with least_shared sources or
-    more in common are compared on these sources, as in their test; those of other pairs on all
-    their sources.
+    counts: (generators, sources) outputs. If two generators share at least least_shared sources,
+    their panels are compared on these sources, as in their test; otherwise on all their sources.
     """
     generators = len(counts)
     if len(groups.names) < 2:
@@ -131,8 +134,8 @@ def panels(
 
 
 def _weights(scores: OutputScores, groups: Groups, cell_of: Codes, counts: Numbers) -> Numbers:
-    """(groups, generators, sources) outputs, each divided among the groups of the people who rated
-    it.
+    """(groups, generators, sources) numbers of outputs, where each output is divided among the
+    groups of the people who rated it.
     """
     at = cell_of[scores.output]
     kept = at >= 0
@@ -145,12 +148,12 @@ def _weights(scores: OutputScores, groups: Groups, cell_of: Codes, counts: Numbe
 
 
 def left_out(unlike: Codes, left: Codes, weight: Codes) -> Iterator[tuple[int, Codes]]:
-    """Generators that are removed until all the remaining ones can be compared with each other, and
-    which others each was unlike.
+    """Remove generators until all the remaining ones can be compared; return those removed, and the
+    ones each was unlike.
 
-    unlike: (generators, generators). left: (generators,) which ones remain, changed in place. The
-    generator that is unlike the most others is removed first; of several, the one with the least
-    weight, then the last.
+    unlike: (generators, generators) which pairs cannot be compared. left: (generators,) which
+    generators remain; changed in place. The generator that is unlike the most others is removed
+    first; of several, the one with the least weight, then the last.
     """
     while (missing := (unlike & left & left[:, None]).sum(axis=1)).any():
         tied = np.flatnonzero(missing == missing.max())[::-1]
@@ -164,17 +167,17 @@ LEAST_SHARED = 5  # sources: with as few as these, p is at least 2^(1 - 5)
 
 
 def generator_means(sums: Numbers, counts: Numbers) -> dict[str, Numbers]:
-    """(generators,) means over outputs, with intervals and errors by source, by column of the
-    table.
+    """Columns of the table, (generators,): means over outputs, with intervals and standard errors
+    by source.
 
-    sums, counts: (generators, sources) the sum of a generator's shares on a source, and the number
-    of outputs in it. score: sum / count over all sources. interval: 95%, over the generator's own
-    sources (see `interval_of_mean`). standard_error: sqrt(sum over sources of (sum - score *
-    count)^2) / outputs, the plug-in error of a ratio of sums by cluster; with one output per source
-    it is the standard deviation over sqrt(n), GENIE's sigma / sqrt(n). worst_error: the largest
-    possible one, sqrt(score (1 - score) sum of count^2) / outputs, which is sqrt(score (1 - score)
-    / n) with one output per source. With one source, standard error and interval are NaN. Source:
-    GENIE, Appendix C; Bhatia, Davis (2000).
+    sums: (generators, sources) the sum of a generator's shares on a source. counts: (generators,
+    sources) the number of outputs in that sum. score: sum / count over all sources. interval: 95%,
+    over the generator's own sources (see `interval_of_mean`). standard_error: sqrt(sum over sources
+    of (sum - score * count)^2) / outputs, the plug-in error of a ratio of sums by cluster; with one
+    output per source it is the standard deviation over sqrt(n), GENIE's sigma / sqrt(n).
+    worst_error: the largest possible one, sqrt(score (1 - score) sum of count^2) / outputs, which
+    is sqrt(score (1 - score) / n) with one output per source. With one source, standard error and
+    interval are NaN. Source: GENIE, Appendix C; Bhatia, Davis (2000).
     """
     outputs = counts.sum(axis=1)
     score = np.asarray(np.round(ratio(sums.sum(axis=1), outputs), DIGITS))
@@ -194,9 +197,11 @@ def generator_means(sums: Numbers, counts: Numbers) -> dict[str, Numbers]:
 
 @dataclass(frozen=True)
 class Ranking:
-    """A ranking of generators. rows: one per generator, best first. pairs: one per pair of
-    generators. mixed: None if the same groups of people rated all. languages: how many languages
-    the ranked outputs have.
+    """A ranking of generators.
+
+    rows: one per generator, best first. pairs: one row per pair of generators. mixed: the
+    generators that other groups of people rated; None if the same groups rated all. languages: the
+    number of languages of the ranked outputs.
     """
 
     rows: list[dict[str, Any]]
@@ -215,10 +220,11 @@ def rank(
 ) -> Ranking:
     """Rank generators, best first, and compare every pair of them, on the outputs `asked` (a mask).
 
-    Equal scores share a rank. rank_low, rank_high: the ranks that paired tests on shared sources
-    leave open, with Holm's correction over all pairs. Two generators that different groups of
-    people rated, or that share fewer than LEAST_SHARED sources, are not tested and so not
-    distinguished; a generator left out of most tests has the reason in `undefined`, at `ranks`.
+    Equal scores share a rank. rank_low, rank_high: the best and the worst rank that paired tests on
+    shared sources leave open, with Holm's correction over all pairs. Two generators that different
+    groups of people rated, or that share fewer than LEAST_SHARED sources, are not tested, so
+    neither counts as better. A generator left out of most tests has the reason in `undefined`,
+    under `ranks`.
     """
     items = asked & ~np.isnan(scores.share)
     generator_codes, generator = np.unique(outputs.generator[items], return_inverse=True)
@@ -265,8 +271,8 @@ def rank(
 def _counted(
     scores: OutputScores, outputs: Outputs, asked: Codes, rated: Codes, generator_codes: Codes
 ) -> dict[str, Codes]:
-    """For each generator: languages of the outputs `rated` (a mask) and, for those `asked`,
-    ratings, people who gave them, and ratings without a score.
+    """Counts for each generator: the languages of the outputs `rated` (a mask) and, for the outputs
+    `asked` (a mask), the ratings, the people who gave them, and the ratings without a score.
     """
     size = len(outputs.generators)
 
@@ -290,8 +296,7 @@ def _counted(
 def _untested(
     score: Numbers, p: Numbers, names: list[str], people: Panels, ratings: Codes
 ) -> tuple[dict[int, str], Mixed | None]:
-    """Why a generator cannot be compared with the others, and which generators were rated by other
-    people.
+    """Why a generator cannot be compared with the others, and which generators other people rated.
 
     Generators rated by different panels than most others are left out first, then those that cannot
     be compared with most others, until all the remaining ones can be compared.
@@ -323,7 +328,7 @@ def _untested(
 def _pairs(
     table: Numbers, pairs: Pairs, names: list[str], order: list[int], people: Panels
 ) -> list[dict[str, Any]]:
-    """Rows for every pair of generators, the better one first."""
+    """A row for every pair of generators, the better one first."""
     adjusted = pairs.adjusted
     rows = []
     for position, first in enumerate(order):

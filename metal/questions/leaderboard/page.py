@@ -38,7 +38,7 @@ OF_CORRECTED = (
 def ranking_table(
     run: Leaderboard, criterion: str, language: str, key: str = "ranking"
 ) -> TableView:
-    """Every generator of a criterion in a language, best first."""
+    """A table of every generator, best first, for a criterion in a language."""
     rows = run.ranking(criterion, language)
     without, notes = [], []
     if not any(row["unanswered"] for row in rows):
@@ -63,8 +63,8 @@ def ranking_table(
 
 
 def ranking_chart(run: Leaderboard, key: str = "ranking", most: int = MOST_DOTS) -> Chart:
-    """The main ranking, or its first rows: one row per generator, its score as a dot with its
-    interval. The headline says who is first.
+    """A chart of the main ranking, or of its first rows: one row per generator, with its score as a
+    dot and the interval.
     """
     rows = run.ranking(run.main, run.language)
     chart = generator_dots(
@@ -74,7 +74,9 @@ def ranking_chart(run: Leaderboard, key: str = "ranking", most: int = MOST_DOTS)
 
 
 def _further_rankings(run: Leaderboard) -> tuple[Section, ...]:
-    """Every other criterion and language, folded at first; empty if there is none."""
+    """The rankings on all other criteria and languages, folded at first; empty if there
+    are none.
+    """
     tables = [
         (cell, ranking_table(run, *cell, f"ranking_{number}"))
         for number, cell in enumerate(run.cells[1:], 1)
@@ -85,17 +87,21 @@ def _further_rankings(run: Leaderboard) -> tuple[Section, ...]:
 
 
 def criterion_map(run: Leaderboard) -> TableView | None:
-    """A map of criteria, in the language of the main ranking; None if there is only one."""
+    """A heat map of scores by criterion, in the language of the main ranking; None if there is only
+    one criterion.
+    """
     return _heat(run).by_criterion("leaderboard")
 
 
 def language_maps(run: Leaderboard) -> list[TableView]:
-    """A map of languages for each criterion that was rated in several, the main one first."""
+    """A heat map of scores by language, for each criterion that was rated in several; the main
+    criterion first.
+    """
     return _heat(run).by_language("leaderboard", run.languages)
 
 
 def _heat(run: Leaderboard) -> Heat:
-    """The settings of a map of scores, with one shade per tenth."""
+    """The settings of a heat map of scores, with one shade per tenth of the range."""
     return Heat(
         run,
         who="generator",
@@ -111,7 +117,9 @@ def _heat(run: Leaderboard) -> Heat:
 
 
 def beside_table(run: Leaderboard) -> TableView | None:
-    """The main ranking with the scores of each metric and judge; None if there is none."""
+    """The main ranking with the scores of each metric and judge; None without metrics and
+    judges.
+    """
     in_language = run.records("beside", language=run.language)
     rows = [row for row in in_language if row["criterion"] == run.main or row["scale"] == "own"]
     columns = list(dict.fromkeys((row["rater"], row["criterion"]) for row in rows))
@@ -141,8 +149,9 @@ def beside_table(run: Leaderboard) -> TableView | None:
 
 
 def _beside_notes(rows: Sequence[Row], elsewhere: Sequence[str]) -> list[str]:
-    """Notes on the outputs that the means cover. elsewhere: raters without a mean in the main
-    ranking.
+    """Notes on the outputs that the means cover.
+
+    elsewhere: raters without a mean in the main ranking.
     """
     notes = [
         "Means over the outputs that people rated. Each metric has its own scale (higher is"
@@ -150,8 +159,8 @@ def _beside_notes(rows: Sequence[Row], elsewhere: Sequence[str]) -> list[str]:
     ]
     if any(row["coverage"] < 1 for row in rows):
         notes.append(
-            "A percentage means that it scored only so many of these outputs, so its mean is over"
-            " other outputs."
+            "A percentage means that the rater scored only this share of these outputs, so that "
+            "its mean is over other outputs."
         )
     if elsewhere:
         named = places(list(map(within, elsewhere)))
@@ -168,7 +177,7 @@ def _mean(row: Row | None) -> Cell | str:
 
 
 def coverage_table(run: Leaderboard) -> TableView:
-    """One row per generator and language: sources and outputs rated, and what can still be handed
+    """A table with one row per generator and language: what was rated, and what can still be handed
     out.
     """
     sample = f"For the sample of {run.sample} sources per language. " if run.sample else ""
@@ -197,13 +206,13 @@ def coverage_table(run: Leaderboard) -> TableView:
 
 
 def answer(run: Leaderboard) -> Chart:
-    """The generators that people put first."""
+    """The table of generators as people rank them."""
     return ranking_chart(run, "ranking", MOST_FIRST)
 
 
 def sections(run: Leaderboard) -> list[Section]:
     """The sections: the main ranking and the others, maps of criteria and languages, metrics, and
-    what is still to be rated.
+    what still has to be rated.
     """
     ranked = len(run.ranking(run.main, run.language))
     every = (ranking_chart(run, "ranking_all"),) if ranked > MOST_FIRST else ()
@@ -224,8 +233,8 @@ def _maps(run: Leaderboard) -> Iterator[Section]:
     if maps := language_maps(run):
         intro = (
             (
-                "Each language has its own texts and people: compare generators within a column"
-                " only."
+                "Each language has its own texts and people: compare generators only within a "
+                "column."
             ),
         )
         main, *others = maps
@@ -246,7 +255,7 @@ def _beside(run: Leaderboard) -> Section:
 
 
 def _next(run: Leaderboard) -> Section:
-    """What a new generator needs, and the commands that hand out unrated outputs."""
+    """A note on what a new generator needs, with the commands that hand out unrated outputs."""
     intro = (
         "A new generator needs ratings of its own outputs only: add its outputs to the"
         " dataset, have people rate them, import the ratings, and make this page again. Other"

@@ -64,7 +64,7 @@ class Leaderboard(Result, RankingRun):
     listed = ("people", "counted")
 
     def more_facts(self) -> Mapping[str, Any]:
-        """What JSON contains besides the run's tables."""
+        """Further facts for JSON, in addition to the run's tables."""
         return {"main": self.main}
 
     @classmethod
@@ -85,29 +85,29 @@ class Leaderboard(Result, RankingRun):
 
     @cached_property
     def sample(self) -> int | None:
-        """How many sources per language are scored; None for all."""
+        """How many sources per language are scored; None if all are."""
         sample = self.manifest["settings"].get("sample")
         return int(sample) if sample else None
 
     @cached_property
     def corrected_by(self) -> str:
-        """The judge whose ratings are used to correct people's means; empty for none."""
+        """The judge whose ratings correct people's means; empty if none does."""
         return str(self.manifest["settings"].get("corrected", ""))
 
     @cached_property
     def seed(self) -> int:
-        """The seed of the sample and of everything random."""
+        """The seed of the sample and of all other random choices."""
         return int(self.manifest["settings"].get("seed", 0))
 
     @cached_property
     def order(self) -> tuple[str, ...]:
-        """The generators in the order of the main ranking, then those that are not in it."""
+        """The generators in the order of the main ranking, then those that it does not have."""
         ranked = self.rows("leaderboard", criterion=self.main, language=self.language)["generator"]
         return tuple(dict.fromkeys([*ranked, *self.tables["leaderboard"]["generator"]]))
 
     def criterion(self, key: str) -> str:
-        """The name of a criterion; `overall` is the mean of the criteria that count, even if the
-        dataset has a criterion of that name.
+        """A criterion's name to show; `overall` means the mean of the criteria that count, even if
+        the dataset has such a criterion.
         """
         return OVERALL if key == OVERALL else super().criterion(key)
 

@@ -14,14 +14,14 @@ from metal.version import __version__
 class LeaderboardSettings:
     """The settings of a leaderboard. Empty tuples mean all.
 
-    reference: the people whose ratings count (people.py). criteria: those that count, also for
-    overall. aggregate: how several labels of one output become its score: their mean, or the label
-    given most often (the mean of several such labels); scores without levels are averaged in any
-    case. sample: score this many sources of each language (`sources_chosen`), None for all.
-    with_judges: show LLM judges with people, as for metrics. permutations: those of each test.
-    exclude_noisy: the model (metal.genie.noisy) that chose whom to leave out, "" for none.
-    corrected: the judge whose ratings are used to show corrected means with the scores, "" for
-    none.
+    reference: the people whose ratings count (people.py). criteria: the criteria that count, also
+    for overall. aggregate: how several labels of one output become its score: by their mean, or as
+    the label given most often (if there are several, their mean); scores without levels are always
+    averaged. sample: how many sources of each language to score (`sources_chosen`); None for all.
+    with_judges: whether to show LLM judges next to people, like metrics. permutations: the number
+    of permutations of each test. exclude_noisy: the model (metal.genie.noisy) that decides whom to
+    leave out; "" for none. corrected: the judge whose ratings give the corrected means shown with
+    the scores; "" for none.
     """
 
     reference: Annotated[
@@ -68,7 +68,7 @@ class LeaderboardSettings:
         check_options(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for run.toml; what is not set is left out."""
+        """Plain values for run.toml, without settings that are not set."""
         plain = {
             key: list(value) if isinstance(value, tuple) else value
             for key, value in asdict(self).items()
@@ -77,7 +77,10 @@ class LeaderboardSettings:
 
 
 def signature(data: str, settings: LeaderboardSettings) -> str:
-    """The program, the data, and every setting that affects a figure. data: Dataset.identity."""
+    """A line with the program, the data, and every setting that affects a figure.
+
+    data: Dataset.identity.
+    """
     without = f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else ""
     return signature_line(
         {

@@ -1,4 +1,4 @@
-"""`metal.leaderboard`: generators ranked by people."""
+"""`metal.leaderboard`: rank generators by people's ratings."""
 
 from __future__ import annotations
 
@@ -41,28 +41,29 @@ def leaderboard(
     """Rank the generators of `data` by people's scores for their outputs.
 
     Scores are shares of the scale, 0 the worst and 1 the best: five Likert levels are 0, .25, .5,
-    .75, 1. Labels of an output are averaged, then outputs; overall is the mean of the criteria.
-    Each score comes with its 95% interval by source, its standard error with an upper bound, and
-    the range of ranks that the ratings allow (`2 to 4`). Ranks use two-sided paired tests on shared
-    sources, corrected over all pairs: all ranges hold together with 95% confidence. Generators
-    rated by different groups of people are not compared; `reference` selects one group. Automatic
-    metrics are shown beside the scores, on the same outputs. `corrected` adds people's means as
-    estimated from a judge's ratings of all sources and people's of some; they do not affect ranks.
+    .75, 1. The labels of an output are averaged, then the outputs; overall is the mean of the
+    criteria. Each score comes with its 95% interval by source, its standard error with an upper
+    bound, and the range of ranks that the ratings allow (`2 to 4`). Ranks use two-sided paired
+    tests on shared sources, corrected over all pairs: all ranges hold together with 95% confidence.
+    Generators rated by different groups of people are not compared; `reference` selects one group.
+    Automatic metrics are shown beside the scores, on the same outputs. `corrected` adds people's
+    means as estimated from a judge's ratings of all sources and people's of some. These means do
+    not affect ranks.
 
-    `seed` draws the sample; a larger sample keeps the sources of a smaller one. `ratings` are run
-    folders (from `metal.judge` and `metal.score`) whose ratings are added.
+    `seed` decides which sample is drawn; a larger sample keeps the sources of a smaller one.
+    `ratings` are run folders (from `metal.judge` and `metal.score`) whose ratings are added.
 
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
             `metal.read`.
-        progress: Called with the parts done and the parts in all.
+        progress: Called with the number of parts done and of all parts.
 
     Returns:
         The leaderboard: its tables as DataFrames, plots, the page. Nothing is written before
         `save`.
 
     Raises:
-        UsageError: If no criterion that people rated has ends.
+        UsageError: If people rated no criterion whose scale has ends.
 
     Example:
         metal.leaderboard("datasets/news", "runs/news-judges", corrected=True).leaderboard

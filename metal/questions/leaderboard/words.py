@@ -29,8 +29,9 @@ NOT_CONCLUDED = (
 
 
 def facts(run: Leaderboard) -> dict[str, str]:
-    """What was ranked, how certain that is, what is missing, and what not to conclude. The headline
-    says who is best, and the card next to it who is first in each language.
+    """Facts on what was ranked, how certain that is, what is missing, and what not to conclude.
+
+    The headline says who is best, and the card next to it who is first in each language.
     """
     rows = run.ranking(run.main, run.language)
     return {
@@ -58,8 +59,8 @@ def _ranked(run: Leaderboard, rows: list[dict[str, Any]]) -> str:
 
 
 def not_shown_worse(run: Leaderboard, best: dict[str, Any]) -> list[str]:
-    """The generators that were compared with the first of the main ranking, but are not shown to be
-    worse.
+    """The generators that were compared with the first of the main ranking without being shown to
+    be worse.
     """
     pairs = run.records(
         "comparisons", criterion=run.main, language=run.language, first=best["generator"]
@@ -74,8 +75,9 @@ def not_shown_worse(run: Leaderboard, best: dict[str, Any]) -> list[str]:
 
 
 def why_alone(row: dict[str, Any]) -> str:
-    """Why a generator cannot be compared with most others; empty if it can. Earlier versions
-    wrote `cluster`.
+    """Why a generator cannot be compared with most others; empty if it can.
+
+    Earlier versions wrote `cluster`.
     """
     reasons = (
         within(reason)
@@ -86,7 +88,7 @@ def why_alone(row: dict[str, Any]) -> str:
 
 
 def score_of(row: dict[str, Any]) -> str:
-    """`0.846 [0.805, 0.880]`"""
+    """A score with its interval, such as `0.846 [0.805, 0.880]`."""
     return estimate(row, "score", share)
 
 
@@ -117,7 +119,7 @@ def _sure(run: Leaderboard, rows: list[dict[str, Any]]) -> str:
 
 
 def first_by_language(run: Leaderboard) -> str:
-    """Who is first in each language, if there are several of both."""
+    """Say who is first in each language, if there are several generators and languages."""
     each = list(filter(None, run.languages))
     if len(each) < 2 or run.tables["leaderboard"]["generator"].nunique() < 2:
         return ""
@@ -139,7 +141,7 @@ def first_by_language(run: Leaderboard) -> str:
 
 
 def _unrated(run: Leaderboard) -> str:
-    """Generators that lack ratings; empty without any."""
+    """Say which generators lack ratings; empty if none does."""
     new = [within(row["generator"]) for row in unrated(run)]
     partly = sum(0 < row["outputs_rated"] < row["outputs"] for row in coverage_rows(run))
     sentences = []
@@ -154,7 +156,7 @@ def _unrated(run: Leaderboard) -> str:
 
 
 def differing_texts(rows: list[dict[str, Any]]) -> str:
-    """A remark if generators were not rated on the same texts."""
+    """A remark if generators were not rated on the same texts; otherwise empty."""
     least, most = (int(pick(row["sources"] for row in rows)) for pick in (min, max))
     few, many = (int(pick(row["languages"] for row in rows)) for pick in (min, max))
     if few < many:
@@ -203,8 +205,9 @@ def definitions(run: Leaderboard) -> dict[str, str]:
         ),
         "At most": (
             "The largest possible standard error for a score m between 0 and 1 and n sources: the"
-            " square root of m(1 − m)/n, by the Bhatia-Davis inequality. If sources have several"
-            " outputs, n is what these are worth if all outputs of a source are alike."
+            " square root of m(1 − m)/n, by the Bhatia-Davis inequality. If sources have several "
+            "outputs, n is the number of independent outputs that they are worth if all outputs "
+            "of a source are alike."
         ),
         "Ranks": (
             "A two-sided paired test of every two generators on the sources they share"
@@ -220,10 +223,12 @@ def definitions(run: Leaderboard) -> dict[str, str]:
             "A group's weight in a generator's score is its share of the ratings of an output,"
             " averaged over outputs. Two generators are not compared if more than"
             f" {MOST_MOVED:.0%} of the weight is with different groups, or if a group with a"
-            f" weight of {LEAST_MISSED:.0%} or more for one rated nothing of the other. Weights"
-            " are those on the sources they share, or on all sources if they share fewer than"
-            f" {LEAST_SHARED}. The generator that differs in this way from most others is named"
-            " first (of several, the one with the fewest ratings), and so on until none differ."
+            f" weight of {LEAST_MISSED:.0%} or more for one rated nothing of the other. The "
+            f"weights are over the sources they share, or over all sources if they share fewer "
+            f"than {LEAST_SHARED}. The generator that differs in this way from most others is "
+            f"named first (of several, the one with the fewest ratings), and so on until none "
+            f"differ."
+            ""
             " The order is still by score."
         ),
         "Sample": (

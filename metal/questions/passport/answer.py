@@ -1,4 +1,6 @@
-"""The first screen of a passport: which judge may be used alone, in how many cases, until when."""
+"""The first screen of a passport: which judge may be used alone, in how many cases, and
+until when.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from metal.show.view import Remark
 
 
 def headline(run: Passport) -> str:
-    """Which judge may be used alone most often, and until when."""
+    """Say which judge may be used alone in the most cases, and until when."""
     best, until = run.judge_names[0], run.content["expires"]
     uses = Counter(row["use"] for row in run.records("uses", judge=best))
     judges, total = len(run.judge_names), uses.total()
@@ -48,8 +50,8 @@ def headline(run: Passport) -> str:
 
 
 def cards(run: Passport) -> Iterator[Remark]:
-    """Cards: what other runs say against what is allowed, what was not tested, and what to do
-    next.
+    """Cards: what other runs say against an allowed use, what was not tested, and what to
+    do next.
     """
     best = run.judge_names[0]
     allowed = {
@@ -84,7 +86,7 @@ def cards(run: Passport) -> Iterator[Remark]:
 
 
 def scope(run: Passport) -> str:
-    """Whom it is for, and since when."""
+    """The judges it is for and the day of issue, for the line above the headline."""
     return (
         f"{judges_by_language(run, 'uses')} · issued {run.content['issued']} from"
         f" {run.content['data']['identity']}"

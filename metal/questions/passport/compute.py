@@ -1,4 +1,6 @@
-"""What a passport says: what the judges of an audit may be used for, and what was not tested."""
+"""The content of a passport: what the judges of an audit may be used for, and what was not
+tested.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +28,11 @@ QUESTIONS = {
 
 
 def issue(audit: AuditRun, issued: date, days: int) -> dict[str, Any]:
-    """The content of the passport of an audit's judges, baselines left out.
+    """The content of a passport for an audit's judges, without baselines.
 
-    A cell allows use ALONE if the judge is like a person, BESIDE people if it is informative, and
-    NEITHER otherwise, or if another run passed with the audit disqualifies the judge. Figures are
-    [value, low, high].
+    A cell allows the use ALONE if the judge is like a person, and BESIDE people if it is
+    informative. It allows NEITHER in other cases, and if another run passed with the audit
+    disqualifies the judge. Figures are [value, low, high].
     """
     lines: dict[tuple[str, str, str], list[dict[str, str]]] = {}
     for row in audit.lines:
@@ -82,7 +84,7 @@ def _cell(row: Mapping[str, Any], lines: list[dict[str, str]]) -> dict[str, Any]
 def _not_tested(
     audit: AuditRun, judge: str, facts: Mapping[str, Any], cells: list[dict[str, Any]]
 ) -> Iterator[str]:
-    """What the audit, and the runs passed with it, do not say about a judge."""
+    """What neither the audit nor the runs passed with it tested about a judge."""
     codes = {cell["language"] for cell in cells}
     languages = sorted(set(map(language_name, codes)))
     yield f"languages other than {listed(languages)}, and other texts than these"

@@ -27,11 +27,11 @@ EXPLAINED = (
 
 
 def answer(run: Passport, most: int = MOST_JUDGES) -> TableView:
-    """Judges and criteria in rows, languages in columns, the use in cells; without judges that may
-    be used nowhere.
+    """A table of uses: judges and criteria in rows, languages in columns. Judges that may be used
+    nowhere are left out.
 
-    most: the largest number of judges. For a single judge, whose name is in the title, rows and
-    columns may be swapped.
+    most: the largest number of judges. If there is a single judge, its name is in the title, and
+    rows and columns may be swapped.
     """
     rows = run.records("uses")
     used = [
@@ -57,7 +57,7 @@ def answer(run: Passport, most: int = MOST_JUDGES) -> TableView:
 
 
 def brief(run: Passport) -> Iterator[TableView]:
-    """What the judge with the most permissions may be used for."""
+    """What the terminal shows: what the judge with the most permissions may be used for."""
     yield answer(run, 1)
 
 

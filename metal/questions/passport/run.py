@@ -50,8 +50,9 @@ DESCRIBED: Tables = {
 
 @dataclass(frozen=True, repr=False)
 class Passport(Result):
-    """What judges may be used for, by language and criterion, and until when. `content`: the
-    content of passport.json.
+    """What judges may be used for, by language and criterion, and until when.
+
+    content: the content of passport.json.
     """
 
     shown = "uses"
@@ -103,7 +104,7 @@ class Passport(Result):
 
 
 def _tables(judges: Mapping[str, Mapping[str, Any]]) -> dict[str, pd.DataFrame]:
-    """The tables from which a page is drawn, made from the passport's `judges`."""
+    """The tables for the page, built from the passport's `judges`."""
     uses, facts, gaps = [], [], []
     for judge, of in judges.items():
         for cell in of["cells"]:

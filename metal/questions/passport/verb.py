@@ -1,5 +1,5 @@
-"""`metal.passport`: what an audit's judges may be used for, until when, as a file that can be
-required.
+"""`metal.passport`: write what an audit's judges may be used for, and until when, to a file that
+`metal.judge` can require.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ if TYPE_CHECKING:
 def passport(
     run: StrPath | Audit,
     *runs: StrPath | Run,
-    days: Annotated[int, Option("Days the passport is valid.", least=1, most=3660)] = 180,
+    days: Annotated[
+        int, Option("Number of days for which the passport is valid.", least=1, most=3660)
+    ] = 180,
     date: Annotated[
         str, Option("Day of issue. [default: today, UTC]", metavar="YYYY-MM-DD", rare=True)
     ] = "",
 ) -> Passport:
-    """Issue a passport for the judges of `run`, an audit: what each may be used for, by language
-    and criterion.
+    """Issue a passport that says what each judge of an audit may be used for, by language and
+    criterion.
 
     A judge may be used alone where it is like a person, together with people (`metal.correct`)
     where it is informative, and nowhere else. `runs` are runs of other questions on the same judges
@@ -41,7 +43,7 @@ def passport(
     passport does not allow.
 
     Args:
-        runs: Further runs to record in it.
+        runs: Further runs whose findings to record.
         run: An audit, or the run folder of one.
 
     Returns:
@@ -78,8 +80,8 @@ def passport(
 
 
 def _folder(run: Any) -> StrPath:
-    """The folder of an audit. Raises UsageError for the result of another function, or its
-    folder.
+    """The folder of an audit. Raises UsageError if `run` is the result or the folder of another
+    function.
     """
     from metal.runs.parts import command_of
 

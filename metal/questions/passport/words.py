@@ -47,14 +47,12 @@ def definitions(run: Passport) -> dict[str, str]:
             " asked differently is another judge."
         ),
         "SHA-256": (
-            "The hash is of the canonical content: the JSON without `sha256`, in ASCII, keys"
-            " sorted, no blanks."
+            "The hash is of the canonical content: the JSON without `sha256`, in ASCII, with "
+            "sorted keys and no blanks."
         ),
     }
 
 
 def best_verdict(rows: Sequence[Row]) -> str:
-    """The best verdict by its name in the audit; audits before version 0.2 have another name for
-    it.
-    """
+    """The audit's name for the best verdict; audits before version 0.2 have another name for it."""
     return AS_GOOD if any(row["verdict"] == AS_GOOD for row in rows) else LIKE_A_PERSON

@@ -33,7 +33,7 @@ ADVICE = {
 
 
 def worst_first(run: Monitor) -> list[Row]:
-    """For each person and language that stands out, the row that speaks most against them."""
+    """For each person and language that stands out, the row that speaks most against the person."""
     rows: dict[tuple[str, str], Row] = {}
     for row in sorted(run.records("behaviour"), key=_badness):
         if known(row["stands_out"]) and row["stands_out"]:
@@ -46,7 +46,7 @@ def _disagrees(row: Row) -> bool:
 
 
 def _badness(row: Row) -> tuple[bool, float, float]:
-    """A sort key: people who disagree first, then by distance from colleagues."""
+    """A sort key for rows: people who disagree first, then by distance from colleagues."""
     agreement, severity = row["agreement_difference"], row["severity"]
     less = agreement if known(agreement) and _disagrees(row) else 0.0
     return not _disagrees(row), less, -abs(severity) if known(severity) else 0.0
@@ -62,7 +62,7 @@ def headline(run: Monitor) -> str:
 
 
 def _beside(run: Monitor) -> str:
-    """Who stands out from their colleagues."""
+    """Say who stands out from their colleagues."""
     overall = [row for row in run.records("behaviour") if row["criterion"] == ALL_CRITERIA]
     if not overall:
         return "No person has rated anything here."
@@ -90,7 +90,10 @@ def _beside(run: Monitor) -> str:
 
 
 def _nobody(overall: Sequence[Row], people: int) -> str:
-    """The headline if nobody stands out. overall: the rows over all criteria."""
+    """The headline if nobody stands out.
+
+    overall: the rows over all criteria.
+    """
     if all(known(row["not_compared"]) and row["not_compared"] for row in overall):
         return "Nobody can be compared: people share too few outputs."
     if people > 1:
@@ -99,7 +102,7 @@ def _nobody(overall: Sequence[Row], people: int) -> str:
 
 
 def _where(run: Monitor, row: Row) -> str:
-    """`on fluency in Hindi`, `in Hindi`"""
+    """A case in words: `on fluency in Hindi`, or `in Hindi` for all criteria."""
     criterion = (
         ""
         if row["criterion"] == ALL_CRITERIA
@@ -109,7 +112,7 @@ def _where(run: Monitor, row: Row) -> str:
 
 
 def lead(run: Monitor) -> str:
-    """What else is known about those who stand out."""
+    """Say what else is known about the people who stand out."""
     sentences = []
     if run.noisy:
         sentences.append(_beside(run))
@@ -126,7 +129,7 @@ def lead(run: Monitor) -> str:
 
 
 def scope(run: Monitor) -> str:
-    """What was examined, for the line above the headline."""
+    """The people and tests examined, for the line above the headline."""
     people = len(people_in(run.raters))
     asked = (
         f"{plural(len(run.examined), 'rater')} got test questions"
@@ -137,7 +140,7 @@ def scope(run: Monitor) -> str:
 
 
 def answer_table(run: Monitor) -> TableView:
-    """Who stands out, how, and what to do about it."""
+    """A table of who stands out, how, and what to do about it."""
     rows: Rows = [
         [name(rater), capital("; ".join(run.why_noisy.get(rater, []))), LEAVE_OUT]
         for rater in run.noisy
@@ -159,7 +162,7 @@ def _row(run: Monitor, row: Row) -> list[Cell | str]:
 
 
 def cards(run: Monitor) -> Iterator[Remark]:
-    """Cards: what to beware of, who cannot be compared, and what to do next."""
+    """Cards: what to be careful about, who cannot be compared, and what to do next."""
     yield Remark("Do not conclude", limits(run))
     apart: dict[str, Any] = {
         row["rater"]: row["not_compared"]

@@ -1,9 +1,11 @@
-"""The tables and warnings of `metal monitor`: test questions, behaviour compared with colleagues,
-effects of exclusion; and whose behaviour stands out and why, in plain English.
+"""The tables and warnings of `metal monitor`, and the reasons why somebody stands out, in plain
+English.
+
+The tables cover test questions, behaviour compared with colleagues, and effects of exclusion.
 
 A reason to stand out needs two things: a difference that is beyond chance, corrected for the number
-of people looked at (Holm), and one large enough to matter. It is a reason to look at somebody's
-ratings, not a proof that they are bad: people with a better eye also differ.
+of people looked at (Holm), and one large enough to matter. A reason calls for a look at somebody's
+ratings; it does not prove that they are bad, because people with a better eye also differ.
 """
 
 from __future__ import annotations
@@ -78,11 +80,12 @@ LEAST_PEOPLE = 3
 
 
 def stands_out(row: Mapping[str, Any]) -> list[str]:
-    """The reasons, each with its figures; empty if nothing stands out. row: one of `behaviour`, as
-    a mapping.
+    """The reasons why a person stands out, each with its figures; empty if nothing stands out.
 
-    Labels are not examined if `not_compared` has a reason. Comments need no colleagues on the same
-    outputs and are always examined.
+    row: a row of `behaviour`, as a mapping.
+
+    Labels are not examined if `not_compared` gives a reason. Comments are always examined, because
+    they need no colleagues on the same outputs.
     """
     about_labels = (
         []
@@ -93,7 +96,7 @@ def stands_out(row: Mapping[str, Any]) -> list[str]:
 
 
 def not_compared(row: Mapping[str, Any]) -> str:
-    """Why somebody's labels cannot be compared with others'; empty if they can."""
+    """Why somebody's labels cannot be compared with those of colleagues; empty if they can."""
     if not row["ratings"]:
         return f"answered none of {count(row['unanswered'])} test questions"
     if not row["shared"]:
@@ -168,16 +171,18 @@ def _comments(row: Mapping[str, Any]) -> list[str]:
 
 
 def _figures(row: Mapping[str, Any], name: str, form: Callable[[Any], str] = percent_change) -> str:
-    """`-21% [-25%, -17%], p < 0.001, corrected for people`."""
+    """A figure with its interval and p: `-21% [-25%, -17%], p < 0.001, corrected for people`."""
     shown = estimate(row, name, form).replace(MINUS, "-")
     return f"{shown}, {p_words(row[f'{name}_p_adjusted'])}, corrected for people"
 
 
 @dataclass(frozen=True)
 class Unanimous:
-    """A group in a language. outputs: with `criteria` criteria rated by `people` each; same: those
-    on which everybody gave the same score on each criterion. expected: their share if agreement on
-    one criterion were independent of the others.
+    """How often all people of a group gave the same ratings in a language.
+
+    outputs: the number of outputs on which `people` people each rated `criteria` criteria. same:
+    how many of them got the same score from everybody on each criterion. expected: the share of
+    such outputs if agreement on one criterion were independent of the other criteria.
     """
 
     group: str
@@ -190,12 +195,12 @@ class Unanimous:
 
     @property
     def share(self) -> float:
-        """Their share of the outputs."""
+        """The share of outputs on which everybody gave the same scores."""
         return self.same / self.outputs
 
     @property
     def suspicious(self) -> bool:
-        """Whether this is too frequent for people who rated independently."""
+        """Whether this share is too large for people who rated independently."""
         enough = (
             self.outputs >= LEAST_OUTPUTS and self.people >= LEAST_PEOPLE and self.criteria >= 2
         )
@@ -203,8 +208,8 @@ class Unanimous:
 
 
 def unanimous(dataset: Dataset, people: Collection[str]) -> Iterator[Unanimous]:
-    """One entry per group and language that has outputs rated by three people or more on two
-    criteria or more.
+    """An entry for each group and language that has outputs rated by three or more people on two or
+    more criteria.
     """
     table = dataset.ratings
     table = table[table["rater"].isin(list(people)) & table["score"].notna()]
@@ -244,10 +249,10 @@ def monitor_tables(
     """The tables by name: answers to test questions, behaviour, agreement, panels, exclusions and
     rounds.
 
-    dataset: has the people to examine. agreement: returns the rows of the people's agreement on a
-    dataset; called with and without noisy people. panels: the rows of scores by people per output,
-    from a dataset and a seed. rounds: lines of annotation/rounds.jsonl. progress: called with the
-    steps done and the steps in all.
+    dataset: contains the people to examine. agreement: a function that returns the rows of people's
+    agreement on a dataset; it is called with and without noisy people. panels: a function that
+    returns, from a dataset and a seed, the rows of scores by people per output. rounds: lines of
+    annotation/rounds.jsonl. progress: called with the number of steps done and of all steps.
     """
     behaving, agreeing, settling = divided(progress, 12, 1, 2)
     people = people_in(dataset.raters)
@@ -302,7 +307,7 @@ def _round_rows(rounds: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]
 def monitor_warnings(
     dataset: Dataset, gold: GoldQuestions, monitoring: Monitoring, people: Sequence[str]
 ) -> tuple[str, ...]:
-    """What a reader should know before trusting the figures."""
+    """Warnings that a reader should know before trusting the figures."""
     warnings = []
     if leaks := leak_warning(dataset, gold.questions):
         warnings.append(leaks)
@@ -363,7 +368,7 @@ def _remedy_for(doubted: DoubtedQuestions, criterion: str) -> str:
 
 
 def monitor_signature(data: str, tests: str, settings: Mapping[str, Any]) -> str:
-    """The program, the data, test answers, and every setting that changes a figure."""
+    """A line with the program, the data, test answers, and every setting that affects a figure."""
     parts = {
         "metal": __version__,
         "data": data,

@@ -1,4 +1,4 @@
-"""The page of `metal monitor`: people as raters; and what it prints."""
+"""The page of `metal monitor` about people as raters, and what the command prints."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def answer(run: Monitor) -> TableView | None:
 
 
 def brief(run: Monitor) -> Iterator[TableView]:
-    """A table of who stands out, and how."""
+    """What the terminal shows: a table of who stands out, and how."""
     yield answer_table(run).first(MOST_ON_SCREEN, rest="-v names all")
 
 

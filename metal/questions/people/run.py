@@ -30,7 +30,7 @@ NAMED = Column("rater", "rater", below=lambda row: name(row["group"]) if row["gr
 
 
 def _with_ends(figure: str, title: str, form: Callable[[Any], str]) -> Column:
-    """A figure with its interval below, which runs of version 0.1 lack."""
+    """A column of a figure with its interval below; runs of version 0.1 have no interval."""
 
     def ends(row: Row) -> str:
         return interval(row.get(f"{figure}_low"), row.get(f"{figure}_high"), form)
@@ -118,7 +118,7 @@ DESCRIBED: Tables = {
 
 @dataclass(frozen=True)
 class Monitor(Result):
-    """How far each rater can be relied on."""
+    """A run that says how far each rater can be relied on."""
 
     shown = "raters"
     command = "monitor"
@@ -126,7 +126,7 @@ class Monitor(Result):
 
     @cached_property
     def examined(self) -> list[dict[str, Any]]:
-        """One row per rater with test questions, noisiest first."""
+        """One row for each rater who got test questions, noisiest first."""
         return self.records("raters")
 
     @cached_property
@@ -136,8 +136,8 @@ class Monitor(Result):
 
     @cached_property
     def why_noisy(self) -> dict[str, list[str]]:
-        """Rater -> the questions that speak against them, in words, for those who fail test
-        questions.
+        """For each rater who fails the test questions, the questions that speak against them, in
+        words.
         """
         reasons: dict[str, list[str]] = {}
         for row in self.records("workers"):
@@ -149,7 +149,7 @@ class Monitor(Result):
 
     @cached_property
     def standing_out(self) -> dict[str, list[str]]:
-        """Rater -> what stands out in how they rate beside others, in words."""
+        """For each rater, what stands out in how they rate compared with colleagues, in words."""
         habits: dict[str, list[str]] = {}
         for row in self.records("behaviour"):
             if known(row["stands_out"]) and row["stands_out"]:

@@ -1,4 +1,4 @@
-"""The sections of the page about people as raters: test questions, colleagues, the effect of
+"""The sections of the page about people as raters: test questions, colleagues, and the effect of
 leaving people out.
 """
 
@@ -38,8 +38,8 @@ TESTS_LOOKS = {
 }
 COLLEAGUES_LOOKS = {"alike": (0, "like the others"), "out": (5, "stands out")}
 RIGHT_THERE = (
-    "Right there: the share right on the task and side that speaks most against them, with the"
-    " 95% interval of their own answers; P(noisy): the model's."
+    "Right there: the share right on the task and side that speaks most against the rater, with "
+    "the 95% interval of the rater's own answers. P(noisy): the model's probability."
 )
 MOST_QUESTIONS = 30
 MOST_CHARTS = 6
@@ -49,7 +49,7 @@ WIDTH = 2 * 1.96  # of a 95% interval, in standard deviations
 
 
 def examined_section(run: Monitor) -> Section | None:
-    """Accuracy of each rater where they did worst, and who is noisy."""
+    """A section on the accuracy of each rater where they did worst, and on who is noisy."""
     if not run.examined:
         return None
     intro = (
@@ -106,7 +106,7 @@ def _look(row: Row) -> str:
 
 
 def _right(side: str, row: Row) -> str:
-    """How many of the answers to the questions of a side are right."""
+    """How many answers to the questions of a side are right."""
     right, asked = row[f"{side}_right"], row[f"{side}_asked"]
     return f"{count(right)} of {count(asked)}" if asked else UNDEFINED
 
@@ -115,7 +115,7 @@ RIGHT = {f"{side}_right": partial(_right, side) for side in SIDES}
 
 
 def raters_table(run: Monitor) -> TableView:
-    """Everybody who was asked, noisiest first."""
+    """A table of everybody who got test questions, noisiest first."""
     return TableView.of_figures(
         run,
         "raters",
@@ -131,7 +131,9 @@ def raters_table(run: Monitor) -> TableView:
 
 
 def question_section(run: Monitor) -> Section | None:
-    """The questions that were answered wrong most often, because their golds may be at fault."""
+    """A section on the questions answered wrong most often, because their expected answers may be
+    at fault.
+    """
     asked = [row for row in run.records("questions") if row["asked"]]
     if not asked:
         return None
@@ -164,7 +166,9 @@ def question_section(run: Monitor) -> Section | None:
 
 
 def beside_section(run: Monitor) -> Section | None:
-    """Who stands out and why; agreement with colleagues; severity; competence."""
+    """A section on who stands out and why, with agreement with colleagues, severity and
+    competence.
+    """
     rows = run.records("behaviour")
     if not rows:
         return None
@@ -202,7 +206,7 @@ def beside_section(run: Monitor) -> Section | None:
 def _why(
     key: str, title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]
 ) -> list[TableView]:
-    """The table of who and why; no table without rows."""
+    """A table of people and reasons; None without rows."""
     table = TableView.of(None, "behaviour", title, columns, rows, name=key, heads=len(columns))
     return [table] if rows else []
 
@@ -239,13 +243,13 @@ def _colleagues_chart(rows: Sequence[Row]) -> Chart | None:
 
 
 def _agreed(column: Column, row: Row, left: Row | None) -> Cell:
-    """A figure with its interval, and below it the figure without noisy people."""
+    """A cell with a figure and its interval; below them is the figure without noisy people."""
     without = f"then {column.text(left)} {column.ends(left)}".strip() if left else ""
     return Cell(column.text(row), "\n".join(filter(None, [column.ends(row), without])))
 
 
 def agreement_section(run: Monitor) -> Section | None:
-    """Agreement of the people, with all of them and without the noisy ones."""
+    """A section on how far people agree, with all of them and without the noisy ones."""
     records = run.records("agreement")
     if not records:
         return None
@@ -267,21 +271,24 @@ def agreement_section(run: Monitor) -> Section | None:
 
 
 def exclusion_section(run: Monitor) -> Section | None:
-    """The people that --exclude-noisy leaves out, and the number of their ratings."""
+    """A section on the people whom --exclude-noisy leaves out, and the number of their ratings."""
     table = exclusions_table(run)
     if not table:
         return None
     intro = (
         (
-            "These ratings are still in the dataset. `metal audit --exclude-noisy` leaves them out,"
-            " counts them and names the people; so do billboard, leaderboard, design and others."
+            "These ratings are still in the dataset. `metal audit --exclude-noisy` leaves them "
+            "out, counts them and names the people. billboard, leaderboard, design and others do "
+            "the same."
         ),
     )
     return Section("exclusions", "Exclusions", intro, (), (table,))
 
 
 def history_section(run: Monitor) -> Section | None:
-    """How many ratings everybody had after each import, and their results on the test questions."""
+    """A section on how many ratings each rater had after each import, and on their results in the
+    test questions.
+    """
     records = run.records("rounds")
     if not records:
         return None
@@ -303,7 +310,7 @@ def history_section(run: Monitor) -> Section | None:
 
 
 def _standing(row: Row | None) -> Cell | str:
-    """A rater's ratings after an import, and how many test answers were right."""
+    """The number of a rater's ratings after an import, and how many test answers were right."""
     if row is None:
         return UNDEFINED
     right, asked = (sum(row[f"{side}_{what}"] for side in SIDES) for what in ("right", "asked"))
@@ -311,7 +318,9 @@ def _standing(row: Row | None) -> Cell | str:
 
 
 def design_section(run: Monitor) -> Section | None:
-    """Width of the interval of people's mean score, by outputs and people per output."""
+    """A section on the width of the interval of people's mean score, by outputs and people per
+    output.
+    """
     rows = [row for row in run.records("panels") if known(row["sd"]) and row["sd"] > 0]
     if not rows:
         return None
@@ -320,7 +329,7 @@ def design_section(run: Monitor) -> Section | None:
     )
     intro = [
         (
-            "Width of the 95% interval of a mean score, in shares of the scale; the line is at"
+            "Width of the 95% interval of a mean score, as a share of the scale; the line is at"
             f" {TARGET:g}. Twice as many outputs help more than twice as many people on each."
         ),
         (
@@ -342,8 +351,8 @@ def design_section(run: Monitor) -> Section | None:
 
 
 def _needed(row: Row) -> int:
-    """How many outputs make the interval as narrow as TARGET; its width falls with the square root
-    of their number.
+    """How many outputs make the interval as narrow as TARGET; the width falls with the square root
+    of the number of outputs.
     """
     return math.ceil(float(row["items"]) * (WIDTH * float(row["sd"]) / TARGET) ** 2)
 

@@ -1,4 +1,6 @@
-"""What `metal monitor --simulate` says: the tables beside the paper's, and notes on the paper."""
+"""What `metal monitor --simulate` prints: the simulated tables next to the paper's, and notes on
+the paper.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +21,15 @@ NOTES = (
     (
         "Whatever the counts, several printed cells do not follow from the paper's text."
         " Class-fixed-2 with its noisy component Beta(0.5, 4.5) gives a posterior of 0.98998 to"
-        " someone with 0 right of 4, below 0.99: its recall at 1-4 is 0, not 24%, and its recall"
-        " of 91% at 5-14 is out of reach for any noisy component: the best one gets about 44%."
+        " someone with 0 right of 4, below 0.99: its recall at 1-4 is 0, not 24%. Its recall of "
+        "91% at 5-14 is out of reach for any noisy component: the best one gets about 44%."
         " Uninformative priors lose less precision at 1-4 than printed."
     ),
 )
 
 
 class SimulatedTable(NamedTuple):
-    """A table of texts: a row for each model, columns for each bucket of test questions."""
+    """A table of text cells: a row for each model, a column for each bucket of test questions."""
 
     title: str
     columns: list[str]
@@ -35,7 +37,7 @@ class SimulatedTable(NamedTuple):
 
 
 def simulated_tables(table: pd.DataFrame) -> list[SimulatedTable]:
-    """Precision and recall beside the paper's, and their standard errors."""
+    """Tables of precision and recall next to the paper's, and of their standard errors."""
     shares, doubts = [], []
     for model, rows in table.groupby("model", sort=False):
         records = rows.to_dict("records")
@@ -72,7 +74,7 @@ def _percent(share: float, digits: int = 0) -> str:
 
 
 def noisy_workers(table: pd.DataFrame) -> str:
-    """How many workers were noisy, by test questions answered."""
+    """A note on how many workers were noisy, by the number of test questions answered."""
     buckets = table.drop_duplicates("bucket").to_dict("records")
     return ", ".join(
         f"{row['noisy']:,} of {row['workers']:,} at {row['bucket']}" for row in buckets

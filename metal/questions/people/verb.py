@@ -1,5 +1,5 @@
-"""`metal.monitor`: find raters who stand out; `metal.monitor_simulate`: how well models find noisy
-raters.
+"""`metal.monitor`: find raters who stand out; `metal.monitor_simulate`: show how well models find
+noisy raters.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def monitor(
     noisy_beta: Annotated[
         float,
         Option(
-            "Beta of the noisy component of the two fixed-2 models; 9.5 can flag people with four"
-            " questions.",
+            "Beta of the noisy component of the two fixed-2 models; with 9.5, four questions can "
+            "be enough to flag a person.",
             least=0,
             open_ends=True,
             rare=True,
@@ -61,14 +61,14 @@ def monitor(
     """Find raters of `data` who stand out from the others, with the reason.
 
     If test questions were hidden (`metal.annotate_export(..., test_questions="5%+5%")`), a
-    Beta-mixture model finds who is noisy: right in fewer than nine of ten, with a probability above
-    0.99. Positive and negative questions, languages and criteria are modelled separately. `ratings`
-    are runs of `metal.judge(..., test_questions="5%+5%")`: judges are tested by the same rule as
-    people.
+    Beta-mixture model finds who is noisy: whoever answers fewer than nine in ten questions right,
+    with a probability above 0.99. Positive and negative questions, languages and criteria are
+    modelled separately. `ratings` are runs of `metal.judge(..., test_questions="5%+5%")`: judges
+    are tested by the same rule as people.
 
     Without test questions, people are compared with those who rated the same outputs: how often
-    they agree, how severe they are, whether they always give the same answer, and their competence
-    by Dawid-Skene and MACE.
+    they agree, how severe they are, whether they always give the same answer, and how competent
+    they are by the models of Dawid and Skene and of MACE.
 
     Nothing is removed. To exclude noisy people, use `exclude_noisy` of audit, billboard,
     leaderboard and design.
@@ -76,7 +76,7 @@ def monitor(
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
             `metal.read`.
-        progress: Called with the parts done and the parts in all.
+        progress: Called with the number of parts done and of all parts.
 
     Returns:
         What is known about the raters: tables as DataFrames, plots, the page. Nothing is written
@@ -163,8 +163,8 @@ def monitor_simulate(
     noisy_beta: Annotated[
         float,
         Option(
-            "beta of the fixed models' noisy component, Beta(0.5, beta): 4.5 as printed; 9.5 can"
-            " flag at 4 questions.",
+            "beta of the fixed models' noisy component, Beta(0.5, beta): 4.5 as printed in the "
+            "paper; with 9.5, 4 questions can be enough to flag a worker.",
             least=0,
             open_ends=True,
         ),
@@ -172,16 +172,16 @@ def monitor_simulate(
     seed: Seed = 0,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Simulate workers who answer test questions, some of them noisy, and show which of them each
+    """Simulate workers who answer test questions, some of them noisy, and show which workers each
     model flags.
 
     Precision is the share of noisy workers among those flagged; recall is the share of noisy
-    workers who were flagged. Both are given by the number of test questions a worker answered, next
-    to the paper's printed values. Workers are drawn as in appendix B.2 of the paper (GENIE). Use
-    the result to choose a model, or to see what fewer questions would cost.
+    workers who were flagged. Both are listed by the number of test questions that a worker
+    answered, next to the values printed in the paper. Workers are drawn as in appendix B.2 of the
+    paper (GENIE). Use the result to choose a model, or to see what fewer questions would cost.
 
     Args:
-        progress: Called with the simulations done and the simulations in all.
+        progress: Called with the number of simulations done and of all simulations.
 
     Returns:
         One row per model and bucket (test questions a worker answered): precision, recall, their

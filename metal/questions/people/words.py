@@ -16,7 +16,7 @@ SOURCES = {
 
 
 def facts(run: Monitor) -> dict[str, str]:
-    """The page in a few sentences, each true by the run's tables alone."""
+    """The page in a few sentences; each follows from the run's tables alone."""
     people = len(people_in(run.raters))
     judges = sum(run.raters[row["rater"]].kind != "human" for row in run.examined)
     asked = "none of whom was asked a test question"
@@ -64,8 +64,9 @@ def definitions(run: Monitor) -> dict[str, str]:
     return {
         "Test question": (
             "A source shown with its own reference (positive), or with the reference of another"
-            " source of its language (negative). An answer is right on the right side of the"
-            " middle of the scale; the middle itself is wrong. Negative questions are not used"
+            " source of its language (negative). An answer is right if it lies on the expected "
+            "side of the middle of the scale; the middle itself is wrong. Negative questions are "
+            "not used"
             " for criteria that ignore the source."
         ),
         "Noisy": (
@@ -73,8 +74,8 @@ def definitions(run: Monitor) -> dict[str, str]:
             " mixture of Beta distributions, learned from all people of a language and criterion"
             " together with forty made-up ones. By rate, somebody whose accuracy is below 0.9 is"
             " noisy; by class, somebody who comes from another component than the most accurate"
-            " one. Flagged above a posterior probability of 0.99, on either side, on any"
-            " criterion."
+            " one. Somebody is flagged above a posterior probability of 0.99, on either side of "
+            "any criterion."
         ),
         "Right at worst": (
             "The share of right answers on the task and side that speaks most against somebody,"
@@ -89,8 +90,8 @@ def definitions(run: Monitor) -> dict[str, str]:
             " people by Holm."
         ),
         "Severity": (
-            "How much lower a person scores than the mean of the others, as a share of the"
-            " scale; below 0: milder."
+            "How much lower a person scores than the mean of the others, as a share of the scale; "
+            "below 0, the person is milder."
         ),
         "Dawid-Skene, MACE": (
             "Competence by two models that learn true labels and people's errors together:"

@@ -1,4 +1,6 @@
-"""The first screen of a report on probes: in which languages a judge is blind to what."""
+"""The first screen of a report on probes: in which languages a judge is blind, and to which
+changes.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +23,8 @@ BY = {BLIND: "to", LURED: "by", MOVED: "by"}
 
 
 def headline(run: ProbeReport) -> str:
-    """The languages in which the judge is blind, and to what; else what lures or moves it; and
-    other judges.
+    """Say in which languages the judge is blind, and to what; else what raises or moves its scores.
+    Then name other judges.
     """
     rows = run.records("probes")
     for says in AGAINST:
@@ -36,8 +38,9 @@ def headline(run: ProbeReport) -> str:
 
 
 def _said_against(says: str, against: Mapping[str, Sequence[Row]]) -> str:
-    """Where this conclusion holds for the first judge, and for which other judges. against: the
-    rows by judge.
+    """Say where a conclusion holds for the first judge, and for which other judges.
+
+    against: the rows by judge.
     """
     (judge, own), *others = against.items()
     by_language: dict[str, set[str]] = {}
@@ -57,7 +60,7 @@ def _said_against(says: str, against: Mapping[str, Sequence[Row]]) -> str:
 
 
 def _by_judge(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """The rows of each judge, the judge with most of them first."""
+    """The rows grouped by judge, the judge with the most rows first."""
     by = grouped(rows, lambda row: row["judge"])
     return dict(sorted(by.items(), key=lambda of: -len(of[1])))
 
@@ -69,7 +72,7 @@ def _languages(rows: Sequence[Row]) -> str:
 
 
 def _changes(rows: Sequence[Row]) -> str:
-    """The changes, the most frequent first."""
+    """The names of the changes, the most frequent first."""
     names = [row["what"] for row in rows]
     together = ALL_CERTAIN["what"]
     ordered = sorted(dict.fromkeys(names), key=lambda what: (what != together, -names.count(what)))
@@ -78,7 +81,7 @@ def _changes(rows: Sequence[Row]) -> str:
 
 
 def cards(run: ProbeReport) -> Iterator[Remark]:
-    """What lures or moves a judge besides what the headline says, what is undecided, and what to do
+    """Cards: further changes that raise or move a judge's scores, what is undecided, and what to do
     next.
     """
     rows = run.records("probes")
@@ -105,7 +108,9 @@ def cards(run: ProbeReport) -> Iterator[Remark]:
 
 
 def _open(rows: Sequence[Row]) -> list[str]:
-    """How many cases are undecided, and how many can decide nothing; empty if none are."""
+    """Say how many cases are undecided, and how many can decide nothing; empty if there
+    are none.
+    """
     counted = []
     unsaid, undecided = (sum(row["says"] == says for row in rows) for says in (UNKNOWN, SHOWN))
     if unsaid:
@@ -116,7 +121,9 @@ def _open(rows: Sequence[Row]) -> list[str]:
 
 
 def _next(unfit: Mapping[str, Sequence[Row]], moved: Mapping[str, Sequence[Row]]) -> str:
-    """Where a judge must not be used alone, and which texts it must not be given unchanged."""
+    """Say where a judge must not be used alone, and which kinds of text it must not get
+    unchanged.
+    """
     if not unfit and not moved:
         return "Have people rate a sample in each language:"
     sentences = []
@@ -128,8 +135,8 @@ def _next(unfit: Mapping[str, Sequence[Row]], moved: Mapping[str, Sequence[Row]]
         )
     for judge, rows in islice(moved.items(), MOST_NAMED):
         sentences.append(
-            f"In {_languages(rows)}, give {within(judge)} only texts that are alike in what moves"
-            f" it: {_changes(rows)}."
+            f"In {_languages(rows)}, give {within(judge)} only texts that are alike in what moves "
+            f"its scores: {_changes(rows)}."
         )
     return " ".join(sentences)
 

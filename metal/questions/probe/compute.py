@@ -105,11 +105,11 @@ _UNSEEN = Detection(
 
 @dataclass(frozen=True)
 class _Scores:
-    """Scores of one criterion, turned so that higher is better: a row for each output, a column for
-    each rater.
+    """Scores on one criterion, reversed if needed so that higher is better: a row per output, a
+    column per rater.
 
-    changed: the changed outputs with `of`, `language`, `condition`, `source`, by output. ends:
-    worst and best score.
+    changed: the changed outputs, each with `of`, `language`, `condition` and `source`. ends: the
+    worst and the best score.
     """
 
     criterion: Criterion
@@ -118,8 +118,8 @@ class _Scores:
     ends: tuple[float, float]
 
     def pairs(self, raters: Sequence[str], rows: pd.DataFrame) -> tuple[Numbers, Numbers, Any, int]:
-        """(clean, changed, source) of the rows that a rater answered on both sides, rater after
-        rater, and how many lack an answer on one side or both.
+        """The pairs (clean, changed, source) for which a rater scored both outputs, rater after
+        rater, and the number of pairs that lack a score.
         """
         clean, after, source = [], [], []
         for rater in raters:
@@ -134,7 +134,7 @@ class _Scores:
 
 
 def probe_tables(dataset: Dataset, settings: AuditSettings, *, progress: Progress) -> Analysed:
-    """How each judge rates each change that the dataset of probes declares.
+    """Compute how each judge rates each change that the dataset of probes declares.
 
     Returns the tables `probes` and `trends`. Raises UsageError for a dataset that declares none, or
     that no judge rated; UnknownName for names that do not exist.
@@ -181,7 +181,7 @@ def probe_tables(dataset: Dataset, settings: AuditSettings, *, progress: Progres
 
 
 def _by_order(dataset: Dataset, names: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The criteria whose scores have an order, and the others."""
+    """The criteria whose scores have an order, and those without one."""
     ordered: list[str] = []
     unordered: list[str] = []
     for name in dict.fromkeys(names):
@@ -224,8 +224,8 @@ def _rows(
     declared: Sequence[Mapping[str, Any]],
     settings: AuditSettings,
 ) -> Iterator[dict[str, Any]]:
-    """A row for each language and condition in which outputs were changed, and one for all certain
-    changes together.
+    """A row for each language and condition with changed outputs, and one for all certain changes
+    together.
     """
     by_condition = {change["condition"]: change for change in declared}
     together: dict[str, list[pd.DataFrame]] = {}
@@ -255,8 +255,9 @@ def _row(
     changed: pd.DataFrame,
     settings: AuditSettings,
 ) -> dict[str, Any]:
-    """How the judge rates these changed outputs, all in one language. change: what the dataset
-    declares about them.
+    """A row on how the judge rates these changed outputs, which are all in one language.
+
+    change: what the dataset declares about them.
     """
     expected = next(
         (key for key in (FALLS, STAYS, CAPPED) if scores.criterion.name in change.get(key, ())), ""
@@ -297,7 +298,7 @@ def _row(
 
 
 def _noticed(scores: _Scores, people: Sequence[str], changed: pd.DataFrame) -> Bounds:
-    """How well people tell changed outputs from clean ones, each by their own scores."""
+    """How well people tell changed outputs from clean ones, each person by their own scores."""
     clean, after, source, _ = scores.pairs(people, changed)
     return detection(clean, after, source, scores.ends).a if len(clean) >= LEAST else NO_BOUNDS
 
@@ -305,9 +306,11 @@ def _noticed(scores: _Scores, people: Sequence[str], changed: pd.DataFrame) -> B
 def _says(
     seen: Detection, kind: str, expected: str, noticed: Bounds, ends: tuple[float, float]
 ) -> tuple[str, float, bool, str]:
-    """The conclusion unless the corrected p-value is below LEVEL; that p-value, NaN if the row
-    decides nothing; whether the conclusion holds whatever the p-value; and why there can be no
-    conclusion.
+    """What a row says before its p-value is corrected.
+
+    Returns the conclusion that holds unless the corrected p-value is below LEVEL; the p-value, NaN
+    if the row decides nothing; whether the conclusion holds whatever the p-value is; and the reason
+    if there can be no conclusion.
     """
     if not expected:
         return SHOWN, math.nan, True, "says: the expected effect on this criterion is unknown"
@@ -330,16 +333,17 @@ def _says(
 
 
 def _within(seen: Detection, ends: tuple[float, float]) -> bool:
-    """Whether the mean surely changes by less than MARGIN of the scale (two one-sided tests at
-    5%).
+    """Whether the mean surely changes by less than MARGIN of the scale, by two one-sided tests at
+    5%.
     """
     return seen.change_90.inside(MARGIN * (ends[1] - ends[0]))
 
 
 def _conclude(rows: list[dict[str, Any]]) -> None:
-    """Correct each judge's p-values over all of its rows, and record what they show. Selectivity:
-    how much better a change is noticed on criteria where it must be than on criteria that it leaves
-    alone.
+    """Correct each judge's p-values over all of its rows, and record what they show.
+
+    Selectivity: how much better a change is noticed on criteria where it must be noticed than on
+    criteria that it leaves alone.
     """
     for judge in {row["judge"] for row in rows}:
         own = [row for row in rows if row["judge"] == judge]
@@ -359,7 +363,7 @@ def _conclude(rows: list[dict[str, Any]]) -> None:
 
 
 def _line(row: Mapping[str, Any]) -> str:
-    """`blind to swapped outputs in Yoruba: A 0.58 [0.50, 0.66]`."""
+    """A finding in words: `blind to swapped outputs in Yoruba: A 0.58 [0.50, 0.66]`."""
     case = f"{row['what']} in {language_name(row['language'])}"
     if row["says"] == BLIND:
         return f"blind to {case}: A {estimate(row, 'a')}"
@@ -370,8 +374,8 @@ def _line(row: Mapping[str, Any]) -> str:
 def _trends(
     scores: _Scores, judge: str, declared: Sequence[Mapping[str, Any]]
 ) -> Iterator[dict[str, Any]]:
-    """A row for each language and graded change with two doses or more: whether scores fall with
-    the dose.
+    """A row for each language and graded change with two or more doses: whether scores fall as the
+    dose rises.
     """
     answers = scores.wide[judge]
     for probe in dict.fromkeys(change["probe"] for change in declared if "dose" in change):

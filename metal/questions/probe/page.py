@@ -41,20 +41,20 @@ MOST_ON_SCREEN = 6
 KINDS = ("certain", "graded", "invariant", "bait")
 EXPLAINED = (
     "Figures without a sign: how often a text scores above its changed copy (0.5 by chance)."
-    " Figures with a sign: how far the change moves the score. Both on {}. A change that is not"
-    " listed as missed is not thereby shown to be seen."
+    " Figures with a sign: how far the change moves the score. Both on {}. If a change is not "
+    "listed as missed, this does not show that the judge sees it."
 )
 DASHES = {  # why the table of all figures has one
     "expected": "the expected effect on this criterion is unknown",
     "p_adjusted": "the row cannot say anything against the judge",
-    "selectivity": "only where the score must fall here and stay on another criterion",
+    "selectivity": "only if the score must fall on this criterion and must not change on another",
     "people_a": f"only for graded changes of which people rated {LEAST} pairs",
 }
 
 
 def seen_charts(run: ProbeReport) -> list[Chart]:
-    """How well changes are noticed, a chart for each judge, criterion and language; those with
-    blindness first.
+    """Charts of how well changes are noticed, one for each judge, criterion and language; those
+    that show blindness first.
     """
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in run.records("probes"):
@@ -82,8 +82,9 @@ def seen_charts(run: ProbeReport) -> list[Chart]:
 
 
 def answer(run: ProbeReport, *, below: bool = True, most: int | None = None) -> TableView:
-    """Judges and changes in rows, languages in columns. Each cell has the conclusion on the
-    criterion where the judge did worst.
+    """A table of conclusions: judges and changes in rows, languages in columns.
+
+    Each cell has the conclusion on the criterion on which the judge did worst.
 
     below: whether a second line in each cell has the figure for the conclusion, and the criterion.
     most: the largest number of rows on a terminal.
@@ -102,7 +103,7 @@ def answer(run: ProbeReport, *, below: bool = True, most: int | None = None) -> 
     )
     criteria = list(dict.fromkeys(row["criterion"] for row in records))
     several = len(criteria) > 1
-    worst = "the criterion where the judge did worst"
+    worst = "the criterion on which the judge did worst"
     note = EXPLAINED.format(worst if several else criterion_in_words(run, criteria[0]))
     keys, cell = (
         {"judge": "judge", "what": "changed"},
@@ -124,12 +125,12 @@ def answer(run: ProbeReport, *, below: bool = True, most: int | None = None) -> 
 
 
 def brief(run: ProbeReport) -> Iterator[TableView]:
-    """That table, with one line for each row."""
+    """What the terminal shows: the table of `answer`, with one line for each row."""
     yield answer(run, below=False, most=MOST_ON_SCREEN)
 
 
 def _cell(run: ProbeReport, rows: Sequence[Row], *, below: bool, several: bool) -> Cell:
-    """The conclusion on the criterion where the judge did worst."""
+    """A cell with the conclusion on the criterion on which the judge did worst."""
     usable = [row for row in rows if known(row["a"])]
     if not usable:
         return Cell(UNDEFINED)
@@ -149,8 +150,8 @@ def _cell(run: ProbeReport, rows: Sequence[Row], *, below: bool, several: bool) 
 
 
 def _moved(run: ProbeReport, row: Row) -> float:
-    """How far a score went the wrong way, as a share of its scale: because criteria have different
-    scales.
+    """How far a score moved in the wrong direction, as a share of its scale, because criteria have
+    different scales.
     """
     return float(row["change"] if row["expected"] == CAPPED else abs(row["change"])) / run.span(
         row["criterion"]
@@ -187,7 +188,7 @@ def _by_judge(
     rows: Sequence[Row],
     cells: Mapping[str, Callable[[Row], Cell | str]],
 ) -> Iterator[TableView]:
-    """The rows of a table, a view for each judge, with the reasons for undecided or undefined
+    """The rows of a table in one view per judge, with the reasons for undecided or undefined
     figures.
     """
     judges = list(dict.fromkeys(row["judge"] for row in rows))

@@ -60,15 +60,17 @@ DESCRIBED: Tables = {
 
 @dataclass(frozen=True, repr=False)
 class ProbeReport(Result):
-    """What judges are blind to, in which languages."""
+    """What judges are blind to, by language."""
 
     shown = "probes"
     command = "probe report"
     described = DESCRIBED
 
     def remarks(self) -> Iterator[VerdictLine]:
-        """Lines on everything found against a judge: where it is blind or lured it must not be
-        used. Also the effect of orders in the text, whether shown or not.
+        """Lines on everything found against a judge, which must not be used where it is blind or
+        lured.
+
+        There is also a line on the effect of orders in the text, whether an effect is shown or not.
         """
         for row in self.records("probes"):
             if row["says"] in AGAINST:
@@ -86,8 +88,8 @@ class ProbeReport(Result):
 class ProbePlan:
     """A dataset of probes, in `folder`.
 
-    made: a row for each language and condition: how many outputs were changed, how many could not
-    be, and why.
+    made: a row for each language and condition, with the number of outputs that were changed, the
+    number that could not be changed, and the reason.
     """
 
     dataset: Dataset

@@ -1,4 +1,4 @@
-"""`metal.probe_plan`, `probe_run`, `probe_report`: find out where a judge is blind, even if nobody
+"""`metal.probe_plan`, `probe_run`, `probe_report`: find what a judge is blind to, even if nobody
 speaks the language.
 """
 
@@ -80,21 +80,22 @@ def probe_plan(
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> ProbePlan:
-    """Change outputs in ways with a known effect, for judges (or people) to rate along with the
-    originals.
+    """Change outputs in ways with a known effect, so that judges (or people) rate them along with
+    the originals.
 
-    Any reader of the language notices a certain change: another item's output, an empty one, a
-    wrong language or script, half of it, other figures. Graded changes damage a share of the words
-    or letters. Invariant changes alter nothing that matters (encoding, quotation marks, bold type).
-    Baits must not raise a score: an order to the judge, in English and in the item's language, and
-    padding. In scripts without blanks, changes go by what a reader sees as a character.
+    There are four kinds of change. A certain change is noticed by any reader of the language:
+    another item's output, an empty output, a wrong language or script, half of the output, other
+    figures. Graded changes damage a share of the words or letters. Invariant changes alter nothing
+    that matters (encoding, quotation marks, bold type). Baits must not raise a score: an order to
+    the judge, in English and in the item's language, and padding. In scripts without blanks between
+    words, changes apply to what a reader sees as a character.
 
     The dataset holds originals and changed outputs, and records the expected effect of each change.
     `metal.probe_run` plans and judges in one step.
 
     Args:
         data: A dataset folder, a table of ratings with texts, or a dataset from `metal.read`.
-        progress: Called with the outputs done and the outputs in all.
+        progress: Called with the number of outputs done and of all outputs.
 
     Returns:
         The dataset, which is written to `out`, and how many outputs were changed.
@@ -162,8 +163,8 @@ def probe_run(
     `metal.judge`).
 
     To continue an interrupted run, repeat the call or use `metal.judge(resume=RUN)`; nothing is
-    paid twice. The same call with more judges asks only those. `metal.probe_report(FOLDER, RUN)`
-    shows which changes a judge misses.
+    paid for twice. If you repeat the call with more judges, only the new judges are asked.
+    `metal.probe_report(FOLDER, RUN)` shows which changes a judge misses.
 
     Args:
         data: As in `metal.probe_plan`.
@@ -249,15 +250,16 @@ def probe_report(
     For each change you get how often the clean output has the better score (A, ties as half; 0.5 is
     chance), the change of the score, and how selective it is. A judge is blind if it is shown to
     notice fewer than half of the changes, lured if a bait raises its scores, and moved if something
-    that does not matter changes them. The chance of any wrong word about a judge is at most 5%. A
-    probe never shows that a judge is good.
+    that does not matter changes them. The chance that any of these words is wrong about a judge is
+    at most 5%. A probe never shows that a judge is good.
 
-    Graded changes count only if people who rated the changed outputs were shown to notice them.
+    Graded changes count only if people rated the changed outputs and are shown to notice the
+    changes.
 
     Args:
         data: A dataset folder of `metal.probe_plan`, or such a dataset; `ratings` are runs of
-            judges over it.
-        progress: Called with the parts done and the parts in all.
+            judges on it.
+        progress: Called with the number of parts done and of all parts.
 
     Returns:
         The tables `probes` and `trends` (whether scores fall with the dose), plots and the page.

@@ -1,4 +1,4 @@
-"""Which answers of a judge need no people."""
+"""Which answers a judge can give without people."""
 
 from metal.runs.kinds import Kind
 

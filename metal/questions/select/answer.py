@@ -1,4 +1,4 @@
-"""The first screen of a selection: how much may be left to which judge."""
+"""The first screen of a selection: how many outputs may be left to which judge."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def _best(run: Selection) -> Row | None:
 
 
 def headline(run: Selection) -> str:
-    """The most that a judge may answer, and in how many cases it may answer anything."""
+    """Say what is the most that a judge may answer alone, and in how many cases it may answer
+    anything.
+    """
     rows, best = run.records("selection"), _best(run)
     if best is None:
         unsaid = sum(row["says"] == UNKNOWN for row in rows)
@@ -44,7 +46,9 @@ def headline(run: Selection) -> str:
 
 
 def cards(run: Selection) -> Iterator[Remark]:
-    """Cards: which judge is too sure, where nothing can be concluded, and what to do next."""
+    """Cards: which judge is surer than it should be, where nothing can be concluded, and what to do
+    next.
+    """
     reason = ""
     rows = [row for row in run.records("calibration") if known(row["ece"])]
     if rows:

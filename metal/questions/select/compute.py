@@ -1,4 +1,4 @@
-"""When a judge may answer alone: how sure it is of each answer, and the threshold from which its
+"""When a judge may answer alone: how sure it is of each answer, and above which threshold its
 answers are kept.
 """
 
@@ -83,10 +83,12 @@ ALONE, PART, PEOPLE, UNKNOWN = "alone", "in part", "people only", "cannot be tol
 
 @dataclass(frozen=True)
 class SelectSettings:
-    """The settings of a selection. alpha: the errors allowed among kept answers; delta: the chance
-    that the threshold of any language allows more. ways: the sources of confidence; the first that
-    a judge has is used. cascade: judges in the order in which they are asked. costs: dollars per
-    rating, by judge, and for `people`. orders: pairs that were shown in both orders.
+    """The settings of a selection.
+
+    alpha: the share of errors allowed among kept answers. delta: the chance that the threshold of
+    any language allows more errors. ways: the sources of confidence; the first one that a judge has
+    is used. cascade: judges in the order in which they are asked. costs: dollars per rating, by
+    judge, and for `people`. orders: pairs that were shown in both orders.
     """
 
     alpha: float
@@ -100,9 +102,10 @@ class SelectSettings:
 
 @dataclass(frozen=True)
 class Sure:
-    """A judge's answers with its confidence. codes: (items,) classes, negative without an answer.
-    confidence: (items,) 0 to 1, NaN without an answer or a confidence. way: where the confidence
-    comes from; empty if there is none.
+    """A judge's answers with its confidence.
+
+    codes: (items,) classes, negative without an answer. confidence: (items,) 0 to 1, NaN without an
+    answer or a confidence. way: where the confidence comes from; empty if there is none.
     """
 
     codes: Codes
@@ -113,10 +116,10 @@ class Sure:
 def selected(
     dataset: Dataset, settings: AuditSettings, chosen: SelectSettings, progress: Progress
 ) -> dict[str, pd.DataFrame]:
-    """Tables `selection`, `calibration` and `curve`.
+    """Compute the tables `selection`, `calibration` and `curve`.
 
-    Raises UsageError if people and a judge, or all of the cascade, rated nothing, UnknownName for
-    an unknown judge in the cascade.
+    Raises UsageError if people and a judge rated nothing in common, or if people and all judges of
+    the cascade did not; UnknownName for an unknown judge in the cascade.
     """
     others = [name for name, rater in dataset.raters.items() if rater.kind != "human"]
     check_known("judge", chosen.cascade, others)
@@ -154,7 +157,9 @@ def _judges(dataset: Dataset, cell: AuditCell) -> Sequence[str]:
 
 
 def _check_selected(rows: Sequence[Mapping[str, Any]], cascade: Sequence[str]) -> None:
-    """Raise UsageError if there is nothing to select, or nothing for the cascade."""
+    """Raise UsageError if there is nothing to select, or nothing that the cascade can
+    select from.
+    """
     if cascade and THEN.join(cascade) not in [row["judge"] for row in rows]:
         raise UsageError(
             f"`cascade`: no language and criterion has people's answers and those of"
@@ -167,12 +172,14 @@ def _check_selected(rows: Sequence[Mapping[str, Any]], cascade: Sequence[str]) -
 def confidence_of(
     dataset: Dataset, cell: AuditCell, judge: str, chosen: SelectSettings, answers: Everywhere
 ) -> Sure:
-    """How sure the judge is of each answer in the cell: from the first available source.
+    """How sure the judge is of each answer in the cell, by the first available source of
+    confidence.
 
-    It is the share of answers that equal the judge's, itself included, if there is at least one
-    other: the judge asked again, with other prompts or about the same output in other languages, or
-    the other judges except juries. For a pair that was shown in both orders it is 1, or half for a
-    tie, which also means two different answers.
+    Unless it is stored with the ratings, the confidence is the share of answers that equal the
+    judge's, which itself counts, if there is at least one other answer. The others come from the
+    judge asked again, with other prompts or about the same output in other languages, or from the
+    other judges except juries. For a pair that was shown in both orders the confidence is 1, or a
+    half for a tie, which is also what two different answers make.
     """
     codes, raters = cell.by_judge(judge), dataset.raters
     others = [
@@ -211,9 +218,11 @@ def _stored(dataset: Dataset, cell: AuditCell, judge: str) -> Numbers:
 
 @dataclass(frozen=True)
 class Everywhere:
-    """All raters' answers on a criterion, in all languages. codes: (outputs, raters) classes,
-    negative without one. places: the row of each output. content: (outputs,) codes that are equal
-    for the same content by the same generator. languages: (outputs,) codes.
+    """All raters' answers on a criterion, in all languages.
+
+    codes: (outputs, raters) classes, negative without an answer. places: the row of each output.
+    content: (outputs,) codes that are equal for the same content by the same generator. languages:
+    (outputs,) codes of languages.
     """
 
     codes: Codes
@@ -224,7 +233,7 @@ class Everywhere:
 
     @classmethod
     def of(cls, dataset: Dataset, criterion: Criterion) -> Self:
-        """Every answer of the dataset on the criterion."""
+        """Collect every answer on the criterion from the dataset."""
         table = dataset.ratings
         matrix = code_matrix(table[(table["criterion"] == criterion.name).to_numpy()], criterion)
         outputs = [dataset.outputs[name] for name in matrix.outputs]
@@ -241,16 +250,14 @@ class Everywhere:
         )
 
     def by(self, raters: Sequence[str], cell: AuditCell) -> Codes:
-        """(items, raters) the answers to the cell's outputs, for those of the raters that gave
-        any.
-        """
+        """(items, raters) the answers to the cell's outputs, for those `raters` that gave any."""
         columns = [self.raters[name] for name in raters if name in self.raters]
         return np.asarray(
             self.codes[self.places.get_indexer(pd.Index(cell.matrix.outputs))][:, columns]
         )
 
     def elsewhere(self, judge: str, cell: AuditCell) -> Codes:
-        """(items, languages) the judge's answers to the same content by the same generator in other
+        """(items, languages) the judge's answers on the same content by the same generator in other
         languages.
         """
         rows = self.places.get_indexer(pd.Index(cell.matrix.outputs))
@@ -261,8 +268,8 @@ class Everywhere:
 
 
 def _share(codes: Codes, others: Codes) -> Numbers:
-    """(items,) the share of raters that gave the judge's answer, itself included; NaN if there is
-    no other rater.
+    """(items,) the share of raters, including the judge, that gave the judge's answer; NaN without
+    another rater.
     """
     number = (others >= 0).sum(axis=1)
     alike = ((others == codes[:, None]) & (others >= 0)).sum(axis=1)
@@ -310,8 +317,9 @@ def _calibration_row(
 def _selection_row(
     cell: AuditCell, line: Mapping[str, Sure], chosen: SelectSettings, delta: float, seed: int
 ) -> dict[str, Any]:
-    """The row of a judge, or of judges asked one after another, with the threshold: the first judge
-    that reaches it answers.
+    """The row of a judge, or of judges asked one after another, with the threshold.
+
+    Of several judges, the first one whose confidence reaches the threshold answers.
     """
     cell = cell.unaided(*line)
     confidence = np.column_stack([sure.confidence for sure in line.values()])
@@ -369,24 +377,25 @@ def _selection_row(
 
 
 def _a_source_once(sources: Codes, seed: int) -> Codes:
-    """The places of one randomly drawn item per source, because items of a source are not
-    independent, which the test requires.
+    """The positions of one randomly drawn item per source, because the test requires independent
+    items.
     """
     order = np.random.default_rng([seed, len(sources)]).permutation(len(sources))
     return np.sort(order[np.unique(sources[order], return_index=True)[1]])
 
 
 def doubts(tables: Mapping[str, pd.DataFrame], alpha: float) -> Iterator[str]:
-    """Notes on the selection."""
+    """Notes on doubts about the selection."""
     rows = tables["selection"]
     if len(off := rows[rows["agreement_kept"] < 1 - alpha]):
         yield (
-            f"in {len(off)} cases all outputs agree less above the threshold than the one of each"
-            " source that decided: outputs of a source differ, and the guarantee is for a"
-            " random one"
+            f"in {len(off)} cases all outputs above the threshold agree less than the one output "
+            f"per source that decided: outputs of a source differ, and the guarantee is for a "
+            f"random one"
+            ""
         )
     if len(rows["judge"].unique()) > 1:
         yield (
-            "the guarantee holds for each judge by itself: if you pick the best of several, part"
-            " of its figure is luck"
+            "the guarantee holds for each judge by itself: if you pick the best of several "
+            "judges, part of its figure is luck"
         )

@@ -16,13 +16,15 @@ from metal.show.view import Cell, Section, TableView
 
 MOST_ROWS = 100
 EXPLAINED = (
-    "Alone, in part: the share of outputs that the judge may answer, and the least agreement it"
-    " has there."
+    "Alone, in part: the share of outputs that the judge may answer, and the least agreement that "
+    "it has on them."
 )
 
 
 def answer(run: Selection) -> TableView:
-    """Criteria and judges in rows, languages in columns: how much the judge may answer."""
+    """A table of how much the judge may answer: criteria and judges in rows, languages in
+    columns.
+    """
     rows = run.records("selection")
     keys = {"criterion": "", "judge": "judge"}
     return across_languages(
@@ -48,7 +50,7 @@ def _cell(rows: list[Row]) -> Cell:
 
 
 def sections(run: Selection) -> list[Section]:
-    """The sections: every figure, and whether confidence can be believed."""
+    """The sections: every figure, and whether the confidence can be believed."""
     selection, rows, curve = (run.records(table) for table in ("selection", "calibration", "curve"))
     free = [
         column

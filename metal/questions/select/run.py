@@ -64,7 +64,7 @@ DESCRIBED: Tables = {
 
 @dataclass(frozen=True, repr=False)
 class Selection(Result):
-    """A run that says when each judge may answer alone, in each language."""
+    """When each judge may answer alone, in each language."""
 
     shown = "selection"
     command = "select"

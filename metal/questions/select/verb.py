@@ -1,4 +1,4 @@
-"""`metal.select`: when a judge may answer alone."""
+"""`metal.select`: find when a judge may answer alone."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def select(
     reference: Annotated[
         str,
         Option(
-            "Agree with these people: group=expert, or rater=A1,A2. [default: all]",
+            "Compare with these people: group=expert, or rater=A1,A2. [default: all]",
             metavar="PEOPLE",
         ),
     ] = "",
@@ -79,24 +79,24 @@ def select(
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Selection:
-    """Find answers that a judge can give without people: those above a confidence threshold, with a
-    guarantee.
+    """Find answers that a judge can give without people: those whose confidence is above a
+    threshold, with a guarantee.
 
     In each language, METAL tries thresholds from strict to loose, as long as it is shown that at
     most `alpha` of the kept answers differ from people's aggregate (fixed sequence of exact tests,
-    Jung et al. 2025). The rest goes to the next judge of `cascade`, then to people. METAL also
-    shows whether to believe the confidence (ECE, Brier, AUROC, a reliability curve, and the result
-    of isotonic regression). `metal.jury` asks all judges about every output instead.
+    Jung et al. 2025). The other answers go to the next judge of `cascade`, then to people. METAL
+    also shows whether to believe the confidence (ECE, Brier, AUROC, a reliability curve, and the
+    result of isotonic regression). `metal.jury` asks all judges about every output instead.
 
     Confidence is the probability of the answered level if ratings have a column `confidence`.
-    Otherwise it is the share of answers that agree with it: from the judge asked again
-    (`metal.judge(repeat=...)`), pairs in both orders, other prompts, other languages, or the other
-    judges.
+    Otherwise it is the share of answers that agree with the judge's answer. These answers come from
+    the judge asked again (`metal.judge(repeat=...)`), from pairs in both orders, other prompts or
+    other languages, or from the other judges.
 
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
             `metal.read`; `ratings` are runs of `metal.judge`.
-        progress: Called with the parts done and the parts in all.
+        progress: Called with the number of parts done and of all parts.
 
     Returns:
         The tables `selection`, `calibration` and `curve`, and the page. Nothing is written before
@@ -157,8 +157,8 @@ def select(
 
 
 def _dollars(dataset: Dataset, costs: Pairs) -> dict[str, float]:
-    """Dollars per rating, by judge, and for `people`: as given, else as counted in the judge's
-    run.
+    """Dollars per rating, by judge, and for `people`: the given price, else the price recorded in
+    the judge's run.
     """
     from metal.errors import check_known
 

@@ -38,9 +38,9 @@ def definitions(run: Selection) -> dict[str, str]:
             " with other prompts or in other languages, or other judges."
         ),
         "Threshold": (
-            "Thresholds are tried from strict to loose on a fixed grid, as long as the upper"
-            " limit of errors among the kept answers stays at or below the share allowed; each"
-            " language gets its part of the chance to be wrong. One output of each source"
+            "Thresholds are tried from strict to loose on a fixed grid, as long as the upper "
+            "limit of errors among the kept answers stays at or below the allowed share. Each "
+            "language gets its part of the chance to be wrong. One output of each source"
             " decides, drawn at random."
         ),
         "May answer": (
@@ -55,10 +55,10 @@ def definitions(run: Selection) -> dict[str, str]:
             " threshold answers."
         ),
         "ECE": (
-            "Mean distance between confidence and agreement over ten bins of equal mass; 95%"
-            " interval over sources. Equal width: over ten bins of equal width between the"
-            " smallest and the largest confidence. By chance: about what it would be if"
-            " confidence were exactly right."
+            "Mean distance between confidence and agreement over ten bins with equally many "
+            "answers; 95% interval over sources. Equal width: over ten bins of equal width "
+            "between the smallest and the largest confidence. By chance: about the distance to "
+            "expect if confidence were exactly right."
         ),
         "Brier": "Mean squared distance between confidence and being right (0 or 1).",
         "AUROC": (

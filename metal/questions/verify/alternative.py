@@ -1,7 +1,8 @@
 """The alternative annotator test, step by step, with scipy and statsmodels.
 
-No library has it: the steps are those of the paper's authors (Calderon, Reichart and Dror 2025,
-github.com/nitaytech/AltTest), whose program also uses scipy's test. METAL's own code is not used.
+No library has this test: the steps are those of the paper's authors (Calderon, Reichart and Dror
+2025, github.com/nitaytech/AltTest), whose program also uses scipy's test. METAL's own code is not
+used.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def alternative_annotator(
 ) -> Iterator[tuple[str, float, int]]:
     """Winning rate and advantage of a judge, with the number of people tested.
 
-    epsilon: by how much a person may be better, as in the run.
+    epsilon: by how much a person may be better, as in the run's settings.
     """
     ranked = panel.settings.get("small") == "wilcoxon"
     p_values, wins = [], []
@@ -44,8 +45,8 @@ def alternative_annotator(
 
 
 def _wins(panel: Panel, judge: str) -> Iterator[tuple[Any, Any]]:
-    """For each person, on their outputs, whether the judge is at least as close to the others as
-    the person, and the reverse.
+    """For each person, on the person's outputs: whether the judge is at least as close to the
+    others as the person, and the reverse.
     """
     answer = panel.judges[judge]
     usable = answer.notna() & (panel.ratings >= 2)
@@ -66,7 +67,9 @@ def _wins(panel: Panel, judge: str) -> Iterator[tuple[Any, Any]]:
 
 
 def _closeness(score: float, others: Sequence[float], ordered: bool) -> float:
-    """Minus the root mean squared difference from others; for labels, the share of equal ones."""
+    """Minus the root mean squared difference from the others; for labels without an order, the
+    share of equal labels.
+    """
     if ordered:
         squares = [(score - other) ** 2 for other in others]
         return -round(math.sqrt(sum(squares) / len(squares)), DIGITS)

@@ -1,4 +1,4 @@
-"""The first screen of a verification: are the figures those of other libraries?"""
+"""The first screen of a verification: whether the figures equal those of other libraries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from metal.show.view import Remark
 
 
 def headline(run: Verified) -> str:
-    """How many figures are equal, and to what digit; and the first one that differs."""
+    """Say how many figures are equal, and to which digit; else name the first figure that
+    differs.
+    """
     equal, differ = run.counted[EQUAL], run.counted[DIFFERS]
     whose = f"figures of {within(run.of_run)}"
     if not equal + differ:
@@ -33,7 +35,9 @@ def headline(run: Verified) -> str:
 
 
 def _differing(run: Verified, row: Row) -> str:
-    """`weighted_f1 of gpt-4o on fluency in Hindi is 0.7 in judges.csv, 0.6 by scikit-learn`."""
+    """A difference in words:
+    `weighted_f1 of gpt-4o on fluency in Hindi is 0.7 in judges.csv, 0.6 by scikit-learn`.
+    """
     rater = f" of {within(row['rater'])}" if row["rater"] else ""
     value, other = (repr(row[key]) for key in ("value", "recomputed"))
     return (
@@ -43,7 +47,7 @@ def _differing(run: Verified, row: Row) -> str:
 
 
 def cards(run: Verified) -> Iterator[Remark]:
-    """Cards: what is undefined, what is not compared, and what to do next."""
+    """Cards: which figures are undefined, which are not compared, and what to do next."""
     counted = run.counted
     parts = [
         f"{plural(counted[kind], 'more figure')} {kind}{' by METAL' * (kind == LEFT)}"

@@ -1,4 +1,6 @@
-"""A run's figures compared with those of other libraries, and to how many digits they are equal."""
+"""Compare a run's figures with those of other libraries, and find to how many digits they are
+equal.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ SUMMARY = (
 
 @dataclass(frozen=True)
 class Recorded:
-    """A table of a run in each of its files, by the file's name, with rows in the same order."""
+    """A table of a run as each of its files has it, by the file's name; rows are in the
+    same order.
+    """
 
     name: str
     files: Mapping[str, pd.DataFrame]
@@ -51,12 +55,12 @@ class Recorded:
         return [*self.files.values()][-1].to_dict("records")
 
     def values(self, row: int, figure: str) -> dict[str, float]:
-        """A figure of a row in each file."""
+        """The values of a row's figure, one from each file."""
         return {file: float(table[figure].iloc[row]) for file, table in self.files.items()}
 
     @cached_property
     def torn(self) -> dict[int, list[str]]:
-        """The numbers on which the files disagree: columns by the place of the row."""
+        """The numbers on which the files disagree: columns by the position of the row."""
         *others, last = self.files.values()
         columns = last.select_dtypes("number").columns
         apart: dict[int, list[str]] = {}
@@ -69,12 +73,12 @@ class Recorded:
         return apart
 
     def middle(self, row: int, figure: str) -> Recomputed:
-        """What most files say, used in place of a library for a number that no library has."""
+        """What most files say; this replaces a library for a number that no library computes."""
         return Recomputed(float(np.median([*self.values(row, figure).values()])), OWN_FILES, 0)
 
 
 def digits_equal(value: float, other: float) -> int:
-    """To how many digits two numbers are equal: digits after the point or, for numbers above 1,
+    """The number of equal digits of two numbers: digits after the point or, for numbers above 1,
     digits in all.
 
     >>> digits_equal(0.123456, 0.123457), digits_equal(0.5, 0.5), digits_equal(2000, 2001)
@@ -87,7 +91,10 @@ def digits_equal(value: float, other: float) -> int:
 
 
 def kind_of(value: float, of_library: float, reason: str) -> str:
-    """EQUAL, DIFFERS, or why there is no comparison. reason: why the run has no number."""
+    """EQUAL, DIFFERS, or the reason why there is no comparison.
+
+    reason: why the run has no number.
+    """
     if known(value) and known(of_library):
         return EQUAL if digits_equal(value, of_library) >= LEAST_DIGITS else DIFFERS
     if known(value):
@@ -98,10 +105,10 @@ def kind_of(value: float, of_library: float, reason: str) -> str:
 
 
 def compared(values: Mapping[str, float], recomputed: Recomputed, reason: str) -> dict[str, Any]:
-    """The comparison of a figure, for the file whose value is farthest from the library's.
+    """Compare a figure with the library's, in the file whose value is farthest from it.
 
-    values: by file; if they are not the same, the figure differs. reason: why the run leaves it
-    undefined.
+    values: the figure in each file; if these are not equal, the figure counts as different. reason:
+    why the run leaves it undefined.
     """
     of_library = recomputed.value
     file = max(values, key=lambda name: _apart(values[name], of_library))
@@ -123,14 +130,14 @@ def compared(values: Mapping[str, float], recomputed: Recomputed, reason: str) -
 
 
 def _apart(value: float, other: float) -> float:
-    """The distance of two numbers; infinite if one of them is not a number."""
+    """The absolute difference of two numbers; infinite if one of them is not a number."""
     if known(value) and known(other):
         return abs(value - other)
     return math.inf if known(value) or known(other) else 0.0
 
 
 def reasons_of(row: Mapping[str, Any]) -> dict[str, str]:
-    """Why figures of a row are undefined, by figure."""
+    """The reasons why figures of a row are undefined, by figure."""
     parts = (part.partition(": ") for part in str(row.get("undefined") or "").split("; "))
     reasons = {figure: reason for figure, _, reason in parts if reason}
     of_test = dict.fromkeys(OF_TEST, reasons.get("alt_test", ""))  # one for all its figures
@@ -145,7 +152,7 @@ def figure_rows(
 ) -> Iterator[dict[str, Any]]:
     """A row for each figure of a table that a library can compute, or on which the files disagree.
 
-    who: the column of the rater.
+    who: the column that names the rater.
     """
     for number, row in enumerate(followed(table.rows, progress)):
         reasons = reasons_of(row)
@@ -175,7 +182,10 @@ def audit_rows(
     tables: Mapping[str, Recorded],
     progress: Progress,
 ) -> Iterator[dict[str, Any]]:
-    """The figures of an audit. settings: the run's."""
+    """A row for each figure of an audit.
+
+    settings: the settings of the run.
+    """
     people = people_named(dataset, settings.get("reference", ""))
     judges = judges_in(dataset.raters)
     cells = by_cell(panels(dataset, people, judges, settings))
@@ -216,7 +226,7 @@ def board_rows(
     tables: Mapping[str, Recorded],
     progress: Progress,
 ) -> Iterator[dict[str, Any]]:
-    """The correlations of a board's raters; groups of people and ensembles have none."""
+    """A row for each correlation of a board's raters; groups of people and ensembles have none."""
     means = Means(dataset, people_named(dataset, settings.get("reference", "")))
 
     def rater(row: Mapping[str, Any]) -> Iterable[tuple[str, Recomputed]]:
@@ -232,7 +242,9 @@ def monitor_rows(
     tables: Mapping[str, Recorded],
     progress: Progress,
 ) -> Iterator[dict[str, Any]]:
-    """How far people agree in a monitor, before noisy people are left out."""
+    """A row for each figure of people's agreement in a monitor, before noisy people are
+    left out.
+    """
     people = people_named(dataset, settings.get("reference", ""))
     cells = by_cell(panels(dataset, people, (), {}))
 
@@ -248,7 +260,7 @@ RECOMPUTE = {"audit": audit_rows, "billboard": board_rows, "monitor": monitor_ro
 
 
 def summary_rows(figures: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A row for each figure by each library: how many are equal, to what digit."""
+    """A row for each kind of figure and library: how many figures are equal, and to which digit."""
     groups = grouped(figures, lambda row: (row["table"], row["figure"], row["library"]))
     rows = []
     for (table, figure, library), of_figure in groups.items():

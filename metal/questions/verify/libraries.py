@@ -1,4 +1,4 @@
-"""What other libraries compute, each in one call; NaN if a library has no number."""
+"""The figures that other libraries compute, each in one call; NaN if a library gives no number."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ LARGEST = 20_000_000  # numbers in the krippendorff package's array (outputs, va
 
 @dataclass(frozen=True)
 class Recomputed:
-    """A figure by another library. items: the number from which it is computed. reason: why it has
-    no number.
+    """A figure as another library computes it.
+
+    items: the number of items from which it is computed. reason: why the library gives no number.
     """
 
     value: float
@@ -40,7 +41,7 @@ def versions() -> dict[str, str]:
 
 
 def quietly(compute: Callable[..., float]) -> Callable[..., float]:
-    """The function without its library's warnings, and NaN if it raises an error or has no
+    """Wrap a function: hide its library's warnings, and return NaN if it raises an error or has no
     input.
     """
 
@@ -84,8 +85,9 @@ def kappa(truth: Sequence[int], answer: Sequence[int]) -> float:
 
 @quietly
 def quadratic_kappa(table: Any, values: Sequence[float]) -> float:
-    """Cohen's kappa by statsmodels, with squared distances between values; table: (levels, levels)
-    counts.
+    """Cohen's kappa by statsmodels, weighted by squared distances between values.
+
+    table: (levels, levels) counts.
     """
     from statsmodels.stats.inter_rater import cohens_kappa
 
@@ -94,8 +96,9 @@ def quadratic_kappa(table: Any, values: Sequence[float]) -> float:
 
 @quietly
 def fleiss(table: Any) -> float:
-    """Fleiss' kappa by statsmodels; table: (items, levels) counts, with equally many ratings per
-    item.
+    """Fleiss' kappa by statsmodels.
+
+    table: (items, levels) counts, with equally many ratings per item.
     """
     from statsmodels.stats.inter_rater import fleiss_kappa
 
@@ -104,7 +107,10 @@ def fleiss(table: Any) -> float:
 
 @quietly
 def alpha(scores: Any, measure: Any, domain: Sequence[float]) -> float:
-    """Krippendorff's alpha by the package; scores: (raters, items), NaN without a score."""
+    """Krippendorff's alpha by the package krippendorff.
+
+    scores: (raters, items), NaN without a score.
+    """
     from krippendorff import alpha as of_package
 
     if np.shape(scores)[1] * len(domain) ** 2 > LARGEST:
@@ -145,7 +151,9 @@ def root_mean_squared(truth: Sequence[float], answer: Sequence[float]) -> float:
 
 
 def p_below(lead: Any, bound: float, *, signed_ranks: bool) -> float:
-    """One-sided p-value by scipy that a lead stays below a bound, by t or by Wilcoxon's test."""
+    """One-sided p-value by scipy for the hypothesis that a lead is below a bound, by a t test or
+    Wilcoxon's test.
+    """
     from scipy.stats import ttest_1samp, wilcoxon
 
     if np.ptp(lead) == 0:  # t is infinite

@@ -1,4 +1,4 @@
-"""The figures of an audit by other libraries: those of judges, people and scores."""
+"""The figures of an audit as other libraries compute them: of judges, people and scores."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ TOO_LARGE = "too many outputs and values for krippendorff's arrays"
 
 
 def of_judge(panel: Panel, row: Row, left_out: Sequence[str]) -> Iterator[tuple[str, Recomputed]]:
-    """The figures of a judge on classes. left_out: people that its verdict leaves out."""
+    """The figures of a judge on classes.
+
+    left_out: the people whom its verdict leaves out.
+    """
     judge = str(row["judge"])
     scores = panel.judges[judge]
     judged = panel.labels.notna() & panel.asked[judge]
@@ -68,7 +71,7 @@ def of_judge(panel: Panel, row: Row, left_out: Sequence[str]) -> Iterator[tuple[
 
 
 def _alpha(panel: Panel, scores: Any) -> Recomputed:
-    """Alpha of (raters, items)."""
+    """Krippendorff's alpha of scores (raters, items)."""
     measure = panel.criterion.scale.measure
     domain = panel.levels or sorted(set(scores[~np.isnan(scores)].tolist()))
     value = libraries.alpha(scores, measure, domain) if scores.size else math.nan
@@ -77,7 +80,7 @@ def _alpha(panel: Panel, scores: Any) -> Recomputed:
 
 
 def of_people(panel: Panel) -> Iterator[tuple[str, Recomputed]]:
-    """How far the people of a cell agree."""
+    """The figures of how far the people of a cell agree."""
     twice = panel.people[panel.ratings >= 2]
     if not (panel.ordered and panel.settings.get("standardise")):  # else of standardised scores
         yield "alpha", _alpha(panel, twice.to_numpy().T)
@@ -97,7 +100,7 @@ def of_people(panel: Panel) -> Iterator[tuple[str, Recomputed]]:
 
 
 def _pairs(panel: Panel, complete: pd.DataFrame) -> tuple[list[int], list[int]]:
-    """The two sides of all pairs of ratings of one output, either of them first."""
+    """The two sides of all pairs of ratings of the same output; each pair occurs in both orders."""
     first, second = [], []
     for row in complete.to_numpy().tolist():
         codes = panel.codes([score for score in row if score == score])
@@ -108,13 +111,13 @@ def _pairs(panel: Panel, complete: pd.DataFrame) -> tuple[list[int], list[int]]:
 
 
 def _mean(values: Iterable[float]) -> float:
-    """The mean of those that are defined; NaN without one."""
+    """The mean of the values that are defined; NaN without any."""
     defined = [value for value in values if value == value]
     return sum(defined) / len(defined) if defined else math.nan
 
 
 def _fleiss(panel: Panel, scores: pd.DataFrame) -> Recomputed:
-    """Fleiss' kappa over outputs, if all have equally many ratings."""
+    """Fleiss' kappa over outputs, if all outputs have equally many ratings."""
     table = np.array([(scores == level).sum(axis=1) for level in panel.levels]).T
     if len(table) and len(set(table.sum(axis=1).tolist())) > 1:
         return Recomputed(math.nan, STATSMODELS, len(table), UNEVEN)
@@ -161,8 +164,10 @@ def _against_all(panel: Panel, complete: pd.DataFrame) -> Iterator[float]:
 
 
 def of_scores(panel: Panel, row: Row, left_out: Sequence[str]) -> Iterator[tuple[str, Recomputed]]:
-    """The figures of a judge on scores without classes: means over the people it is compared with,
-    each facing the mean of the others.
+    """The figures of a judge on scores without classes.
+
+    They are means over the people with whom the judge is compared, where each person faces the mean
+    of the others.
     """
     sides = beside_the_rest(panel, row["judge"], left_out, int(row["answered"]), LEAST_SCORES)
     by: dict[str, tuple[str, Callable[..., float]]] = {

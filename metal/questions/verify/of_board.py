@@ -1,4 +1,4 @@
-"""The correlations of a board by scipy, from the ratings."""
+"""The correlations of a board as scipy computes them from the ratings."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ DIGITS = 12  # of a rater's largest mean: beyond these, equal ones would not tie
 
 
 class Means:
-    """The scores of a board's raters and of its people, higher being better, by output.
+    """The scores of a board's raters and of its people by output, reversed if needed so that higher
+    is better.
 
     Args:
         dataset: The ratings.
-        people: Those that raters are compared with.
+        people: The people with whom raters are compared.
     """
 
     def __init__(self, dataset: Dataset, people: Sequence[str]) -> None:
@@ -40,7 +41,9 @@ class Means:
         self.language = pd.Series({name: out.language for name, out in dataset.outputs.items()})
 
     def of(self, criterion: str, raters: Sequence[str]) -> pd.Series:
-        """(outputs,) the mean of raters on a criterion, or over all that people rated."""
+        """(outputs,) the mean score of raters on a criterion, or over all criteria that people
+        rated.
+        """
         if criterion != OVERALL:
             (part,) = (each for each in self._rated if each.name == criterion)
             return _rounded(self._of_part(part, raters))
@@ -53,7 +56,7 @@ class Means:
         return _rounded(total / len(self._rated))
 
     def _of_part(self, part: Criterion, raters: Sequence[str]) -> pd.Series:
-        """(outputs,) the mean on one criterion; metrics' scores count for all criteria."""
+        """(outputs,) the mean score on one criterion; a metric's scores count for all criteria."""
         wide = self._wide[part.name]
         own = wide[[name for name in raters if name in wide]].mean(axis=1)
         sign = -1.0 if part.direction == "lower" else 1.0
@@ -65,19 +68,19 @@ class Means:
 
 
 def _rounded(means: pd.Series) -> pd.Series:
-    """The means rounded to DIGITS of the largest, as on a board."""
+    """The means rounded to DIGITS of the largest mean, as a board does."""
     largest = float(means.abs().max())
     return means.round(DIGITS - math.ceil(math.log10(largest))) if largest > 0 else means
 
 
 def _ends(part: Criterion) -> tuple[float, float]:
-    """The ends of a scale, higher being better."""
+    """The worst and the best score of a scale."""
     low, high = part.scale.ends or (0.0, 1.0)
     return (-high, -low) if part.direction == "lower" else (low, high)
 
 
 def of_rater(means: Means, row: Mapping[str, Any]) -> Iterator[tuple[str, Recomputed]]:
-    """The correlations of a rater with the people's mean."""
+    """The correlations of a rater with people's means."""
     human, scores = (
         means.of(row["criterion"], means.people),
         means.of(row["criterion"], [row["rater"]]),

@@ -15,7 +15,9 @@ MOST_ROWS = 300
 
 
 def answer(run: Verified) -> TableView:
-    """The figures that differ, if there are any; else how many are equal, by figure."""
+    """A table of the figures that differ; if none does, of how many are equal, by kind of
+    figure.
+    """
     differ = run.records("figures", says=DIFFERS)
     if differ:
         title = "Figures that differ"
@@ -26,7 +28,7 @@ def answer(run: Verified) -> TableView:
 
 
 def _summary(run: Verified) -> TableView:
-    """How many figures of each kind are equal."""
+    """A table of how many figures of each kind are equal."""
     rows = run.records("summary")
     columns = ("differ", "undefined_in_both", "undefined_in_library", "left_undefined")
     empty = [column for column in columns if not any(row[column] for row in rows)]

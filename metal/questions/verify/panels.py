@@ -1,6 +1,6 @@
-"""A run's ratings, cell by cell, as tables in the form for other libraries.
+"""A run's ratings, cell by cell, as tables in the form that other libraries expect.
 
-Nothing here comes from METAL's own statistics: labels, panels and pairs are built again from the
+This module uses none of METAL's own statistics: it builds labels, panels and pairs again from the
 ratings, by the rules in the definitions.
 """
 
@@ -25,7 +25,7 @@ VOTES = ("majority-or-mean", "majority-or-middle", "majority")
 
 
 def by_vote(settings: Mapping[str, Any]) -> bool:
-    """Whether labels are counted rather than estimated by a model."""
+    """Whether labels come from counting answers rather than from a model."""
     return settings.get("aggregate", VOTES[0]) in VOTES
 
 
@@ -33,8 +33,8 @@ def by_vote(settings: Mapping[str, Any]) -> bool:
 class Panel:
     """The ratings of a criterion in a language.
 
-    people, judges: (outputs, raters) scores, NaN without one. asked: (outputs, raters) whether
-    there is a rating, with or without a score. settings: those of the audit.
+    people, judges: (outputs, raters) scores, NaN without a score. asked: (outputs, raters) whether
+    there is a rating, with or without a score. settings: the settings of the audit.
     """
 
     language: str
@@ -51,7 +51,7 @@ class Panel:
 
     @property
     def ordered(self) -> bool:
-        """Whether the scale has distances."""
+        """Whether levels have an order, so that distances between them have a meaning."""
         return self.criterion.scale.measure != "nominal"
 
     @cached_property
@@ -61,13 +61,15 @@ class Panel:
 
     @cached_property
     def usual(self) -> int:
-        """The most common number of people per output; of several, the largest."""
+        """The most common number of people per output; if several are equally common, the
+        largest.
+        """
         often = Counter(self.ratings[self.ratings > 0].tolist())
         return max(often, key=lambda number: (often[number], number), default=0)
 
     @property
     def one_person(self) -> bool:
-        """Whether a single person's label is all there is to compare with."""
+        """Whether the judge is compared with a single person's label."""
         return self.usual < 2 and int((self.ratings >= 2).sum()) < FEW_PANELS
 
     @cached_property
@@ -79,7 +81,7 @@ class Panel:
 
     @cached_property
     def labels(self) -> pd.Series:
-        """(outputs,) the label that people settle on, NaN if they do not, or are too few."""
+        """(outputs,) people's aggregate label; NaN if there is none, or if too few people rated."""
         settled = [
             self._settled([score for score in row if not isnan(score)]) if complete else np.nan
             for row, complete in zip(self.people.to_numpy().tolist(), self.complete, strict=True)
@@ -87,7 +89,9 @@ class Panel:
         return pd.Series(settled, index=self.people.index, dtype=float)
 
     def _settled(self, scores: Sequence[float]) -> float:
-        """The most common score or, if there is none, what the rule of the audit takes instead."""
+        """The most common score of an output or, if there is none, what the audit's rule takes
+        instead.
+        """
         rule = self.settings.get("aggregate", VOTES[0])
         (first, often), *others = Counter(scores).most_common(2)
         if not others or others[0][1] < often:
@@ -101,7 +105,9 @@ class Panel:
         return levels[0] if self.ordered and rule == VOTES[0] and levels else np.nan
 
     def codes(self, scores: Any) -> list[int]:
-        """The places of scores among the levels, -1 without a score: classes for scikit-learn."""
+        """The positions of scores among the levels, which are classes for scikit-learn; -1 without
+        a score.
+        """
         code_of = {level: code for code, level in enumerate(self.levels)}
         return [code_of.get(score, -1) for score in np.asarray(scores, dtype=float).tolist()]
 
@@ -109,7 +115,7 @@ class Panel:
 def panels(
     dataset: Dataset, people: Sequence[str], judges: Collection[str], settings: Mapping[str, Any]
 ) -> Iterator[Panel]:
-    """Every cell that one of the people rated."""
+    """The panel of every cell that one of the people rated."""
     ratings = dataset.ratings.loc[:, ["language", "criterion", "output", "rater", "score"]]
     ratings = ratings[ratings["rater"].isin([*people, *judges])]
     ratings = ratings.astype(dict.fromkeys(("language", "criterion", "output", "rater"), str))

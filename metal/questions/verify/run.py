@@ -45,7 +45,7 @@ DESCRIBED: Tables = {
 
 @dataclass(frozen=True, repr=False)
 class Verified(Result):
-    """A run's figures compared with those of other libraries. `exit_code`: 1 if one differs."""
+    """A run's figures compared with those of other libraries."""
 
     shown = "summary"
     command = "verify"
@@ -58,7 +58,7 @@ class Verified(Result):
 
     @property
     def counted(self) -> dict[str, int]:
-        """How many figures are equal, differ, or are undefined, by the words of the table."""
+        """How many figures are equal, different or undefined, keyed by the words of the table."""
         says = self.tables["figures"]["says"]
         return {kind: int((says == kind).sum()) for kind in (EQUAL, DIFFERS, *sorted({*says}))}
 
@@ -74,5 +74,5 @@ class Verified(Result):
         return versions
 
     def more_facts(self) -> Mapping[str, Any]:
-        """What JSON contains besides the tables."""
+        """Further facts for JSON, in addition to the run's tables."""
         return {"verified": self.of_run, "counted": self.counted, "libraries": {**self.libraries}}

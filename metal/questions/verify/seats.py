@@ -1,4 +1,6 @@
-"""A judge in each person's place: the judge's answers, the person's, and the others'."""
+"""A judge in each person's place: the answers of the judge, of the person, and of the
+other people.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,10 @@ DIGITS = 9  # of a mean of levels, so that equal means tie
 def of_seats(
     panel: Panel, judge: str, left_out: Sequence[str], items: int
 ) -> Iterator[tuple[str, Recomputed]]:
-    """Correlations and quadratic kappa with the other people, of the judge and of a person.
+    """The judge's and a person's correlations and quadratic kappa with the other people.
 
     Each rating of an output that another person also rated is an observation. left_out: people who
-    do not count; items: on how many outputs the run bases its figures.
+    do not count. items: the number of outputs on which the run bases its figures.
     """
     people, answered = answered_outputs(panel, judge, left_out, items)
     alone = bool((people.notna().sum(axis=1) < 2).any())
@@ -54,9 +56,10 @@ def of_seats(
 def answered_outputs(
     panel: Panel, judge: str, left_out: Sequence[str], items: int
 ) -> tuple[pd.DataFrame, pd.Series]:
-    """People's scores and the judge's, for the outputs that it answered and two people rated.
+    """People's scores and the judge's, for the outputs that the judge answered and at least two
+    people rated.
 
-    If `items` differs from their number, outputs with one person are included.
+    If the number of these outputs is not `items`, outputs with one person are included.
     """
     people = panel.people.drop(columns=[name for name in left_out if name in panel.people])
     number, answer = people.notna().sum(axis=1), panel.judges[judge]
@@ -69,10 +72,10 @@ def answered_outputs(
 def beside_the_rest(
     panel: Panel, judge: str, left_out: Sequence[str], items: int, least: int
 ) -> list[np.ndarray[Any, np.dtype[np.float64]]]:
-    """The mean of the others, the judge's score and the person's, (3, outputs), for each person.
+    """For each person, the mean of the others, the judge's score and the person's: (3, outputs).
 
-    People with fewer than `least` outputs are combined into one. If outputs have one person, the
-    result is the mean of the people and the judge's score, (2, outputs).
+    People with fewer than `least` outputs are treated as one person. If outputs have one person
+    each, the result has only the mean of the people and the judge's score: (2, outputs).
     """
     people, answer = answered_outputs(panel, judge, left_out, items)
     number, total = people.notna().sum(axis=1), people.sum(axis=1)

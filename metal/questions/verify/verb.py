@@ -1,4 +1,4 @@
-"""`metal.verify`: a run's figures recomputed by well-known libraries."""
+"""`metal.verify`: recompute a run's figures with well-known libraries."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ def verify(
     ] = None,
     progress: Progress | None = None,
 ) -> Verified:
-    """Recompute the figures of a run by scikit-learn, krippendorff, statsmodels and scipy, and say
-    to how many digits they are equal.
+    """Recompute the figures of a run with scikit-learn, krippendorff, statsmodels and scipy, and
+    say to how many digits they are equal.
 
-    For an audit these are F1, kappas, alphas, Fleiss' kappa, correlations and the alternative
-    annotator test; for a board the correlations; for a monitor how far people agree. The run's
-    ratings are read again, labels, pairs and panels are built again by separate code, and each
-    library computes from those. Figures are read from every file of the run's tables (CSV, JSON,
-    Parquet), so a number changed in one of them is found. What no library has is not compared:
-    intervals, verdicts, Gwet's AC1.
+    For an audit these figures are F1, kappas, alphas, Fleiss' kappa, correlations and the
+    alternative annotator test; for a board the correlations; for a monitor the agreement among
+    people. METAL reads the run's ratings again, separate code builds labels, pairs and panels from
+    them, and each library computes from these. Figures are read from every file of the run's tables
+    (CSV, JSON, Parquet), so a number changed in one of them is found. Figures that no library
+    computes are not compared: intervals, verdicts, Gwet's AC1.
 
     Args:
         run: The folder of a run of `metal.audit`, `billboard` or `monitor`.
-        progress: Called with the rows done and the rows in all.
+        progress: Called with the number of rows done and of all rows.
 
     Returns:
         The tables `summary` and `figures`, the page, `counted` and `exit_code`. Nothing is written
@@ -97,7 +97,9 @@ def verify(
 
 
 def _data_of(opened: Run, folder: Path, data: Any) -> Dataset:
-    """The ratings that the run was made from. Raises UsageError if they have changed since then."""
+    """The ratings from which the run was made. Raises UsageError if they have changed
+    since then.
+    """
     from metal.api.read import load, reading_of
     from metal.data.pairs import made_pairs, one_item_per_pair, originals
 

@@ -1,4 +1,4 @@
-"""A verification in words: what was done, and what no library has."""
+"""A verification in words: what was done, and which figures no library computes."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ def facts(run: Verified) -> dict[str, str]:
     return {
         "For a reviewer": (
             "Each figure was computed twice: by METAL, and from the same ratings by"
-            f" {with_versions(run)}. Separate code built labels, pairs and panels for these; no"
-            " code of METAL's statistics was used."
+            f" {with_versions(run)}. Separate code built labels, pairs and panels for these "
+            f"libraries; no code of METAL's statistics was used."
+            ""
         )
     }
 
@@ -54,8 +55,9 @@ def definitions(run: Verified) -> dict[str, str]:
         ),
         "Left undefined by METAL": "The library has a number; METAL has a reason for giving none.",
         "Alternative annotator test": (
-            "No library has it. Whether judge or person is closer to the others is counted as in"
-            " the program of the paper's authors; the test is scipy's one-sample t (or"
+            "No library has this test. How often the judge or the person is closer to the others "
+            "is counted as in the program of the paper's authors; the test is scipy's one-sample "
+            "t (or"
             " Wilcoxon's), and the correction by Benjamini and Yekutieli is statsmodels'."
         ),
         "Quadratic kappa": (

@@ -1,4 +1,4 @@
-"""How many labels corrected scores need with the help of a judge."""
+"""How many labels corrected scores need if a judge helps."""
 
 from metal.runs.kinds import Kind
 

@@ -1,4 +1,6 @@
-"""The first screen of a plan of labels: how many, and whether the judge pays."""
+"""The first screen of a plan of labels: how many are needed, and whether the judge is worth its
+cost.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ from metal.show.view import Remark
 
 
 def planned(run: LabelPlan) -> list[Row]:
-    """The rows that have a number, for the first criterion and the judge that needs the fewest
-    labels on it.
+    """The rows that have a number of labels, for the first criterion and the judge that needs the
+    fewest labels on it.
     """
     rows = [row for row in run.records("labels") if known(row["labels"])]
     return [row for row in rows if (row["criterion"], row["judge"]) == _first(rows)]
@@ -34,7 +36,7 @@ def _first(rows: Sequence[Row]) -> tuple[str, str]:
 
 
 def headline(run: LabelPlan) -> str:
-    """How many labels are needed, with which judge."""
+    """Say how many labels are needed, and with which judge."""
     rows = planned(run)
     if not rows:
         return f"Nothing could be planned: {commonest_reason(run.records('labels'))}."
@@ -62,7 +64,9 @@ def headline(run: LabelPlan) -> str:
 
 
 def cards(run: LabelPlan) -> Iterator[Remark]:
-    """Cards: where the judge does not pay, the most it could save, and what to do next."""
+    """Cards: where the judge is not worth its cost, the most that it could save, and what to do
+    next.
+    """
     rows = planned(run)
     poor = [row for row in rows if not row["pays"]]
     if poor:

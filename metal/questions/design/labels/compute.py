@@ -1,9 +1,9 @@
-"""How many labels a corrected score needs with the help of a judge, and whether the judge pays,
-planned from a pilot.
+"""How many labels a corrected score needs with the help of a judge, and whether the judge is worth
+its cost; planned from a pilot.
 
-With n labelled of N sources the variance is sd^2 / n (1 - rho^2 (1 - n / N)): the judge explains
-the share rho^2 of the variance of people's labels, as far as it rated other sources. rho is taken
-at its lower bound, so a lucky pilot promises nothing.
+If n of N sources are labelled, the variance is sd^2 / n (1 - rho^2 (1 - n / N)). The judge explains
+the share rho^2 of the variance of people's labels, in so far as it rated other sources too. rho is
+taken at its lower bound, so that a lucky pilot does not promise too much.
 """
 
 from __future__ import annotations
@@ -52,8 +52,10 @@ LABELS = (
 
 @dataclass(frozen=True)
 class Pilot:
-    """What a pilot shows about a cell. sources: those that the judge rates. label, judged: the
-    price per source, in USD, of a label and of the judge; label is 1 if no pay is known.
+    """What a pilot shows about a cell.
+
+    sources: how many sources the judge rates. label: the price of a label per source, in USD; 1 if
+    no pay is known. judged: the price of the judge per source, in USD.
     """
 
     sd: float
@@ -65,8 +67,8 @@ class Pilot:
 
     @property
     def share(self) -> float:
-        """The share of the judge's sources to label at the least cost; 0 if the judge is already
-        paid.
+        """The share of the judge's sources to label so that the cost is least; 0 if the judge is
+        already paid.
         """
         squared = self.rho_low**2
         return (
@@ -98,8 +100,8 @@ class Pilot:
         )
 
     def labels_for(self, half_width: float) -> int:
-        """The fewest labels that are allowed for a corrected score and whose interval is no
-        wider.
+        """The fewest labels that a corrected score allows and whose interval is no wider
+        than this.
         """
         return fewest(lambda labels: self.half_width(labels) <= half_width, LEAST, MOST_LABELS)
 
@@ -109,8 +111,8 @@ class Pilot:
 
     @property
     def weight(self) -> float:
-        """Neyman's weight in sharing a budget: the square root of a label's variance divided by its
-        price.
+        """The weight of the cell when languages share a budget (Neyman): the square root of a
+        label's variance divided by its price.
         """
         return math.sqrt(
             self.sd**2
@@ -122,8 +124,8 @@ class Pilot:
 def plan_labels(
     dataset: Dataset, settings: AuditSettings, asked: LabelSettings, *, progress: Progress
 ) -> Analysed:
-    """The labels needed for a half-width, or what a budget gives, planned from the people and
-    judges in the data.
+    """Plan from the ratings in the data the labels needed for a half-width, or the half-width that
+    a budget gives.
 
     Returns the table `labels`, a row for each language, criterion and judge. Raises UsageError if
     there is no judge, or nothing that people and a judge rated.
@@ -151,7 +153,9 @@ def plan_labels(
 def _pilot(
     cell: AuditCell, judge: str, sources: SourceMeans, asked: LabelSettings
 ) -> tuple[dict[str, Any], Pilot | None]:
-    """The row of a cell with the figures from the pilot; no Pilot if there are too few data."""
+    """The row of a cell with its figures from the pilot, and the Pilot; None if there are too few
+    data.
+    """
     people, judged = sources.people, ~np.isnan(sources.judge)
     both = judged & ~np.isnan(people)
     row = dict.fromkeys(LABELS, math.nan) | {
@@ -205,8 +209,10 @@ def _plan(
     rows: list[tuple[dict[str, Any], Pilot | None]],
     asked: LabelSettings,
 ) -> dict[str, Any]:
-    """The labels of a row, with the judge if it pays, or the reason why there are none. rows: those
-    of all cells.
+    """Fill in the labels of a row, with the judge if it is worth its cost, or the reason why there
+    are none.
+
+    rows: the rows of all cells.
     """
     chosen = pilot if pilot.pays else pilot.alone()
     if asked.budget is None:
@@ -241,7 +247,9 @@ def _spent(
     chosen: Pilot,
     rows: list[tuple[dict[str, Any], Pilot | None]],
 ) -> float:
-    """What a cell gets of the budget of all cells of its criterion and judge."""
+    """The part of the budget that a cell gets, when all cells of its criterion and judge
+    share it.
+    """
     each = [
         other if other.pays else other.alone()
         for case, other in rows

@@ -1,4 +1,4 @@
-"""Which sources people should rate: drawn by chance, with probabilities that are known."""
+"""Draw the sources that people should rate, at random with known probabilities."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ DRAWN = ("language", "judge_from", "judge_to", "sources", "drawn", "probability"
 
 @dataclass(frozen=True)
 class Stratum:
-    """A group of sources with scores from low to high (NaN if they have none), and the names of
-    those drawn from it.
+    """A group of sources whose scores lie between low and high (NaN without scores), and the names
+    of the drawn ones.
     """
 
     low: float
@@ -32,16 +32,18 @@ class Stratum:
 
     @property
     def probability(self) -> float:
-        """With which each of its sources is drawn."""
+        """The probability with which each of its sources is drawn."""
         return len(self.chosen) / self.size
 
 
 def drawn_by_score(
     sources: Sequence[Source], values: Numbers, number: int, seed: int
 ) -> Iterator[Stratum]:
-    """Draw this many sources of one language by chance, the same number from each fifth of their
-    scores; sources without a score (NaN) form one more group. A larger number keeps what a smaller
-    one drew.
+    """Draw a number of sources of one language at random, equally many from each fifth of their
+    scores.
+
+    Sources without a score (NaN) form one more group. A larger number keeps the sources that a
+    smaller one drew.
     """
     scored, rest = np.flatnonzero(~np.isnan(values)), np.flatnonzero(np.isnan(values))
     groups = [scored[group] for group in score_groups(values[scored])] if len(scored) else []
@@ -54,13 +56,15 @@ def drawn_by_score(
 def draw(
     dataset: Dataset, labels: int, judge: str, languages: Collection[str], seed: int
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
-    """Draw this many sources of each language: a record for each, a row for each group that they
-    were drawn from (DRAWN), and how many sources the judge did not rate, which cannot be drawn.
+    """Draw a number of sources of each language.
 
-    Sources with a chosen output can be drawn. judge: empty for equal probabilities; else sources
-    are grouped by its mean score, as a share of the scale, into at most five groups, and each group
-    gets the same number of labels, so rare scores, often the bad ones, are included. A larger
-    number keeps what a smaller one drew.
+    Returns a record for each source, a row for each group of sources (DRAWN), and the number of
+    sources that cannot be drawn because the judge did not rate them.
+
+    Only sources with a chosen output can be drawn. judge: if empty, all sources are equally
+    probable. Otherwise sources form at most five groups by the judge's mean score, as a share of
+    the scale, and each group gets the same number of labels; this includes rare scores, which are
+    often the bad ones. A larger number keeps the sources that a smaller one drew.
     """
     asked = {output.source for output in dataset.outputs.values() if output.chosen}
     scores = mean_shares(dataset, judge) if judge else dict.fromkeys(asked, 0.0)
@@ -87,8 +91,8 @@ def draw(
 
 
 def mean_shares(dataset: Dataset, judge: str) -> dict[str, float]:
-    """Source -> the judge's mean share of the scale, over criteria that have ends; people's if no
-    judge is named.
+    """For each source, the judge's mean share of the scale over criteria whose scale has ends;
+    people's mean if no judge is named.
     """
     table = dataset.ratings
     table = table[table["rater"] == judge if judge else table["kind"] == "human"]
@@ -106,8 +110,8 @@ def mean_shares(dataset: Dataset, judge: str) -> dict[str, float]:
 
 
 def score_groups(values: Numbers) -> list[Codes]:
-    """The places of the values in each group: equal values are in one group, and groups have about
-    the same size.
+    """The positions of the values in each group; equal values are in one group, and groups have
+    about the same size.
     """
     ends = np.unique(np.quantile(values, np.arange(GROUPS) / GROUPS, method="higher"))
     group = np.maximum(np.searchsorted(ends, values, side="right") - 1, 0)
@@ -115,7 +119,7 @@ def score_groups(values: Numbers) -> list[Codes]:
 
 
 def shared_out(groups: list[Codes], labels: int) -> list[tuple[Codes, int]]:
-    """Each group with its number of labels: as equal as their sizes allow, at least
+    """Each group with its number of labels: as equal as the groups' sizes allow, and at least
     LEAST_OF_GROUP.
     """
     sizes = [min(len(group), LEAST_OF_GROUP) for group in groups]

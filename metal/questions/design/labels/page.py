@@ -19,7 +19,7 @@ EXPLAINED = (
 
 
 def answer(run: LabelPlan) -> TableView:
-    """The one table."""
+    """The page's only table."""
     rows = run.records("labels")
     notes = (EXPLAINED, *reasons(run, "labels", rows, "language"))
     without = [] if "pay" in run.manifest["settings"].get("prices", {}) else ["usd"]
@@ -36,7 +36,7 @@ def answer(run: LabelPlan) -> TableView:
 
 
 def sections(run: LabelPlan) -> list[Section]:
-    """No sections, because the table has everything."""
+    """No sections, because the table shows everything."""
     return []
 
 

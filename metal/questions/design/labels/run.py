@@ -37,7 +37,7 @@ DESCRIBED: Tables = {
 
 @dataclass(frozen=True, repr=False)
 class LabelPlan(Result):
-    """How many labels corrected scores need with the help of a judge."""
+    """How many labels corrected scores need if a judge helps."""
 
     shown = "labels"
     command = "design labels"

@@ -1,8 +1,8 @@
-"""Simulations of panels drawn from larger ones, samples of sources, and budgets of labels (GENIE
-section 4, Figures 2, 3).
+"""Simulations of panels drawn from larger ones, of samples of sources, and of budgets of labels
+(GENIE section 4, Figures 2, 3).
 
-A design with k people per item is what the data would be if only k of an item's people had been
-asked. Those k are drawn at random, several times over; each drawing is a *version* of the item.
+A design with k people per item shows what the data would be if only k of an item's people had been
+asked. These k people are drawn at random, several times; each draw is a *version* of the item.
 
 labels: (items, raters) shares of the scale, NaN if a rater gave none
 (metal.data.records.Criterion.share).
@@ -28,7 +28,7 @@ _MOST = 20_000_000  # numbers held at once
 
 
 def usual_panel(rated: Codes) -> int:
-    """How many ratings an item usually has, the larger number on a tie; 0 without ratings.
+    """The usual number of ratings of an item, the larger number on a tie; 0 without ratings.
 
     rated: (items, raters) whether there is a rating.
     """
@@ -41,7 +41,8 @@ def usual_panel(rated: Codes) -> int:
 
 
 def draw_panels(rated: Codes, size: int, rng: np.random.Generator) -> Codes:
-    """(versions, items, raters): which `size` of an item's raters are asked, in each version.
+    """Draw `size` raters of each item: (versions, items, raters), whether the rater is asked in the
+    version.
 
     rated: (items, raters) whether there is a rating; every item has `size` or more. There is only
     one version if no item has more.
@@ -59,9 +60,9 @@ def draw_panels(rated: Codes, size: int, rng: np.random.Generator) -> Codes:
 class Pool:
     """The pool from which samples of sources are drawn.
 
-    sums: (rows, columns) what a source adds to each statistic; chances: (rows,) that a draw is this
-    row. Rows are versions of sources, with equal ones merged: with one output per source there is
-    one row per rating pattern. sources: how many there are in the data.
+    Rows are versions of sources, with equal versions merged: with one output per source there is
+    one row per rating pattern. sums: (rows, columns) what a source adds to each statistic. chances:
+    (rows,) the probability that a draw is this row. sources: the number of sources in the data.
     """
 
     sums: Numbers
@@ -69,8 +70,7 @@ class Pool:
     sources: int
 
     def draw(self, sources: int, rounds: int, rng: np.random.Generator) -> Numbers:
-        """(rounds, columns): the sums over this many sources, drawn with replacement, in each
-        round.
+        """The sums over this many sources, drawn with replacement: (rounds, columns).
 
         Counts are drawn instead of sources, so the time does not grow with their number.
         """
@@ -83,8 +83,9 @@ class Pool:
 
 
 def _counts(chances: Numbers, draws: int, rounds: int, rng: np.random.Generator) -> Codes:
-    """(rounds, outcomes) how often each outcome is drawn; both ways of drawing have the same
-    distribution, and the faster is used.
+    """(rounds, outcomes) how often each outcome is drawn.
+
+    There are two ways of drawing with the same distribution; the faster one is used.
     """
     if draws > len(chances) / 4:
         return rng.multinomial(draws, chances, size=rounds)
@@ -99,8 +100,8 @@ def _counts(chances: Numbers, draws: int, rounds: int, rng: np.random.Generator)
 def pool_of(rows: Numbers, sources: Codes) -> Pool:
     """The pool of sources.
 
-    rows: (versions, items, columns) what each item adds to each statistic; sources: (items,) any
-    whole number naming the source of an item.
+    rows: (versions, items, columns) what each item adds to each statistic. sources: (items,) whole
+    numbers that identify the source of each item.
     """
     names, source = np.unique(sources, return_inverse=True)
     versions, items, columns = rows.shape
@@ -121,8 +122,11 @@ def pool_of(rows: Numbers, sources: Codes) -> Pool:
 
 @dataclass(frozen=True)
 class Simulated:
-    """A design in many rounds. labels: the number per item; items: the number per round; mean, sd:
-    those of the score over rounds; low, high: the central 95% of the rounds.
+    """The score of a design, simulated in many rounds.
+
+    labels: the number of labels per item. items: the number of items per round. mean, sd: the
+    score's mean and standard deviation over rounds. low, high: the ends of the central 95% of the
+    rounds.
     """
 
     labels: int
@@ -143,10 +147,11 @@ def binarised(labels: Numbers) -> Numbers:
 
 
 def item_scores(labels: Numbers, chosen: Codes, aggregation: Aggregation) -> Numbers:
-    """(...,) one score of each item from its chosen labels.
+    """The score of each item from its chosen labels: (..., items).
 
-    labels: (items, raters); chosen: (..., items, raters), one or more per item. majority: the label
-    given more often than any other; if there is none, the mean.
+    labels: (items, raters). chosen: (..., items, raters) which labels count, at least one per item.
+    With the aggregation *majority*, the score is the label given more often than any other or, if
+    there is none, the mean.
     """
     size = chosen.sum(axis=-1)
     mean = np.where(chosen, labels, 0.0).sum(axis=-1) / size
@@ -174,11 +179,11 @@ def simulate(
 ) -> Simulated:
     """The score of a set of outputs under a design, in many rounds at the same budget.
 
-    Items with k labels or more count, where k is the usual number per item. The budget is a k-th of
-    their labels, at k per item: multilabelling draws a k-th of the items, with k labels each;
-    unilabelling draws k times as many, with one label each (which leaves nothing to aggregate).
-    Items are drawn with replacement. Source: GENIE section 4, footnotes 4 to 7, where k is 3.
-    Raises Undefined for multilabelling if items have one label, and if nothing is rated.
+    Only items with k labels or more count, where k is the usual number per item. The budget is one
+    k-th of their labels. Multilabelling spends it on one k-th of the items, with k labels each;
+    unilabelling spends it on k times as many items, with one label each (which leaves nothing to
+    aggregate). Items are drawn with replacement. Source: GENIE section 4, footnotes 4 to 7, where k
+    is 3. Raises Undefined for multilabelling if items have one label, and if nothing is rated.
     """
     rated = ~np.isnan(labels)
     panel = usual_panel(rated)
@@ -197,11 +202,10 @@ def simulate(
 def by_panel(
     labels: Numbers, fixed: Literal["labels", "items"], rounds: int, rng: np.random.Generator
 ) -> Iterator[Simulated]:
-    """Simulations with 1, 2, ... up to the usual number of labels per item, at the same number of
-    labels in all, or of items.
+    """Simulate designs with 1, 2, ... up to the usual number of labels per item.
 
-    fixed: "labels": the budget is that of `simulate`; "items": every round has as many items as the
-    data. The score is the mean of means.
+    fixed: what is equal in all designs. With "labels" the budget is that of `simulate`; with
+    "items" every round has as many items as the data. The score is the mean of means.
     """
     rated = ~np.isnan(labels)
     panel = usual_panel(rated)
@@ -232,8 +236,8 @@ def _scored(
 
 
 def _panels(rated: Codes, size: int, rng: np.random.Generator) -> Codes:
-    """Every single label once, if one is drawn and all items have the same number; else panels
-    drawn at random.
+    """Panels of `size` raters drawn at random; every single label once if `size` is 1 and all items
+    have equally many labels.
     """
     answers = rated.sum(axis=1)
     if size == 1 and (answers == answers[0]).all():

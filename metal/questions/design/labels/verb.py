@@ -1,4 +1,6 @@
-"""`metal.design_labels`: how many labels a corrected score needs, and whether the judge pays."""
+"""`metal.design_labels`: how many labels a corrected score needs, and whether a judge is worth its
+cost.
+"""
 
 from __future__ import annotations
 
@@ -47,12 +49,12 @@ def design_labels(
 ) -> LabelPlan:
     """Plan how many people's labels `metal.correct` needs with the help of a judge.
 
-    The plan starts from the existing labels, a pilot. For each language, criterion and judge, it
-    gives the number of labels that make the interval of the corrected mean as narrow as
-    `half_width`, and the number needed without a judge. With a `budget` it spreads the labels over
-    the languages so that their intervals are narrowest together (Neyman). It says where the judge
-    does not pay: there, label at random. To be safe, agreement between judge and people is taken at
-    the lower bound of what the pilot shows.
+    The plan is based on the existing labels, which serve as a pilot. For each language, criterion
+    and judge, it gives the number of labels that make the interval of the corrected mean as narrow
+    as `half_width`, and the number needed without a judge. With a `budget` it spreads the labels
+    over the languages so that the intervals, taken together, are as narrow as possible (Neyman). It
+    says where the judge is not worth its cost: there, draw the sources to label at random. To be
+    safe, agreement between judge and people is taken at the lower bound of what the pilot shows.
 
     With `pay` and `judge_price` the plan also says how many sources the judge should rate for each
     label.
@@ -60,7 +62,7 @@ def design_labels(
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
             `metal.read`; `ratings` are run folders whose ratings are added.
-        progress: Called with the parts done and the parts in all.
+        progress: Called with the number of parts done and of all parts.
 
     Returns:
         The table `labels` and the page. Nothing is written before `save`.

@@ -1,4 +1,4 @@
-"""`metal.sample_labels`: which sources people should rate, to correct a judge's scores."""
+"""`metal.sample_labels`: draw the sources that people should rate to correct a judge's scores."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def sample_labels(
 ) -> DrawnSources:
     """Draw sources for people to rate, with known probabilities, and record them in the dataset.
 
-    Each source of a language is equally likely; with `judge`, sources with rare scores are
-    likelier. annotation/drawn.jsonl keeps the probabilities: `metal.annotate_export(...,
-    drawn=True)` hands out these sources with all their outputs, and `metal.correct` weights
-    people's ratings by them. A larger `labels` keeps the sources of a smaller one. `ratings` are
-    run folders with the judge's ratings.
+    Each source of a language is equally likely to be drawn; with `judge`, sources with rare scores
+    are more likely. annotation/drawn.jsonl keeps the probabilities:
+    `metal.annotate_export(..., drawn=True)` hands out these sources with all their outputs, and
+    `metal.correct` weights people's ratings by them. A larger number of `labels` keeps the sources
+    that a smaller one drew. `ratings` are run folders with the judge's ratings.
 
     Args:
         data: The dataset's folder.
