@@ -27,7 +27,7 @@ def export(
     data: Data,
     *ratings: Ratings,
     to: Annotated[str, Option("Format or program that will read it.")],
-    out: Annotated[StrPath, Option("File (hf: folder) to write.")],
+    out: Annotated[StrPath, Option("File (hf, evalset: folder) to write.")],
     verdicts: Annotated[
         StrPath | None,
         Option(
@@ -54,6 +54,7 @@ def export(
     deepeval      goldens, for `EvaluationDataset.add_goldens_from_json_file`
     argilla       records, for `Dataset.records.from_json`
     label-studio  tasks with annotations (people) and predictions (judges)
+    evalset       a folder for mt-metrics-eval: machine translation, by language pair
 
     In CSV, an apostrophe is added wherever a spreadsheet could read a formula (before = + - @ at
     the start of a text or after a line break, tab or semicolon). `metal.read` removes it again; the

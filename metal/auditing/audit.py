@@ -305,8 +305,9 @@ def _left_out(dataset: Dataset, settings: AuditSettings, audited: list[AuditCell
 
 
 def _mixed_groups(audited: list[AuditCell]) -> list[str]:
-    groups = sorted({cell.groups[person] for cell in audited for person in cell.people})
-    if len(groups) < 2:
+    by_cell = [{cell.groups[person] for person in cell.people} for cell in audited]
+    groups = sorted(set().union(*(names for names in by_cell if len(names) > 1)))
+    if not groups:
         return []
     named = ", ".join(group or "(none)" for group in groups)
     return [

@@ -331,14 +331,20 @@ def _assisted(dataset: Dataset, cells: Sequence[BoardCell], people: Sequence[str
             )
 
 
+def _mixed_groups(dataset: Dataset, people: Sequence[str]) -> list[str]:
+    """The groups of people of whom several rated the same criterion in the same language."""
+    table = dataset.ratings[dataset.ratings["rater"].isin(people)]
+    cells = table.groupby(["language", "criterion"], observed=True)["group"].unique()
+    mixed = [set(map(str, groups)) for groups in cells if len(groups) > 1]
+    return sorted(set().union(*mixed))
+
+
 def _warnings(
     dataset: Dataset, cells: Sequence[BoardCell], settings: BoardSettings, generators: pd.DataFrame
 ) -> Iterator[str]:
     """What a reader should know before reading the board. generators: its table of that name."""
-    groups = sorted(
-        {dataset.raters[name].group for name in people_named(dataset, settings.reference)}
-    )
-    if len(groups) > 1:
+    groups = _mixed_groups(dataset, people_named(dataset, settings.reference))
+    if groups:
         named = ", ".join(group or "(none)" for group in groups)
         yield (
             f"people of several groups ({named}) are the reference together;"

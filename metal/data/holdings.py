@@ -39,6 +39,7 @@ EXPORT = "export"
 # columns of every table that it writes
 EXPORTED = {"output", "criterion", "rater", "score", "label"}
 VERDICTS = ("verdict", "verdict_reason")  # further columns of it, if an audit's verdicts were asked
+EVALSET_MARK = "metal_export.toml"  # in folders for mt-metrics-eval
 EXPORT_MARK = "exported_by"  # a key of the first record in other files that it writes
 _MARKED = f'"{EXPORT_MARK}": "metal '.encode()
 _MARKED_LINE = re.compile(rf'"{EXPORT_MARK}": "metal [^"]*"\}}+$')  # of JSON Lines
@@ -50,6 +51,7 @@ MARKS = {
     "crowd_raters.csv": CROWD,
     "references.csv": REFERENCES,
     "dataset_info.json": EXPORT,
+    EVALSET_MARK: EXPORT,
 }
 TITLES = {IMPORT: "a dataset", EXPORT: "a table of `metal export`"}
 

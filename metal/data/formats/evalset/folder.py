@@ -15,6 +15,7 @@ from metal.data.text import first_few, plural
 from metal.errors import DataError, UsageError
 
 NO_TRANSLATION = "NO_TRANSLATION"  # the line of a system that gave no output
+NOT_TRANSLATED = "no translation"  # the flag of such an output
 RESERVED = ("all", "src")  # in names of metrics: every reference, and none
 BY_PEOPLE = "synthetic"  # references with it in their names are no person's
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from metal.data.formats.evalset.folder import NO_TRANSLATION, RESERVED, PairTexts
+from metal.data.formats.evalset.folder import NO_TRANSLATION, NOT_TRANSLATED, RESERVED, PairTexts
 from metal.data.formats.evalset.people import (
     MarkedErrors,
     PeoplesScores,
@@ -265,7 +265,7 @@ def _output(language: str, number: int, system: str, text: str) -> Output:
     lacks = text == NO_TRANSLATION
     source = f"{language}/{number}"
     output = Output(f"{source}/{system}", source, system, language, "" if lacks else text)
-    return replace(output, flags=("no translation",)) if lacks else output
+    return replace(output, flags=(NOT_TRANSLATED,)) if lacks else output
 
 
 # ---------------------------------------------------------------- notes
