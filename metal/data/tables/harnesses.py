@@ -61,12 +61,64 @@ HARNESSES = (
         frozenset({"run_id", "event_id", "type", "data"}),
         format="openai-evals",
     ),
-    Harness("traces of MLflow", frozenset({"trace_id", "assessments"})),
-    Harness("scores of Langfuse", frozenset({"traceId", "dataType", "source", "value"})),
-    Harness("annotations of Phoenix", frozenset({"annotation_name", "annotator_kind"})),
-    Harness("records of Argilla", frozenset({"responses", "suggestions"})),
-    Harness("records of Argilla", frozenset({"*.responses", "*.responses.users"})),
-    Harness("records of Argilla", frozenset({"*-suggestion", "*-suggestion-metadata"})),
+    Harness("traces of MLflow", frozenset({"trace_id", "assessments"}), format="mlflow"),
+    Harness("traces of MLflow", frozenset({"request_id", "assessments"}), format="mlflow"),
+    Harness("traces of MLflow", frozenset({"info.trace_id", "info.assessments"}), format="mlflow"),
+    Harness("traces of MLflow", frozenset({"traces.info", "traces.data"}), format="mlflow"),
+    Harness(
+        "scores of Langfuse",
+        frozenset({"traceId", "dataType", "source", "value"}),
+        format="langfuse",
+    ),
+    Harness(
+        "scores of Langfuse",
+        frozenset({"trace_id", "data_type", "source", "value"}),
+        format="langfuse",
+    ),
+    Harness(
+        "scores of Langfuse",
+        frozenset({"data.dataType", "data.source", "data.value"}),
+        format="langfuse",
+    ),
+    Harness(
+        "annotations of Phoenix",
+        frozenset({"annotation_name", "annotator_kind"}),
+        format="phoenix",
+    ),
+    Harness(
+        "annotations of Phoenix",
+        frozenset({"data.annotator_kind", "data.result"}),
+        format="phoenix",
+    ),
+    Harness(
+        "records of Argilla", frozenset({"fields", "responses", "suggestions"}), format="argilla"
+    ),
+    Harness(
+        "records of Argilla", frozenset({"*.responses", "*.responses.users"}), format="argilla"
+    ),
+    Harness(
+        "records of Argilla", frozenset({"*-suggestion", "*-suggestion-metadata"}), format="argilla"
+    ),
+    Harness(
+        "annotations of AlpacaEval",
+        frozenset({"instruction", "output_1", "output_2", "preference"}),
+        format="alpaca-eval",
+    ),
+    Harness(
+        "votes of Chatbot Arena",
+        frozenset({"winner_model_a", "winner_model_b", "winner_tie"}),
+        format="arena",
+    ),
+    Harness(
+        "votes of Chatbot Arena",
+        frozenset({"model_a", "model_b", "winner", "evaluation_session_id"}),
+        format="arena",
+    ),
+    Harness(
+        "FastChat's judgments of pairs",
+        frozenset({"g1_winner", "g2_winner", "model_1", "model_2"}),
+        format="arena",
+    ),
     Harness(
         "a JSON export of Label Studio",
         frozenset({"annotations", "data", "predictions"}),
@@ -85,7 +137,15 @@ HARNESSES = (
         format="mqm-errors",
     ),
     Harness(
-        "runs of LangSmith", frozenset({"inputs", "outputs", "feedback"}), "feedback.*", output="id"
+        "runs of LangSmith", frozenset({"inputs.*", "outputs.*", "feedback.*"}), format="langsmith"
+    ),
+    Harness(
+        "runs of LangSmith", frozenset({"inputs", "outputs", "feedback_stats"}), format="langsmith"
+    ),
+    Harness(
+        "feedback of LangSmith",
+        frozenset({"key", "score", "run_id", "feedback_source*"}),
+        format="langsmith",
     ),
 )
 

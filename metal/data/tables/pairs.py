@@ -36,6 +36,7 @@ _WORDS = (
 _AS_IS = frozenset(
     {"ab", "a b", "a,b", "12", "1 2", "original", "first second", "false", "no", "as is"}
 )
+_UNKNOWN = "unknown"
 _TURNED = frozenset(
     {
         "ba",
@@ -64,14 +65,15 @@ def with_preferences(
     if nothing says who wrote them, `first` and `second` are named by their texts. Raises DataError
     for a winner or an order that is not understood.
     """
-    order_known = "winner" in tidy
+    chosen_first = "winner" not in tidy
+    order_known = not chosen_first and not _never_said(tidy)
     texts = [
         as_texts(tidy[role]).astype(object).fillna("").map(conversation)
         for role in TEXTS
         if role in tidy
     ]
     written_by = {"first", "second"} <= set(tidy.columns)
-    if not order_known:
+    if chosen_first:
         tidy = tidy.assign(winner="first")
     if texts and not written_by:
         tidy = tidy.assign(first=texts[0].map(digest), second=texts[1].map(digest))
@@ -193,7 +195,7 @@ def _turned(tidy: pd.DataFrame, file: Path) -> np.ndarray[Any, np.dtype[np.bool_
     if "shown" not in tidy:
         return np.zeros(len(tidy), dtype=bool)
     orders = as_texts(tidy["shown"]).astype(object).fillna("ab").map(fold).to_numpy()
-    unknown = ~np.isin(orders, [*_AS_IS, *_TURNED])
+    unknown = ~np.isin(orders, [*_AS_IS, *_TURNED, _UNKNOWN])
     if unknown.any():
         at = int(unknown.argmax())
         location = row_of(file, int(tidy.index[at]))
@@ -203,6 +205,11 @@ def _turned(tidy: pd.DataFrame, file: Path) -> np.ndarray[Any, np.dtype[np.bool_
             "Write AB for the pair in the order of its name, BA for the reverse",
         )
     return np.isin(orders, list(_TURNED))
+
+
+def _never_said(tidy: pd.DataFrame) -> bool:
+    """Whether every row says that the order is unknown."""
+    return "shown" in tidy and bool((as_texts(tidy["shown"]) == _UNKNOWN).all())
 
 
 def with_swapped_outputs(tidy: pd.DataFrame) -> pd.DataFrame:

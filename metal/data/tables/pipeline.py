@@ -287,12 +287,12 @@ def _beside_answers(
 
 
 def _drop_shared(table: GuessedTable) -> GuessedTable:
-    """Drop replies and confidence if it is unclear which of several answers, or which order, they
-    belong to. No note.
+    """Drop replies and confidence if it is unclear which of several answers they belong to, and
+    replies about pairs, because they name an output by its place. No note.
     """
-    if len(table.places) < 2 and not table.roles.keys() & {"winner", "first_text"}:
-        return table
-    shared = ("reply", "confidence", "also")
+    shared: tuple[str, ...] = ("reply", "confidence", "also")
+    if len(table.places) < 2:
+        shared = ("reply", "also") if table.roles.keys() & {"winner", "first_text"} else ()
     roles = {role: column for role, column in table.roles.items() if role not in shared}
     return replace(table, roles=roles)
 

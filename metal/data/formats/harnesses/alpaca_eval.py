@@ -1,0 +1,109 @@
+"""Annotations of AlpacaEval and AlpacaFarm: pairs of outputs with a preference, from 1 for the
+first output to 2 for the second.
+
+A weighted annotator gives 1 plus the probability of the second output: it answers with the likelier
+one, with that confidence. 1.5, and 0 in older files, are draws; no preference (NaN, -1) is a missing
+answer, but a draw where both outputs are the same. Outputs are shown in random order, which the file
+does not record. People have a number (`annotator_index`).
+"""  # noqa: E501
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from metal.data.formats import Draft, Format
+from metal.data.formats.harnesses import OPTIONS, HarnessRows
+from metal.data.formats.harnesses.people import is_a_person
+from metal.data.formats.harnesses.records import EVALUATOR, records_in, records_of
+from metal.data.formats.harnesses.values import is_number, language_in, prefixed
+from metal.data.ratings import FRAME
+from metal.data.tables.harnesses import marks_of
+
+FURTHER = ("dataset", "datasplit")
+
+
+def read(path: Path, options: Mapping[str, Any]) -> Draft:
+    """Read a file of annotations."""
+    annotations = records_in(path, "annotations of AlpacaEval", "annotations")
+    return _gathered(annotations).draft(options, path)
+
+
+def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:
+    """Read a DataFrame of annotations."""
+    return _gathered(records_of(frame)).draft({"name": "ratings", **options}, FRAME)
+
+
+def _gathered(annotations: Iterable[Mapping[str, Any]]) -> HarnessRows:
+    gathered = HarnessRows("AlpacaEval")
+    for each in annotations:
+        texts = each.get("output_1"), each.get("output_2")
+        if None in texts:
+            gathered.leave_out("annotations without both outputs")
+            continue
+        winner, confidence = preference(each.get("preference"), same=texts[0] == texts[1])
+        rater, kind = _rater(each)
+        told = {name: each[name] for name in FURTHER if name in each}
+        gathered.add(
+            prefixed("alpaca", told),
+            source_text=_asked(each),
+            first=each.get("generator_1"),
+            second=each.get("generator_2"),
+            first_text=texts[0],
+            second_text=texts[1],
+            language=language_in(each),
+            rater=rater,
+            kind=kind,
+            criterion=None,
+            winner=winner,
+            confidence=confidence,
+            reason=None if winner else "no preference",
+            shown="unknown",
+        )
+    return gathered
+
+
+def preference(value: Any, *, same: bool) -> tuple[str | None, float | None]:
+    """The winner of a pair and the confidence; None for what is not known.
+
+    >>> preference(1.25, same=False), preference(2, same=False), preference(0, same=False)
+    (('first', 0.75), ('second', None), ('tie', None))
+    """
+    number = float(value) if is_number(value) else math.nan
+    if number in (0, 1.5) or (same and not 1 <= number <= 2):
+        return "tie", None
+    if not 1 <= number <= 2:
+        return None, None
+    soft = number not in (1, 2)
+    if number < 1.5:
+        return "first", 2 - number if soft else None
+    return "second", number - 1 if soft else None
+
+
+def _rater(annotation: Mapping[str, Any]) -> tuple[str, str]:
+    name, index = annotation.get("annotator"), annotation.get("annotator_index")
+    if index is not None:
+        return f"annotator_{index}", "human"
+    if name is None:
+        return EVALUATOR, "llm"
+    person = is_number(name) or is_a_person(str(name), {})
+    return (f"annotator_{name}" if is_number(name) else str(name)), "human" if person else "llm"
+
+
+def _asked(annotation: Mapping[str, Any]) -> str:
+    """The instruction, with its input in older files."""
+    parts = (annotation.get("instruction"), annotation.get("input"))
+    return "\n\n".join(str(part) for part in parts if part)
+
+
+FORMAT = Format(
+    "annotations of AlpacaEval: pairs with (soft) preferences (JSON, CSV)",
+    read,
+    OPTIONS,
+    keys=marks_of("alpaca-eval"),
+    read_frame=read_frame,
+)

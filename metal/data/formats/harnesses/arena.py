@@ -1,0 +1,121 @@
+"""Battles of Chatbot Arena whose columns are not those of a table of pairs, and FastChat's
+judgments of pairs.
+
+winner_model_a, winner_model_b, winner_tie    votes, of which exactly one is 1; voters have no name
+winner, evaluation_session_id                 votes; a session is a person
+g1_winner, g2_winner                          a judge's answers to a pair in both orders
+
+Battles with `model_a`, `model_b`, `winner` and `judge` are read as any table of pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from metal.data.formats import Draft, Format
+from metal.data.formats.harnesses import OPTIONS, HarnessRows
+from metal.data.formats.harnesses.records import EVALUATOR, records_in, records_of, unpacked
+from metal.data.formats.harnesses.values import language_in
+from metal.data.ratings import FRAME
+from metal.data.tables.harnesses import marks_of
+
+VOTER = "voter"  # whoever voted, where the file does not tell people apart
+VOTES = {"winner_model_a": "first", "winner_model_b": "second", "winner_tie": "tie"}
+WINNERS = {"model_a": "first", "model_b": "second", "model_1": "first", "model_2": "second"}
+GAMES = (("g1", "AB"), ("g2", "BA"))
+NO_WINNER = "no winner"
+
+
+def read(path: Path, options: Mapping[str, Any]) -> Draft:
+    """Read a file of battles, or of judgments of pairs."""
+    return _gathered(records_in(path, "battles of Chatbot Arena")).draft(options, path)
+
+
+def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:
+    """Read a DataFrame of battles, or of judgments of pairs."""
+    return _gathered(records_of(frame)).draft({"name": "ratings", **options}, FRAME)
+
+
+def _gathered(battles: Iterable[Mapping[str, Any]]) -> HarnessRows:
+    gathered = HarnessRows("Chatbot Arena")
+    for battle in battles:
+        if "g1_winner" in battle:
+            _add_judgment(gathered, battle)
+        else:
+            _add_vote(gathered, battle)
+    return gathered
+
+
+def _add_vote(gathered: HarnessRows, battle: Mapping[str, Any]) -> None:
+    winner = _voted(battle)
+    gathered.add(
+        source=battle.get("question_id") or battle.get("id"),
+        source_text=_together(battle.get("prompt")),
+        first=battle.get("model_a"),
+        second=battle.get("model_b"),
+        first_text=_together(battle.get("response_a")) or battle.get("conversation_a"),
+        second_text=_together(battle.get("response_b")) or battle.get("conversation_b"),
+        language=language_in(battle),
+        rater=battle.get("evaluation_session_id") or VOTER,
+        kind="human",
+        criterion=None,
+        winner=winner,
+        reason=None if winner else NO_WINNER,
+    )
+
+
+def _voted(battle: Mapping[str, Any]) -> str | None:
+    """Which output won; None if the vote is missing, or if there are several."""
+    if "winner" in battle:
+        winner = str(battle["winner"])
+        return WINNERS.get(winner, "tie" if winner.startswith(("tie", "both")) else None)
+    voted = [meaning for name, meaning in VOTES.items() if str(battle.get(name)) in _YES]
+    return voted[0] if len(voted) == 1 else None
+
+
+_YES = ("1", "1.0", "True", "true")
+
+
+def _add_judgment(gathered: HarnessRows, judgment: Mapping[str, Any]) -> None:
+    """Add both games of a judge: in the second, the other output was shown first."""
+    judge, turn = unpacked(judgment.get("judge")), str(judgment.get("turn") or 1)
+    if isinstance(judge, list):
+        judge = "/".join(map(str, judge))
+    source = str(judgment.get("question_id"))
+    for game, shown in GAMES:
+        told = str(judgment.get(f"{game}_winner"))
+        winner = WINNERS.get(told, "tie" if told == "tie" else None)
+        gathered.add(
+            source=source if turn == "1" else f"{source}/turn {turn}",
+            first=judgment.get("model_1"),
+            second=judgment.get("model_2"),
+            language=language_in(judgment),
+            rater=judge or EVALUATOR,
+            kind="llm",
+            criterion=None,
+            winner=winner,
+            reason=None if winner else told,
+            comment=judgment.get(f"{game}_judgment"),
+            shown=shown,
+        )
+
+
+def _together(text: Any) -> Any:
+    """The turns of a text that is a list of them."""
+    turns = unpacked(text)
+    if isinstance(turns, list) and all(isinstance(turn, str | None) for turn in turns):
+        return "\n\n".join(filter(None, turns))
+    return text
+
+
+FORMAT = Format(
+    "battles of Chatbot Arena, and FastChat's judgments of pairs (JSON, CSV, Parquet)",
+    read,
+    OPTIONS,
+    keys=marks_of("arena"),
+    read_frame=read_frame,
+)

@@ -1,0 +1,201 @@
+"""Records of Argilla: JSON (`Dataset.records.to_json`), or the table of `to_datasets`, of version 2
+or 1, as Parquet or CSV.
+
+Responses are people's, suggestions are models' unless their type is `human`. A discarded response
+is a missing answer; drafts are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from metal.data.formats import Draft, Format
+from metal.data.formats.harnesses import OPTIONS, HarnessRows
+from metal.data.formats.harnesses.records import EVALUATOR, metadata_in, records_in, records_of
+from metal.data.formats.harnesses.values import is_scalar, language_in, mapping, objects, prefixed
+from metal.data.ratings import FRAME
+from metal.data.tables.harnesses import marks_of
+from metal.data.tables.names import GUESSES, plain
+
+RESPONSES, SUGGESTION, OLD_SUGGESTION = ".responses", ".suggestion", "-suggestion"
+MOST_LETTERS = 200  # of an answer that is a label
+NO_FIELDS = {"id", "external_id", "status", "metadata", "_server_id", "vectors"}
+
+
+@dataclass(frozen=True)
+class ArgillaAnswer:
+    """An answer to a question. user: who gave it; None for a model. status: of a response."""
+
+    question: str
+    value: Any
+    user: str | None = None
+    agent: str | None = None
+    status: str | None = None
+    confidence: Any = None
+
+
+def read(path: Path, options: Mapping[str, Any]) -> Draft:
+    """Read a file of records."""
+    return _gathered(records_in(path, "records of Argilla", "items")).draft(options, path)
+
+
+def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:
+    """Read a DataFrame of records."""
+    return _gathered(records_of(frame)).draft({"name": "ratings", **options}, FRAME)
+
+
+def _gathered(records: Iterable[Mapping[str, Any]]) -> HarnessRows:
+    gathered = HarnessRows("Argilla")
+    for number, record in enumerate(records):
+        nested = "responses" in record or "suggestions" in record
+        answers = list(_nested(record) if nested else _flat(record))
+        fields = mapping(record.get("fields")) or _fields(record, answers)
+        metadata = metadata_in(record, "metadata")
+        name = record.get("id") or record.get("external_id") or f"record {number}"
+        item = _item(fields, metadata or fields) | {"output": name}
+        if not answers:
+            gathered.leave_out("records without an answer")
+        names = dict(_named_people(metadata))
+        for answer in answers:
+            _add(gathered, answer, item, prefixed("metadata", metadata), names)
+    return gathered
+
+
+def _add(
+    gathered: HarnessRows,
+    answer: ArgillaAnswer,
+    item: Mapping[str, Any],
+    further: Mapping[str, Any],
+    names: Mapping[str, str],
+) -> None:
+    discarded = answer.status == "discarded"
+    if answer.status == "draft":
+        gathered.leave_out("drafts")
+        return
+    if not discarded and not _is_answer(answer.value):
+        gathered.leave_out("answers that are texts, spans, rankings or several labels")
+        return
+    rater = answer.agent or EVALUATOR
+    if answer.user is not None:
+        rater = names.get(answer.user, answer.user)
+    gathered.add(
+        further,
+        **item,
+        rater=rater,
+        kind="llm" if answer.user is None else "human",
+        criterion=answer.question,
+        score=None if discarded else answer.value,
+        reason="discarded" if discarded else "no answer",
+        confidence=answer.confidence,
+    )
+
+
+def _is_answer(value: Any) -> bool:
+    return value is None or (is_scalar(value) and len(str(value)) <= MOST_LETTERS)
+
+
+# ---------------------------------------------------------------- answers
+
+
+def _nested(record: Mapping[str, Any]) -> Iterator[ArgillaAnswer]:
+    """The answers of a record as JSON: `responses` and `suggestions` by question."""
+    for question, responses in mapping(record.get("responses")).items():
+        for response in objects(responses):
+            user, status = response.get("user_id"), response.get("status")
+            yield ArgillaAnswer(question, response.get("value"), str(user), None, status)
+    for question, suggestion in mapping(record.get("suggestions")).items():
+        yield _suggested(question, mapping(suggestion))
+
+
+def _suggested(question: str, suggestion: Mapping[str, Any]) -> ArgillaAnswer:
+    agent, score = suggestion.get("agent"), suggestion.get("score")
+    by_a_person = suggestion.get("type") == "human"
+    user = str(agent or "annotator") if by_a_person else None
+    confidence = score if isinstance(score, int | float) else None
+    return ArgillaAnswer(question, suggestion.get("value"), user, agent, None, confidence)
+
+
+def _flat(record: Mapping[str, Any]) -> Iterator[ArgillaAnswer]:
+    """The answers in a row of a table, of version 2 (`q.responses`) or 1 (`q`, `q-suggestion`)."""
+    for name, cell in record.items():
+        question = name.removesuffix(RESPONSES)
+        if name.endswith(RESPONSES) and isinstance(cell, list):
+            users, statuses = (_list(record.get(f"{name}.{part}")) for part in ("users", "status"))
+            for value, user, status in zip_longest(cell, users, statuses):
+                yield ArgillaAnswer(question, value, str(user), None, status)
+        elif name.endswith(SUGGESTION):
+            yield _suggested(
+                name.removesuffix(SUGGESTION),
+                {"value": cell, "agent": record.get(f"{name}.agent")}
+                | {"score": record.get(f"{name}.score")},
+            )
+        elif name.endswith(OLD_SUGGESTION):
+            told = mapping(record.get(f"{name}-metadata"))
+            yield _suggested(name.removesuffix(OLD_SUGGESTION), {**told, "value": cell})
+        elif isinstance(cell, list):
+            for response in objects(cell):
+                if {"user_id", "value"} <= response.keys():
+                    user, status = str(response["user_id"]), response.get("status")
+                    yield ArgillaAnswer(name, response["value"], user, None, status)
+
+
+def _list(cell: Any) -> list[Any]:
+    return cell if isinstance(cell, list) else []
+
+
+# ---------------------------------------------------------------- what was rated
+
+
+def _fields(record: Mapping[str, Any], answers: Iterable[ArgillaAnswer]) -> dict[str, Any]:
+    """The texts in a row of a table: what is neither an answer nor an id."""
+    questions = {answer.question for answer in answers}
+    return {
+        name: cell
+        for name, cell in record.items()
+        if name not in NO_FIELDS and is_scalar(cell) and not _is_of(name, questions)
+    }
+
+
+def _is_of(name: str, questions: Iterable[str]) -> bool:
+    return any(name == each or name.startswith((f"{each}.", f"{each}-")) for each in questions)
+
+
+def _item(fields: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """The roles of a record. The output's text is the field with such a name, else the last one;
+    the others are what it was written for.
+    """
+    texts = {name: field for name, field in fields.items() if field is not None}
+    named = [name for name in texts if plain(name) in GUESSES["text"]]
+    chosen = (named or list(texts))[-1:]
+    asked = [str(field) for name, field in texts.items() if name not in chosen]
+    return {
+        "text": texts[chosen[0]] if chosen else None,
+        "source_text": "\n\n".join(asked) or None,
+        "language": language_in(metadata, fields),
+        "generator": metadata.get("generator") or metadata.get("model"),
+        "source": metadata.get("source"),
+    }
+
+
+def _named_people(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """User ids with the names that `metal export --to argilla` wrote beside them."""
+    people = metadata.get("people")
+    for entry in people if isinstance(people, list) else []:
+        user, space, name = str(entry).partition(" ")
+        if space and len(user) == 36:
+            yield user, name
+
+
+FORMAT = Format(
+    "records of Argilla (JSON; Parquet or CSV of `to_datasets`)",
+    read,
+    OPTIONS,
+    keys=marks_of("argilla"),
+    read_frame=read_frame,
+)

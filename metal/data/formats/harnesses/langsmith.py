@@ -1,0 +1,147 @@
+"""Feedback of LangSmith: a table of runs with a column for each kind of feedback
+(`feedback.correctness`), or the feedback itself, a record each (`key`, `score`,
+`feedback_source`).
+
+The source of feedback says whose it is: `app` is a person, `model` and `auto_eval` are judges; `api`
+may be anybody, and is read as a judge. A table of runs has no source; there people are known by the
+name (`feedback.human_correctness`).
+"""  # noqa: E501
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from metal.data.formats import Draft, Format
+from metal.data.formats.harnesses import OPTIONS, HarnessRows
+from metal.data.formats.harnesses.people import is_a_person
+from metal.data.formats.harnesses.records import (
+    EVALUATOR,
+    Repeats,
+    metadata_in,
+    records_in,
+    records_of,
+)
+from metal.data.formats.harnesses.values import language_in, mapping, prefixed
+from metal.data.ratings import FRAME
+from metal.data.tables.harnesses import marks_of
+
+KINDS = {"app": "human", "model": "llm", "auto_eval": "llm", "api": "llm"}
+FEEDBACK = "feedback."
+SENT = "api"
+
+
+def read(path: Path, options: Mapping[str, Any]) -> Draft:
+    """Read a table of runs, or records of feedback."""
+    records = records_in(path, "runs or feedback of LangSmith", "runs", "feedback", "data")
+    return _gathered(records, options).draft(options, path)
+
+
+def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:
+    """Read a DataFrame of runs or of feedback."""
+    gathered = _gathered(records_of(frame), options)
+    return gathered.draft({"name": "ratings", **options}, FRAME)
+
+
+def _gathered(records: Iterable[Mapping[str, Any]], options: Mapping[str, Any]) -> HarnessRows:
+    gathered, repeats = HarnessRows("LangSmith"), Repeats()
+    sent = 0
+    for record in records:
+        if "key" in record and ("run_id" in record or "trace_id" in record):
+            sent += _add_feedback(gathered, repeats, record)
+        else:
+            _add_run(gathered, record, options.get("kinds") or {})
+    if sent:
+        gathered.notes.append(
+            f"feedback that a program sent (source api) is read as a judge's: {sent:,}; if people"
+            f" gave it: `kinds={{'{SENT}': 'human'}}`"
+        )
+    return gathered
+
+
+# ---------------------------------------------------------------- feedback, a record each
+
+
+def _add_feedback(gathered: HarnessRows, repeats: Repeats, feedback: Mapping[str, Any]) -> bool:
+    """Add a record of feedback. Returns whether a program sent it."""
+    source = {**mapping(feedback.get("feedback_source")), **_below("feedback_source.", feedback)}
+    mark = str(source.get("type") or SENT)
+    kind = KINDS.get(mark)
+    if kind is None or feedback.get("feedback_group_id"):
+        what = "feedback of other sources" if kind is None else "feedback that compares runs"
+        gathered.leave_out(what)
+        return False
+    output, criterion = feedback.get("run_id") or feedback.get("trace_id"), str(feedback["key"])
+    rater = SENT if mark == SENT else EVALUATOR
+    if kind == "human":
+        rater = str(source.get("user_name") or source.get("user_id") or "annotator")
+    metadata = {**metadata_in(feedback, "extra"), **mapping(source.get("metadata"))}
+    score = feedback.get("score")
+    gathered.add(
+        prefixed("metadata", metadata),
+        output=output,
+        language=language_in(metadata, feedback),
+        rater=rater,
+        kind=kind,
+        criterion=criterion,
+        score=feedback.get("value") if score is None else score,
+        reason="no score",
+        comment=feedback.get("comment"),
+        repeat=repeats.number(output, rater, criterion),
+    )
+    return mark == SENT
+
+
+# ---------------------------------------------------------------- a table of runs
+
+
+def _add_run(gathered: HarnessRows, run: Mapping[str, Any], kinds: Mapping[str, str]) -> None:
+    metadata = {**metadata_in(run, "metadata"), **_below("metadata.", run)}
+    item = {
+        "output": run.get("id") or run.get("run_id"),
+        "source_text": _text(run, "inputs"),
+        "text": _text(run, "outputs"),
+        "reference": _text(run, "reference_outputs"),
+        "language": language_in(metadata),
+    }
+    further = prefixed("metadata", metadata)
+    given = {**mapping(run.get("feedback_stats")), **_below(FEEDBACK, run)}
+    if not given:
+        gathered.leave_out("runs without feedback")
+    for name, value in given.items():
+        if isinstance(value, dict):
+            if value.get("n") not in (1, None):
+                gathered.leave_out("means of several feedbacks")
+                continue
+            value = value.get("avg")
+        if is_a_person(name, kinds):
+            gathered.add_people({name: value}, further, **item)
+        else:
+            own = {"rater": EVALUATOR, "kind": "llm", "criterion": name, "score": value}
+            gathered.add(further, **item, **own, reason="no score")
+
+
+def _below(prefix: str, record: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns with this prefix, without it."""
+    names = [name for name in record if name.startswith(prefix)]
+    return {name.removeprefix(prefix): record[name] for name in names}
+
+
+def _text(run: Mapping[str, Any], part: str) -> Any:
+    """The text of a part of the run: its only value, else all of them."""
+    values = {**mapping(run.get(part)), **_below(f"{part}.", run)}
+    if len(values) == 1:
+        return next(iter(values.values()))
+    return values or run.get(part)
+
+
+FORMAT = Format(
+    "runs and feedback of LangSmith (CSV, JSON, Parquet)",
+    read,
+    OPTIONS,
+    keys=marks_of("langsmith"),
+    read_frame=read_frame,
+)

@@ -1,0 +1,131 @@
+"""Traces of MLflow with their assessments: `search_traces` as JSON or Parquet, traces as JSON
+(`mlflow traces search --output json`), one at a line or in a list.
+
+Feedback is a rating, whose source says by whom it is: HUMAN, LLM_JUDGE or CODE. An assessment that
+another one overrides is left out. An expectation is what should have come out: a reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from metal.data.formats import Draft, Format
+from metal.data.formats.harnesses import OPTIONS, HarnessRows
+from metal.data.formats.harnesses.records import (
+    EVALUATOR,
+    Repeats,
+    metadata_in,
+    records_in,
+    records_of,
+    unpacked,
+)
+from metal.data.formats.harnesses.values import language_in, mapping, objects, prefixed
+from metal.data.ratings import FRAME
+from metal.data.tables.harnesses import marks_of
+
+KINDS = {"HUMAN": "human", "LLM_JUDGE": "llm", "AI_JUDGE": "llm", "CODE": "metric"}
+NAMELESS = {"human": "annotator", "llm": EVALUATOR}  # by kind; a program has the feedback's name
+
+
+def read(path: Path, options: Mapping[str, Any]) -> Draft:
+    """Read a file of traces."""
+    return _gathered(records_in(path, "traces of MLflow", "traces")).draft(options, path)
+
+
+def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:
+    """Read the DataFrame of `search_traces`."""
+    return _gathered(records_of(frame)).draft({"name": "ratings", **options}, FRAME)
+
+
+def _gathered(traces: Iterable[Mapping[str, Any]]) -> HarnessRows:
+    gathered, repeats = HarnessRows("MLflow"), Repeats()
+    for trace in traces:
+        info = {**trace, **mapping(trace.get("info"))}
+        assessments = objects(unpacked(info.get("assessments")))
+        if not assessments:
+            gathered.leave_out("traces without an assessment")
+        item, further = _item(info, assessments)
+        for assessment in assessments:
+            _add(gathered, repeats, assessment, item, further, _inner_spans(trace))
+    return gathered
+
+
+def _item(
+    info: Mapping[str, Any], assessments: Iterable[Mapping[str, Any]]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The roles of a trace, and what else it says."""
+    metadata = metadata_in(info, "tags", "trace_metadata", "metadata", "request_metadata")
+    own = {name: value for name, value in metadata.items() if not str(name).startswith("mlflow.")}
+    expected = None
+    for assessment in assessments:
+        value = mapping(assessment.get("expectation")).get("value")
+        if str(assessment.get("assessment_name")).startswith("expected_"):
+            expected = value if isinstance(value, str) else expected
+    item = {
+        "output": info.get("trace_id") or info.get("request_id"),
+        "source_text": info.get("request") or info.get("request_preview"),
+        "text": info.get("response") or info.get("response_preview"),
+        "language": language_in(own),
+        "reference": expected,
+    }
+    return item, prefixed("tags", own)
+
+
+def _inner_spans(trace: Mapping[str, Any]) -> set[str]:
+    """The spans of a trace that are inside another one."""
+    spans = objects(unpacked(trace.get("spans"))) or objects(
+        mapping(trace.get("data")).get("spans")
+    )
+    inner = [span for span in spans if span.get("parent_id") or span.get("parent_span_id")]
+    return {str(span.get("span_id")) for span in inner}
+
+
+def _add(
+    gathered: HarnessRows,
+    repeats: Repeats,
+    assessment: Mapping[str, Any],
+    item: Mapping[str, Any],
+    further: Mapping[str, Any],
+    inner: set[str],
+) -> None:
+    feedback = assessment.get("feedback")
+    source = mapping(assessment.get("source"))
+    kind = KINDS.get(str(source.get("source_type")).upper())
+    if "expectation" in assessment or "feedback" not in assessment or kind is None:
+        known = "expectations" if "expectation" in assessment else "assessments of other kinds"
+        gathered.leave_out(known)
+        return
+    if assessment.get("valid") is False:
+        gathered.leave_out("assessments that others override")
+        return
+    criterion = str(assessment.get("assessment_name") or assessment.get("name") or "feedback")
+    rater = str(source.get("source_id") or NAMELESS.get(kind, criterion))
+    span = str(assessment.get("span_id"))
+    output = f"{item['output']}/{span}" if span in inner else item["output"]
+    error = mapping(mapping(feedback).get("error"))
+    failed = error.get("error_message") or error.get("error_code")
+    language = item["language"] or language_in(assessment.get("metadata"))
+    gathered.add(
+        further,
+        **{**item, "output": output, "language": language},
+        rater=rater,
+        kind=kind,
+        criterion=criterion,
+        score=None if failed else mapping(feedback).get("value"),
+        reason=f"error: {failed}" if failed else "no value",
+        comment=assessment.get("rationale"),
+        repeat=repeats.number(output, rater, criterion),
+    )
+
+
+FORMAT = Format(
+    "traces of MLflow with assessments (JSON, Parquet)",
+    read,
+    OPTIONS,
+    keys=marks_of("mlflow"),
+    read_frame=read_frame,
+)

@@ -1,0 +1,113 @@
+"""What exports of tracing tools have in common: a list of records in JSON, JSON Lines, CSV or
+Parquet, fields spelled in two ways, repeated ratings, and labels beside numbers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from json import JSONDecodeError
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from metal.data.files import parse_json, read_json, read_jsonl
+from metal.data.formats.harnesses import HarnessRows
+from metal.data.formats.harnesses.values import is_number, mapping, objects
+from metal.data.tables.cells import is_missing
+from metal.data.tables.files import read_frame
+
+EVALUATOR = "evaluator"  # a judge without a name
+_LABEL = re.compile(r"[^,=<*]+")  # what can be written into the option `levels`
+
+
+def records_in(path: Path, shape: str, *lists: str) -> list[Mapping[str, Any]]:
+    """The records in a file. shape: what the file should be, for messages. lists: keys that hold
+    the list where the file is one object (`data`).
+    """
+    if path.suffix.lower() == ".jsonl":
+        return [record for _, record in read_jsonl(path)]
+    if path.suffix.lower() != ".json":
+        return records_of(read_frame(path))
+    content = read_json(path, shape)
+    for name in lists:
+        if isinstance(content, dict) and isinstance(content.get(name), list):
+            return objects(content[name])
+    return objects(content) or objects([content])
+
+
+def records_of(frame: pd.DataFrame) -> list[Mapping[str, Any]]:
+    """The rows of a table without empty cells; objects and lists in cells are those of JSON."""
+    if frame.index.name:
+        frame = frame.reset_index()
+    return [
+        {str(name): unpacked(cell) for name, cell in row.items() if not _is_empty(cell)}
+        for row in frame.to_dict("records")
+    ]
+
+
+def _is_empty(cell: Any) -> bool:
+    return not isinstance(cell, list | dict) and not hasattr(cell, "tolist") and is_missing(cell)
+
+
+def unpacked(cell: Any) -> Any:
+    """The object or list that a cell holds as JSON; anything else as it is."""
+    if hasattr(cell, "tolist"):
+        return cell.tolist()
+    if isinstance(cell, str) and cell[:1] in ("{", "["):
+        try:
+            return parse_json(cell)
+        except JSONDecodeError:
+            return cell
+    return cell
+
+
+def either(record: Mapping[str, Any], name: str) -> Any:
+    """The field in either spelling: `traceId`, `trace_id`; None if it is missing or empty."""
+    spelled = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).lower()
+    value = record.get(name, record.get(spelled))
+    return None if value == "" else value
+
+
+class Repeats(Counter[tuple[Any, ...]]):
+    """How often each thing was rated by the same rater."""
+
+    def number(self, *rated: Any) -> int:
+        """The number of this rating among those of the same output, criterion and rater."""
+        self[rated] += 1
+        return self[rated]
+
+
+class Labels:
+    """Numbers that records give beside a label, by criterion."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, dict[str, set[float]]] = defaultdict(lambda: defaultdict(set))
+
+    def note(self, criterion: str, label: Any, number: Any) -> None:
+        """Note that a record has this number beside this label."""
+        if isinstance(label, str) and label and is_number(number):
+            self._numbers[criterion][label].add(float(number))
+
+    def say(self, gathered: HarnessRows) -> None:
+        """Declare the levels of each criterion whose labels and numbers belong together, one to
+        one.
+        """
+        for criterion, numbers in self._numbers.items():
+            values = {label: next(iter(each)) for label, each in numbers.items() if len(each) == 1}
+            if len(values) < len(numbers) or len(set(values.values())) < max(len(values), 2):
+                continue
+            if all(map(_LABEL.fullmatch, values)):
+                ordered = sorted(values.items(), key=lambda pair: pair[1])
+                levels = ",".join(f"{value:g}={label}" for label, value in ordered)
+                gathered.say_scale(criterion, levels=levels)
+
+
+def metadata_in(record: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The metadata in these fields together; earlier fields come first."""
+    together: dict[str, Any] = {}
+    for name in names:
+        together = {**mapping(unpacked(record.get(name))), **together}
+    return together
