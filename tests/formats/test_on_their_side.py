@@ -209,30 +209,6 @@ def test_label_studios_own_json_is_called_so_and_what_to_export_instead(tmp_path
         metal.read(path)
 
 
-@pytest.mark.parametrize(
-    "record",
-    [
-        {
-            "fields": {"text": "a"},
-            "responses": {"tone": [{"value": 1, "user_id": "u"}]},
-            "suggestions": {},
-        },
-        {"text": "a", "tone.responses": [1, 2], "tone.responses.users": ["u", "v"]},
-        {
-            "text": "a",
-            "tone": [{"user_id": "u", "value": 1}],
-            "tone-suggestion": 1,
-            "tone-suggestion-metadata": {},
-        },
-    ],
-)
-def test_records_of_argilla_are_called_so(tmp_path: Path, record: dict[str, object]) -> None:
-    path = tmp_path / "records.jsonl"
-    path.write_text(f"{json.dumps({'id': 'a', **record})}\n{json.dumps({'id': 'b', **record})}\n")
-    with pytest.raises(DataError, match=r"records of Argilla.*Write a row"):
-        metal.read(path)
-
-
 def test_averages_of_mqm_of_2021_are_read(tmp_path: Path) -> None:
     path = tmp_path / "mqm_newstest2021_zhen.avg_seg_scores.tsv"
     path.write_text("system mqm_avg_score seg_id\nA\tNone 1\nA\t-1.5 2\nB\t-0.0 1\n")

@@ -13,7 +13,7 @@ import pytest
 
 import metal
 from metal.data.dataset import Dataset
-from metal.errors import DataError, MetalError, NoColumn
+from metal.errors import DataError, NoColumn
 from tests.formats.test_shapes import read
 from tests.saying import tells
 
@@ -611,26 +611,6 @@ def test_a_column_that_ratings_differ_by_is_a_warning_of_the_audit(tmp_path: Pat
     )
     data = read(tmp_path, rows, language="en")
     assert any("not read: 'setting'" in finding.message for finding in metal.check(data).findings)
-
-
-# ---------------------------------------------------------------- other harnesses
-
-
-@pytest.mark.reference
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("documented/mlflow_traces.json", "traces of MLflow"),
-        ("documented/langfuse_scores.csv", "scores of Langfuse"),
-        ("documented/phoenix_annotations.csv", "annotations of Phoenix"),
-        ("documented/langsmith_runs.csv", "runs of LangSmith"),
-    ],
-)
-def test_results_of_a_harness_are_called_so_and_not_guessed_in(
-    reference: Path, path: str, name: str
-) -> None:
-    with pytest.raises(MetalError, match=f"looks like {name}"):
-        metal.read(reference / "harness" / path)
 
 
 @pytest.mark.slow

@@ -140,46 +140,6 @@ def test_a_judges_scores_beside_names_of_people_are_not_lost(
     assert {*alone.values()} == {"human"}
 
 
-def test_the_option_named_for_langsmith_reads_a_judge_and_a_person(tmp_path: Path) -> None:
-    path = tmp_path / "runs.csv"
-    columns = {
-        "id": list("abcd"),
-        "inputs.question": list("pqrs"),
-        "outputs.answer": ["One.", "Two.", "Three.", "Four."],
-        "feedback.correctness": [0, 1, 1, 0],
-        "feedback.human_correctness": [1, 1, 0, 0],
-    }
-    pd.DataFrame(columns).to_csv(path, index=False)
-    with pytest.raises(DataError, match=r"`kinds=\{'feedback.correctness': 'llm'\}`") as refused:
-        metal.read(path)
-    assert "`columns={'output': 'id'}`" in str(refused.value)
-    judge, person = "feedback.correctness", "feedback.human_correctness"
-    options: dict[str, Any] = {
-        "wide": [judge, person],
-        "columns": {"output": "id"},
-        "kinds": {judge: "llm"},
-    }
-    assert kinds(path, **options) == {judge: "llm", person: "human"}
-
-
-def test_the_option_named_for_inspect_is_complete(tmp_path: Path) -> None:
-    path = tmp_path / "samples.csv"
-    columns = {
-        "sample_id": list("abcd"),
-        "eval_id": ["e"] * 4,
-        "epoch": [1] * 4,
-        "input": ["p p", "q q", "r r", "s s"],
-        "score_match": list("CICI"),
-        "score_graded": list("CCII"),
-    }
-    pd.DataFrame(columns).to_csv(path, index=False)
-    with pytest.raises(DataError, match=r"`columns=\{'output': 'sample_id'\}`"):
-        metal.read(path)
-    names = ["score_match", "score_graded"]
-    options: dict[str, Any] = {"wide": names, "columns": {"output": "sample_id"}}
-    assert kinds(path, **options, kinds=dict.fromkeys(names, "llm")) == dict.fromkeys(names, "llm")
-
-
 def test_src_and_tgt_that_hold_codes_are_the_languages(tmp_path: Path) -> None:
     texts = [f"Text {number}." for number in range(6)]
     rows = [

@@ -21,16 +21,12 @@ class Harness:
     """The name of a harness's results, and the columns or keys that mark them, all of which must
     exist; * means any letters. In JSON, `eval.task_id` is a key in an object or in a list of them.
 
-    answers: the pattern of the columns that hold answers; "" if ratings are in lists and objects.
-    remedy: what to do about them. output: the column that tells outputs apart. format: the format
-    of METAL that reads them, if there is one.
+    remedy: what to do about them. format: the format of METAL that reads them, if there is one.
     """
 
     name: str
     marks: frozenset[str]
-    answers: str = ""
     remedy: str = A_ROW_A_RATING
-    output: str = ""
     format: str = ""
 
 
@@ -65,6 +61,9 @@ HARNESSES = (
     Harness("traces of MLflow", frozenset({"request_id", "assessments"}), format="mlflow"),
     Harness("traces of MLflow", frozenset({"info.trace_id", "info.assessments"}), format="mlflow"),
     Harness("traces of MLflow", frozenset({"traces.info", "traces.data"}), format="mlflow"),
+    Harness(
+        "traces of MLflow", frozenset({"traces.trace_id", "traces.assessments"}), format="mlflow"
+    ),
     Harness(
         "scores of Langfuse",
         frozenset({"traceId", "dataType", "source", "value"}),
@@ -122,13 +121,11 @@ HARNESSES = (
     Harness(
         "a JSON export of Label Studio",
         frozenset({"annotations", "data", "predictions"}),
-        "",
         FROM_LABEL_STUDIO,
     ),
     Harness(
         "a JSON export of Label Studio",
         frozenset({"annotations", "data", "project"}),
-        "",
         FROM_LABEL_STUDIO,
     ),
     Harness(

@@ -20,7 +20,7 @@ from metal.data.tables.answer_columns import AnswerColumn, without_end
 from metal.data.tables.by_language import by_language
 from metal.data.tables.cells import as_texts
 from metal.data.tables.guessed_table import PARTED, GuessedTable
-from metal.data.tables.harnesses import harness_of
+from metal.data.tables.harnesses import harness_of, refusal
 from metal.data.tables.ids import (
     with_documents,
     with_ids_in_parts,
@@ -35,7 +35,6 @@ from metal.data.tables.parts import in_two
 from metal.data.tables.roles import columns_of, few_words, roles_of, without_pairs
 from metal.data.tables.shapes import (
     choices,
-    not_guessed,
     places_named,
     replies_alone,
     shape,
@@ -91,11 +90,8 @@ def _check_names(table: GuessedTable) -> GuessedTable:
         twice = columns[columns.duplicated()][0]
         raise DataError(table.where, f"two columns are called {twice!r}", "Rename one of them")
     harness = harness_of(list(columns))
-    if harness:
-        answers_named = table.patterns or "score" in table.named
-        # scorers are no people, whatever their names
-        if not answers_named or (harness.answers and not table.options.get("kinds")):
-            raise not_guessed(table.frame, harness, table.where)
+    if harness and not (table.patterns or "score" in table.named):
+        raise refusal(harness, table.where)
     return table
 
 

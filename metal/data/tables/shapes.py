@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from fnmatch import fnmatchcase
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,45 +17,17 @@ from pandas.api.types import is_numeric_dtype
 from metal.data.tables import asides, surveys
 from metal.data.tables.answer_columns import AnswerColumn, holds_answers, with_comments
 from metal.data.tables.cells import as_texts, fold, joined_categories
-from metal.data.tables.harnesses import Harness, refusal
 from metal.data.tables.names import CHOICE, MODEL, RATER, is_machine, is_person, plain
 from metal.data.tables.nested import Paths
 from metal.data.tables.pairs import are_winners
 from metal.data.tables.parts import name_of_path
-from metal.data.tables.roles import columns_of
 from metal.data.tables.table_columns import ANSWERED_IN
 from metal.data.tables.wide import beside_a_judge
 from metal.data.text import first_few
 from metal.data.text import listed as listed_in_words
-from metal.errors import DataError
 
 PARTS = ("rater", "criterion", "language")
 _TEMPLATE = re.compile(r"\{(rater|criterion|output)\}")
-
-
-def not_guessed(frame: pd.DataFrame, harness: Harness, file: Path) -> DataError:
-    """The refusal to guess in another harness's results, with the options that read them, if there
-    are any.
-    """
-    if harness.format:
-        return refusal(harness, file)
-    problem = f"looks like {harness.name}; METAL does not guess its columns"
-    aside = ("_answer", "_explanation", "_metadata", "_comment")
-    answers = [
-        name
-        for name in frame.columns
-        if fnmatchcase(name, harness.answers) and not name.endswith(aside)
-    ]
-    if not answers:
-        return DataError(file, problem, harness.remedy)
-    listed = ", ".join(f'"{name}"' for name in answers)
-    output = harness.output if harness.output in frame else "COLUMN"
-    remedy = "Say which columns hold answers and which column tells outputs apart: "
-    remedy += f"`wide=[{listed}]` and `columns={ {'output': output} }`"
-    judges = [name for name in answers if not is_person(name.split(".")[-1])]
-    if judges:
-        remedy += f"; say who is a judge: `kinds={dict.fromkeys(judges, 'llm')}`"
-    return DataError(file, problem, f"{remedy}. {columns_of(frame)}")
 
 
 def without_answers(

@@ -71,13 +71,14 @@ def either(record: Mapping[str, Any], name: str) -> Any:
     return None if value == "" else value
 
 
-class Repeats(Counter[tuple[Any, ...]]):
+class Repeats(Counter[tuple[str, ...]]):
     """How often each thing was rated by the same rater."""
 
     def number(self, *rated: Any) -> int:
         """The number of this rating among those of the same output, criterion and rater."""
-        self[rated] += 1
-        return self[rated]
+        key = tuple(map(str, rated))
+        self[key] += 1
+        return self[key]
 
 
 class Labels:

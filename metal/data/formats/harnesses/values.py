@@ -13,6 +13,8 @@ from typing import Any
 from metal.data.tables.cells import plain_text
 from metal.data.tables.names import GUESSES, plain
 
+LARGEST = 10**300  # what a float holds
+
 
 def mapping(value: Any) -> Mapping[str, Any]:
     """The value if it is an object of JSON, else an empty one."""
@@ -55,10 +57,14 @@ def prefixed(prefix: str, metadata: Any) -> dict[str, Any]:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value of JSON or of a cell is a number, true or false."""
+    """Whether a value of JSON or of a cell is a number, true or false; an integer of hundreds of
+    digits is none.
+    """
     if isinstance(value, str):
         return re.fullmatch(r"[+-]?\d{1,15}(\.\d{1,15})?", value.strip()) is not None
-    return isinstance(value, int | float) and not (isinstance(value, float) and math.isnan(value))
+    if isinstance(value, int):
+        return abs(value) < LARGEST
+    return isinstance(value, float) and not math.isnan(value)
 
 
 def is_scalar(value: Any) -> bool:
@@ -80,4 +86,6 @@ def as_answer(value: Any) -> Any:
         return None
     if isinstance(value, bool):
         return int(value)
+    if isinstance(value, int) and not is_number(value):
+        return f"a number of {value.bit_length():,} bits"
     return value if isinstance(value, int | float | str | None) else plain_text(value)
