@@ -40,7 +40,8 @@ def as_csv(folder: Path, rows: Sequence[Mapping[str, Any]], name: str = "scores.
 def missing(data: Dataset) -> dict[tuple[str, str], str]:
     """(output, rater) -> why there is no score"""
     rows = data.ratings[data.ratings["score"].isna()]
-    return {(row.output, row.rater): row.reason for row in rows.itertuples()}
+    keys = zip(rows["output"].astype(str), rows["rater"].astype(str), strict=True)
+    return dict(zip(keys, rows["reason"].astype(str), strict=True))
 
 
 # ---------------------------------------------------------------- the documented files

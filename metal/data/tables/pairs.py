@@ -65,16 +65,14 @@ def with_preferences(
     if nothing says who wrote them, `first` and `second` are named by their texts. Raises DataError
     for a winner or an order that is not understood.
     """
-    chosen_first = "winner" not in tidy
-    order_known = not chosen_first and not _never_said(tidy)
+    order_known = _is_order_known(tidy)
     texts = [
         as_texts(tidy[role]).astype(object).fillna("").map(conversation)
         for role in TEXTS
         if role in tidy
     ]
     written_by = {"first", "second"} <= set(tidy.columns)
-    if chosen_first:
-        tidy = tidy.assign(winner="first")
+    tidy = tidy if "winner" in tidy else tidy.assign(winner="first")
     if texts and not written_by:
         tidy = tidy.assign(first=texts[0].map(digest), second=texts[1].map(digest))
     winner = _winners(tidy, options, notes, file)
@@ -207,9 +205,13 @@ def _turned(tidy: pd.DataFrame, file: Path) -> np.ndarray[Any, np.dtype[np.bool_
     return np.isin(orders, list(_TURNED))
 
 
-def _never_said(tidy: pd.DataFrame) -> bool:
-    """Whether every row says that the order is unknown."""
-    return "shown" in tidy and bool((as_texts(tidy["shown"]) == _UNKNOWN).all())
+def _is_order_known(tidy: pd.DataFrame) -> bool:
+    """Whether the file may say which of a pair was shown first: it names winners, and not every row
+    says that the order is unknown.
+    """
+    if "winner" not in tidy or "shown" not in tidy:
+        return "winner" in tidy
+    return not (as_texts(tidy["shown"]) == _UNKNOWN).all()
 
 
 def with_swapped_outputs(tidy: pd.DataFrame) -> pd.DataFrame:

@@ -47,10 +47,11 @@ def _gathered(annotations: Iterable[Mapping[str, Any]]) -> HarnessRows:
             continue
         winner, confidence = preference(each.get("preference"), same=texts[0] == texts[1])
         rater, kind = _rater(each)
-        told = {name: each[name] for name in FURTHER if name in each}
+        asked = [str(each[name]) for name in ("instruction", "input") if each.get(name)]
+        subset = {name: each[name] for name in FURTHER if name in each}
         gathered.add(
-            prefixed("alpaca", told),
-            source_text=_asked(each),
+            prefixed("alpaca", subset),
+            source_text="\n\n".join(asked),
             first=each.get("generator_1"),
             second=each.get("generator_2"),
             first_text=texts[0],
@@ -79,9 +80,8 @@ def preference(value: Any, *, same: bool) -> tuple[str | None, float | None]:
     if not 1 <= number <= 2:
         return None, None
     soft = number not in (1, 2)
-    if number < 1.5:
-        return "first", 2 - number if soft else None
-    return "second", number - 1 if soft else None
+    winner, confidence = ("first", 2 - number) if number < 1.5 else ("second", number - 1)
+    return winner, confidence if soft else None
 
 
 def _rater(annotation: Mapping[str, Any]) -> tuple[str, str]:
@@ -90,14 +90,9 @@ def _rater(annotation: Mapping[str, Any]) -> tuple[str, str]:
         return f"annotator_{index}", "human"
     if name is None:
         return EVALUATOR, "llm"
-    person = is_number(name) or is_a_person(str(name), {})
-    return (f"annotator_{name}" if is_number(name) else str(name)), "human" if person else "llm"
-
-
-def _asked(annotation: Mapping[str, Any]) -> str:
-    """The instruction, with its input in older files."""
-    parts = (annotation.get("instruction"), annotation.get("input"))
-    return "\n\n".join(str(part) for part in parts if part)
+    if is_number(name):
+        return f"annotator_{name}", "human"
+    return str(name), "human" if is_a_person(str(name), {}) else "llm"
 
 
 FORMAT = Format(

@@ -26,6 +26,8 @@ from metal.data.tables.harnesses import marks_of
 VOTER = "voter"  # whoever voted, where the file does not tell people apart
 VOTES = {"winner_model_a": "first", "winner_model_b": "second", "winner_tie": "tie"}
 WINNERS = {"model_a": "first", "model_b": "second", "model_1": "first", "model_2": "second"}
+WINNERS |= {"tie": "tie"}
+YES = ("1", "1.0", "True", "true")  # in a column of votes
 GAMES = (("g1", "AB"), ("g2", "BA"))
 NO_WINNER = "no winner"
 
@@ -72,12 +74,9 @@ def _voted(battle: Mapping[str, Any]) -> str | None:
     """Which output won; None if the vote is missing, or if there are several."""
     if "winner" in battle:
         winner = str(battle["winner"])
-        return WINNERS.get(winner, "tie" if winner.startswith(("tie", "both")) else None)
-    voted = [meaning for name, meaning in VOTES.items() if str(battle.get(name)) in _YES]
+        return "tie" if winner.startswith(("tie", "both")) else WINNERS.get(winner)
+    voted = [meaning for name, meaning in VOTES.items() if str(battle.get(name)) in YES]
     return voted[0] if len(voted) == 1 else None
-
-
-_YES = ("1", "1.0", "True", "true")
 
 
 def _add_judgment(gathered: HarnessRows, judgment: Mapping[str, Any]) -> None:
@@ -86,11 +85,12 @@ def _add_judgment(gathered: HarnessRows, judgment: Mapping[str, Any]) -> None:
     if isinstance(judge, list):
         judge = "/".join(map(str, judge))
     source = str(judgment.get("question_id"))
+    source += "" if turn == "1" else f"/turn {turn}"
     for game, shown in GAMES:
-        told = str(judgment.get(f"{game}_winner"))
-        winner = WINNERS.get(told, "tie" if told == "tie" else None)
+        answer = str(judgment.get(f"{game}_winner"))
+        winner = WINNERS.get(answer)
         gathered.add(
-            source=source if turn == "1" else f"{source}/turn {turn}",
+            source=source,
             first=judgment.get("model_1"),
             second=judgment.get("model_2"),
             language=language_in(judgment),
@@ -98,7 +98,7 @@ def _add_judgment(gathered: HarnessRows, judgment: Mapping[str, Any]) -> None:
             kind="llm",
             criterion=None,
             winner=winner,
-            reason=None if winner else told,
+            reason=None if winner else answer,
             comment=judgment.get(f"{game}_judgment"),
             shown=shown,
         )

@@ -7,6 +7,7 @@ is a missing answer; drafts are left out.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -24,6 +25,7 @@ from metal.data.tables.harnesses import marks_of
 from metal.data.tables.names import GUESSES, plain
 
 RESPONSES, SUGGESTION, OLD_SUGGESTION = ".responses", ".suggestion", "-suggestion"
+BESIDE = re.compile(r"\.(responses|suggestion)(\.\w+)?$|-suggestion(-metadata)?$")
 MOST_LETTERS = 200  # of an answer that is a label
 NO_FIELDS = {"id", "external_id", "status", "metadata", "_server_id", "vectors"}
 
@@ -78,26 +80,17 @@ def _add(
     if answer.status == "draft":
         gathered.leave_out("drafts")
         return
-    if not discarded and not _is_answer(answer.value):
+    short = is_scalar(answer.value) and len(str(answer.value)) <= MOST_LETTERS
+    if not (discarded or answer.value is None or short):
         gathered.leave_out("answers that are texts, spans, rankings or several labels")
         return
-    rater = answer.agent or EVALUATOR
+    own: dict[str, Any] = {"rater": answer.agent or EVALUATOR, "kind": "llm"}
     if answer.user is not None:
-        rater = names.get(answer.user, answer.user)
-    gathered.add(
-        further,
-        **item,
-        rater=rater,
-        kind="llm" if answer.user is None else "human",
-        criterion=answer.question,
-        score=None if discarded else answer.value,
-        reason="discarded" if discarded else "no answer",
-        confidence=answer.confidence,
-    )
-
-
-def _is_answer(value: Any) -> bool:
-    return value is None or (is_scalar(value) and len(str(value)) <= MOST_LETTERS)
+        own = {"rater": names.get(answer.user, answer.user), "kind": "human"}
+    own |= {"score": answer.value, "reason": "no answer", "confidence": answer.confidence}
+    if discarded:
+        own |= {"score": None, "reason": "discarded"}
+    gathered.add(further, **item, **own, criterion=answer.question)
 
 
 # ---------------------------------------------------------------- answers
@@ -136,8 +129,8 @@ def _flat(record: Mapping[str, Any]) -> Iterator[ArgillaAnswer]:
                 | {"score": record.get(f"{name}.score")},
             )
         elif name.endswith(OLD_SUGGESTION):
-            told = mapping(record.get(f"{name}-metadata"))
-            yield _suggested(name.removesuffix(OLD_SUGGESTION), {**told, "value": cell})
+            by_whom = mapping(record.get(f"{name}-metadata"))
+            yield _suggested(name.removesuffix(OLD_SUGGESTION), {**by_whom, "value": cell})
         elif isinstance(cell, list):
             for response in objects(cell):
                 if {"user_id", "value"} <= response.keys():
@@ -158,12 +151,8 @@ def _fields(record: Mapping[str, Any], answers: Iterable[ArgillaAnswer]) -> dict
     return {
         name: cell
         for name, cell in record.items()
-        if name not in NO_FIELDS and is_scalar(cell) and not _is_of(name, questions)
+        if name not in NO_FIELDS and is_scalar(cell) and BESIDE.sub("", name) not in questions
     }
-
-
-def _is_of(name: str, questions: Iterable[str]) -> bool:
-    return any(name == each or name.startswith((f"{each}.", f"{each}-")) for each in questions)
 
 
 def _item(fields: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, Any]:

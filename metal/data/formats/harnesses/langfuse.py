@@ -18,7 +18,7 @@ from metal.data.formats import Draft, Format
 from metal.data.formats.harnesses import OPTIONS, HarnessRows
 from metal.data.formats.harnesses.records import (
     EVALUATOR,
-    Labels,
+    LabelledNumbers,
     Repeats,
     either,
     metadata_in,
@@ -45,7 +45,7 @@ def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:
 
 
 def _gathered(scores: Iterable[Mapping[str, Any]]) -> HarnessRows:
-    gathered, labels, repeats = HarnessRows("Langfuse"), Labels(), Repeats()
+    gathered, labels, repeats = HarnessRows("Langfuse"), LabelledNumbers(), Repeats()
     sent = 0
     for score in scores:
         kind = KINDS.get(str(score.get("source")).upper())
@@ -86,8 +86,8 @@ def _subject(score: Mapping[str, Any]) -> str:
     inside = [either(score, name) for name in ("traceId", "observationId")]
     if any(inside):
         return "/".join(str(name) for name in inside if name)
-    whole = mapping(score.get("subject")).get("id")
-    return str(either(score, "sessionId") or either(score, "datasetRunId") or whole or "")
+    subject = mapping(score.get("subject")).get("id")
+    return str(either(score, "sessionId") or either(score, "datasetRunId") or subject or "")
 
 
 def _rater(score: Mapping[str, Any], kind: str) -> str:
@@ -99,7 +99,7 @@ def _rater(score: Mapping[str, Any], kind: str) -> str:
     return str(either(score, "evaluatorId") or EVALUATOR)
 
 
-def _value(score: Mapping[str, Any], type_of_data: str, labels: Labels) -> Any:
+def _value(score: Mapping[str, Any], type_of_data: str, labels: LabelledNumbers) -> Any:
     """The number, or of a category its label; None if there is none."""
     label, number = either(score, "stringValue"), score.get("value")
     if type_of_data == "BOOLEAN" and label:

@@ -108,10 +108,10 @@ def _add_run(gathered: HarnessRows, run: Mapping[str, Any], kinds: Mapping[str, 
         "language": language_in(metadata),
     }
     further = prefixed("metadata", metadata)
-    given = {**mapping(run.get("feedback_stats")), **_below(FEEDBACK, run)}
-    if not given:
+    scores = {**mapping(run.get("feedback_stats")), **_below(FEEDBACK, run)}
+    if not scores:
         gathered.leave_out("runs without feedback")
-    for name, value in given.items():
+    for name, value in scores.items():
         if isinstance(value, dict):
             if value.get("n") not in (1, None):
                 gathered.leave_out("means of several feedbacks")

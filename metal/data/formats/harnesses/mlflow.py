@@ -96,8 +96,8 @@ def _add(
     source = mapping(assessment.get("source"))
     kind = KINDS.get(str(source.get("source_type")).upper())
     if "expectation" in assessment or "feedback" not in assessment or kind is None:
-        known = "expectations" if "expectation" in assessment else "assessments of other kinds"
-        gathered.leave_out(known)
+        expected = "expectation" in assessment
+        gathered.leave_out("expectations" if expected else "assessments of other kinds")
         return
     if assessment.get("valid") is False:
         gathered.leave_out("assessments that others override")
@@ -109,14 +109,16 @@ def _add(
     error = mapping(mapping(feedback).get("error"))
     failed = error.get("error_message") or error.get("error_code")
     language = item["language"] or language_in(assessment.get("metadata"))
+    answer = {"score": mapping(feedback).get("value"), "reason": "no value"}
+    if failed:
+        answer = {"score": None, "reason": f"error: {failed}"}
     gathered.add(
         further,
         **{**item, "output": output, "language": language},
+        **answer,
         rater=rater,
         kind=kind,
         criterion=criterion,
-        score=None if failed else mapping(feedback).get("value"),
-        reason=f"error: {failed}" if failed else "no value",
         comment=assessment.get("rationale"),
         repeat=repeats.number(output, rater, criterion),
     )

@@ -17,7 +17,7 @@ from metal.data.formats import Draft, Format
 from metal.data.formats.harnesses import OPTIONS, HarnessRows
 from metal.data.formats.harnesses.records import (
     EVALUATOR,
-    Labels,
+    LabelledNumbers,
     Repeats,
     metadata_in,
     records_in,
@@ -42,10 +42,10 @@ def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:
 
 
 def _gathered(annotations: Iterable[Mapping[str, Any]]) -> HarnessRows:
-    gathered, labels, repeats = HarnessRows("Phoenix"), Labels(), Repeats()
+    gathered, labels, repeats = HarnessRows("Phoenix"), LabelledNumbers(), Repeats()
     for annotation in annotations:
         kind = KINDS.get(str(annotation.get("annotator_kind")).upper())
-        output = _subject(annotation)
+        output = subject_of(annotation)
         if kind is None or not output:
             what = "annotations of other kinds" if kind is None else "annotations of no span"
             gathered.leave_out(what)
@@ -71,7 +71,7 @@ def _gathered(annotations: Iterable[Mapping[str, Any]]) -> HarnessRows:
     return gathered
 
 
-def _subject(annotation: Mapping[str, Any]) -> str:
+def subject_of(annotation: Mapping[str, Any]) -> str:
     """The span, trace or session that was annotated, with the place of a document in it."""
     subject = next((annotation[name] for name in SUBJECTS if annotation.get(name)), "")
     position = annotation.get("document_position")

@@ -115,6 +115,10 @@ def _gathered(results: list[Mapping[str, Any]], version: str) -> tuple[HarnessRo
             if _type_of(component) == PERSON and not _exported(component)[1]:
                 people.append((item, further, component, of_output))
         gathered.add_people(further_of(result), further, **item)
+        for answer in objects(mapping(result.get("metadata")).get("unscored")):
+            own = {name: answer.get(name) for name in ("rater", "kind", "criterion", "reason")}
+            if all(own.values()) and own["kind"] in KINDS:
+                gathered.add(further, **item, **own, score=None)
     for each in assessed:
         _add(gathered, verdicts, each)
     _add_failed(gathered, assessed, failed)

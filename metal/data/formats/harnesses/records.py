@@ -43,12 +43,13 @@ def records_of(frame: pd.DataFrame) -> list[Mapping[str, Any]]:
     if frame.index.name:
         frame = frame.reset_index()
     return [
-        {str(name): unpacked(cell) for name, cell in row.items() if not _is_empty(cell)}
+        {str(name): unpacked(cell) for name, cell in row.items() if not is_empty(cell)}
         for row in frame.to_dict("records")
     ]
 
 
-def _is_empty(cell: Any) -> bool:
+def is_empty(cell: Any) -> bool:
+    """Whether a cell holds nothing; lists and objects are no empty cells."""
     return not isinstance(cell, list | dict) and not hasattr(cell, "tolist") and is_missing(cell)
 
 
@@ -81,7 +82,7 @@ class Repeats(Counter[tuple[str, ...]]):
         return self[key]
 
 
-class Labels:
+class LabelledNumbers:
     """Numbers that records give beside a label, by criterion."""
 
     def __init__(self) -> None:
