@@ -33,10 +33,15 @@ class Alternatives:
     own: Codes
     allowed: Flags
 
-    def chosen(self, matrix: CodeMatrix, raters: tuple[str, ...]) -> CodeMatrix:
-        """The matrix in which each answer is that of its set which would do for most `raters`."""
+    def as_given(self, matrix: CodeMatrix) -> CodeMatrix:
+        """The matrix with the answers that raters gave themselves."""
         codes = matrix.codes.copy()
         codes[self.items, self.columns] = self.own
+        return replace(matrix, codes=codes)
+
+    def chosen(self, matrix: CodeMatrix, raters: tuple[str, ...]) -> CodeMatrix:
+        """The matrix in which each answer is that of its set which would do for most `raters`."""
+        codes = self.as_given(matrix).codes
         among = [matrix.raters.index(rater) for rater in raters if rater in matrix.raters]
         levels = np.arange(self.allowed.shape[1])
         items, at = np.unique(self.items, return_inverse=True)

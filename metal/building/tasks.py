@@ -45,6 +45,9 @@ TEXTS = ("reference", "output", "first", "second")
 _KEYS = ("reference", "instructions", "headings", "levels", "criteria")
 
 
+TAKEN_IN = "metal annotate import DATASET"
+
+
 @dataclass(frozen=True)
 class TaskTemplate:
     """How a task is shown. The default is METAL's own: a source and an output; nobody sees the
@@ -53,7 +56,7 @@ class TaskTemplate:
     headings: by field, those that differ from HEADINGS. criteria: as a dataset has to declare them.
     rubrics: what people read about them, for those that the template describes. compared: those
     that compare the texts of a pair. opinions: whether people are asked what they think, and not
-    what is right.
+    what is right. taken_in: the command that takes in the answers.
     """
 
     name: str = DEFAULT
@@ -64,6 +67,7 @@ class TaskTemplate:
     rubrics: Mapping[str, Rubric] = field(default_factory=dict)
     compared: frozenset[str] = frozenset()
     opinions: bool = True
+    taken_in: str = TAKEN_IN
 
     @property
     def paired(self) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from metal.runs.kinds import kind_of
 from metal.show.terminal import console
 
 if TYPE_CHECKING:
+    from metal.data.progress import Progress
     from metal.questions.adjudicate.verb import AdjudicationPlan
 
 TITLES = {
@@ -118,7 +118,12 @@ def report(
     **options: Any,
 ) -> None:
     check_one_way(as_json, as_markdown)
-    compare = partial(metal.adjudicate_report, plan, *answers, **options)
+    folder = out or Path("runs") / f"{plan.resolve().name}{kind_of('adjudicate report').ending}"
+
+    def compare(progress: Progress) -> Any:
+        compared = metal.adjudicate_report(plan, *answers, progress=progress, **options)
+        return compared.to_be_saved_in(folder)
+
     compared, folder = save_of_run("adjudicate report", plan, out, force, compare)
     show_run(compared, folder, verbose, as_json, as_markdown)
 

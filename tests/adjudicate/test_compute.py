@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,17 +13,20 @@ from metal.questions.adjudicate.compute import (
     OTHERS,
     WITH_BAD,
     JudgeBeside,
+    Sets,
     Truth,
     bad_end,
     difference,
     draw,
     gains,
+    strata_of,
 )
 from metal.questions.adjudicate.verdicts import (
     AS_ACCURATE,
     BETTER,
     LESS,
     UNDECIDED,
+    if_wrong,
     items_needed,
     power,
     verdict,
@@ -238,9 +242,80 @@ def test_the_interval_covers_the_truth(correlation: float) -> None:
 def test_the_power_that_is_promised_is_had(correlation: float) -> None:
     rng = np.random.default_rng(5)
     _, given = worlds.answers(rng, 300, worlds.HARD[correlation], [0.85] * 4)
-    promised = power(JudgeBeside(given[:, 3], given[:, :3], np.arange(300), 2), 40, MARGIN)
+    beside = JudgeBeside(given[:, 3], given[:, :3], np.arange(300), 2)
+    promised = power(beside, draw(beside.strata, 40, rng) > 0, MARGIN)
     had = as_accurate(says(0.85, 0.85, correlation))
     assert abs(promised - had) <= 0.15
+
+
+@pytest.mark.parametrize("correlation", worlds.HARD)
+def test_a_judge_that_shares_its_draw_is_told_as_if_it_had_one(correlation: float) -> None:
+    """The other judge calls bad most of what this one has wrong, so that this is drawn more
+    often.
+    """
+    rng, passed, values = np.random.default_rng(3), 0, []
+    for _ in range(200):
+        truth, given = worlds.answers(rng, 300, worlds.HARD[correlation], [0.85] * 3 + [0.75])
+        people, judge = given[:, :3], given[:, 3]
+        critic = rng.random(300) < np.where(judge == truth, 0.05, 0.6)
+        alone = JudgeBeside(judge, people, np.arange(300), 2)
+        other = JudgeBeside(np.where(critic, 2, truth), people, np.arange(300), 2)
+        named_bad = alone.names_bad | other.names_bad
+        drawn = draw(strata_of(alone.disputed | other.disputed, named_bad), 40, rng)
+        made = worlds.decided(truth, drawn > 0)
+        beside = replace(alone, named_bad=named_bad)
+        compared = difference(beside, made.right)
+        passed += verdict(compared, bad_end(beside, made), MARGIN)[0] in (AS_ACCURATE, BETTER)
+        assert compared.figure is not None
+        values.append(compared.figure.value)
+    assert passed / 200 <= 0.05 + 2 * 0.0154
+    assert np.mean(values) == pytest.approx(-0.1, abs=0.015)
+
+
+def test_outputs_of_a_source_on_which_a_judge_is_bad_are_counted_as_alike() -> None:
+    """A judge whose skill differs by source: 45 sources of 22 outputs, 80 of them decided."""
+    rng, covered, passed, times = np.random.default_rng(4), 0, 0, 200
+    sources = np.repeat(np.arange(45), 22)
+    start = worlds.start(0.75, 2.0)
+    for _ in range(times):
+        truth, people = worlds.answers(rng, len(sources), 2.0, [0.85] * 3)
+        hard = np.repeat(rng.normal(size=45) * 2, 22)
+        right = rng.random(len(sources)) < 1 / (1 + np.exp(hard - start))
+        judge = np.where(right, truth, (truth + rng.integers(1, 3, len(sources))) % 3)
+        beside = JudgeBeside(judge, people, sources, 2)
+        compared = difference(beside, worlds.decided(truth, draw(beside.strata, 80, rng) > 0).right)
+        assert compared.figure is not None
+        covered += compared.figure.low(0.975) < -0.1 < compared.figure.high(0.975)
+        passed += compared.figure.low() > -0.1
+    assert covered / times >= 0.93 - 2 * 0.0154
+    assert passed / times <= 0.05 + 2 * 0.0154
+
+
+def test_an_answer_is_right_if_its_set_holds_what_is_right() -> None:
+    """The first person says Good, also Medium, and Good is right; the others and the judge say
+    Medium.
+    """
+    people = np.array([[0, 1, 1]] * 4)
+    sets = Sets(np.arange(4), np.zeros(4, dtype=int), np.tile([True, True, False], (4, 1)))
+    beside = JudgeBeside(np.ones(4, dtype=int), people, np.arange(4), 2, sets=sets)
+    assert beside.disputed.all()
+    assert gains(beside, one_right(0, 0, 1, None))[:3] == pytest.approx([-1 / 3, -1 / 3, 0])
+    assert np.isnan(gains(beside, one_right(0, 0, 1, None))[3])
+
+
+@pytest.mark.parametrize("with_crowd", [False, True])
+def test_an_adjudicator_who_errs_makes_the_interval_wider(*, with_crowd: bool) -> None:
+    rng = np.random.default_rng(6)
+    truth, given = worlds.answers(rng, 300, worlds.HARD[0.32], [0.85] * 4)
+    beside = JudgeBeside(given[:, 3], given[:, :3], np.arange(300), 2)
+    right = worlds.decided(truth, draw(beside.strata, 40, rng) > 0).right
+    plain, erring = difference(beside, right).figure, if_wrong(beside, right, with_crowd=with_crowd)
+    assert plain is not None
+    assert erring is not None
+    assert erring.error > plain.error
+    mean = difference(beside, with_errors(beside, right, with_crowd=with_crowd)).figure
+    assert mean is not None
+    assert erring.value == mean.value
 
 
 def test_as_many_more_answers_as_needed_tell() -> None:

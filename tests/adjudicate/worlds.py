@@ -29,7 +29,7 @@ HARD = {0.0: 0.01, 0.32: 2.0, 0.58: 4.0}  # correlation of two people's errors -
 
 
 @cache
-def _start(accuracy: float, spread: float) -> float:
+def start(accuracy: float, spread: float) -> float:
     """The intercept at which answers are right so often."""
     hard = np.random.default_rng(0).normal(size=20_000) * spread
     low, high = -30.0, 30.0
@@ -49,7 +49,7 @@ def answers(
     tempting = (truth + 1 + rng.integers(0, 2, items)) % 3
     given = []
     for accuracy in accuracies:
-        right = rng.random(items) < 1 / (1 + np.exp(hard - _start(accuracy, spread)))
+        right = rng.random(items) < 1 / (1 + np.exp(hard - start(accuracy, spread)))
         wrong = np.where(rng.random(items) < TEMPTED, tempting, 3 - truth - tempting)
         given.append(np.where(right, truth, wrong))
     return truth, np.stack(given, axis=1)

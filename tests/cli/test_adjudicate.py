@@ -194,6 +194,8 @@ def test_bad_input_is_refused_in_one_line(metal: Metal, tmp_path: Path) -> None:
     assert tells(last, "plan", "metal adjudicate report plan")
     panel = decide(page, truth, tmp_path / "panel.json", "person 1")
     assert tells(metal.refused(*report, panel), "panel.json", "person 1")
+    panel = decide(page, truth, tmp_path / "panel.json", "Person 1 ")
+    assert tells(metal.refused(*report, panel), "panel.json", "Person 1")
     other = json.loads(panel.read_text()) | {"rater": "dora"}
     other["answers"][0]["task"] = "t000000000000"
     (tmp_path / "other.json").write_text(json.dumps(other))
@@ -220,6 +222,54 @@ def test_an_answer_in_a_column_of_another_name_is_not_lost(metal: Metal, tmp_pat
     answers.rename(columns={"quality": "my view"}).to_csv(tmp_path / "back.csv", index=False)
     assert tells(metal.refused("adjudicate", "report", "plan", "back.csv"), "row 2", "'quality'")
     assert not (tmp_path / "plan" / "answers.jsonl").exists()
+
+
+@pytest.mark.parametrize("form", ["crowd-csv", "label-studio", "mturk"])
+def test_forms_for_platforms_name_the_command_that_takes_them_in(
+    metal: Metal, tmp_path: Path, form: str
+) -> None:
+    write_table(tmp_path)
+    metal("adjudicate", "plan", "ratings.csv", *LEVELS, "--out", "plan", "--to", form)
+    [readme] = (tmp_path / "plan").glob("*README.txt")
+    text = readme.read_text(encoding="utf-8")
+    assert "metal adjudicate report PLAN" in text
+    assert "metal annotate" not in text
+
+
+def test_the_next_step_names_the_folder_that_was_written(metal: Metal, tmp_path: Path) -> None:
+    truth = write_table(tmp_path)
+    page = planned(metal, tmp_path, "--items", "80")
+    answers = decide(page, truth, tmp_path / "a.json")
+    done = metal("adjudicate", "report", "plan", answers, "--out", "elsewhere")
+    assert tells(done.out, "What to do next", "metal audit ratings.csv", "elsewhere")
+
+
+def test_a_person_whose_set_holds_the_right_answer_is_right(metal: Metal, tmp_path: Path) -> None:
+    """Person a says Good, which is right, and that Medium would do; two others and the judge say
+    Medium.
+    """
+    rows, truth = [], {}
+    for item in range(150):
+        differs, text = item < 60, f"Text {item}."
+        truth[text] = "Good"
+        answers = {"a": "Good", "b": "Good", "c": "Good", "gpt": "Good"}
+        if differs:
+            answers |= dict.fromkeys(("b", "c", "gpt"), "Medium")
+        for rater, label in answers.items():
+            also = "Medium" if differs and rater == "a" else ""
+            rows.append({"text": text, "rater": rater, "quality": label, "also": also})
+    pd.DataFrame(rows).to_csv(tmp_path / "ratings.csv", index=False)
+    levels = ("--levels", "Bad<Medium<Good", "--columns", "score=quality")
+    planned = metal("adjudicate", "plan", "ratings.csv", *levels, "--out", "plan", "--json").out
+    assert [case["disputed"] for case in json.loads(planned)["cases"]] == [60]
+    [page] = (tmp_path / "plan").glob("*.html")
+    assert {task["reference"] for task in tasks_of(page)["tasks"]} <= {
+        "• Medium (given 3 times)\n• Good (given once)",
+        "• Good (given once)\n• Medium (given 3 times)",
+    }
+    done = metal("adjudicate", "report", "plan", decide(page, truth, tmp_path / "x.json"), "--json")
+    [row] = json.loads(done.out)["adjudicated"]
+    assert row["difference"] == pytest.approx(-(1 / 3) * 60 / 150)
 
 
 def test_a_plan_is_listed_and_an_audit_says_how_to_go_on(metal: Metal, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ guidelines.html     what the people who rate should read first
 2. Let the tool write a CSV with a row for each answer: `task` as it stands here, a column with the person's id (one of
    {raters}), a column for each criterion, named as it is, that holds
    the number of the level, and `comment` and `seconds` (spent on the task) where you have them.
-3. metal annotate import DATASET answers.csv [prolific_export.csv]
+3. {taken_in} answers.csv [prolific_export.csv]
    People become prolific:ID where the column is one of Prolific's, else csv:ID; `--platform NAME` says another name.
    With Prolific's export of participants beside it, the answers of people whose submission was rejected, returned or
    timed out are left out and counted, and its time taken is shared out over a person's answers.
@@ -69,7 +69,8 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
     if groups:
         first = next(iter(groups.values()))[0]
         yield "guidelines.html", guidelines.as_html(first.rubrics, first.template).encode()
-        yield "README.txt", README.format(raters=", ".join(RATERS)).encode()
+        blanks = {"raters": ", ".join(RATERS), "taken_in": first.template.taken_in}
+        yield "README.txt", README.format(**blanks).encode()
 
 
 def _tasks(assignments: Sequence[Assignment]) -> bytes:

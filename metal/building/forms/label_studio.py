@@ -21,7 +21,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from metal.building.forms.html_form import json_list
 from metal.building.forms.label_studio_export import FIELD, Annotation, read_annotations
 from metal.building.forms.sheet import by_language
-from metal.building.tasks import Answer, Assignment, Task
+from metal.building.tasks import TAKEN_IN, Answer, Assignment, Task
 from metal.data.files import whole_text
 from metal.data.languages import language_name, text_direction
 from metal.data.records import Criterion
@@ -46,14 +46,17 @@ PROSE += "line-height: 1.5; letter-spacing: normal"
 STRONG = PROSE.replace("400", "600")
 HEADING = "margin: 4px 0; white-space: pre-line; unicode-bidi: plaintext"
 
+BY_ITSELF = (
+    "With a token METAL does all of this by itself: `metal annotate push label-studio`, then"
+    " `pull`. By hand:\n\n"
+)
 README = """Rating with Label Studio
 ========================
 
 interface-LANGUAGE.xml  what people see, with the guidelines of each criterion; one for each language
 PERSON.json             the tasks of one person, in their order
 
-With a token METAL does all of this by itself: `metal annotate push label-studio`, then `pull`. By hand:
-
+BY_ITSELF
 One project for each person (they cannot see each other's answers)
 ------------------------------------------------------------------
 1. Create a project, named after the person (hi-1), and leave its sampling as it is: sequential.
@@ -62,8 +65,8 @@ One project for each person (they cannot see each other's answers)
 4. Let the person open the project, press "Label All Tasks" and go on until none is left. Keys under the answers
    choose them; Ctrl+Enter submits. What cannot be answered is skipped.
 5. Export > JSON (JSON-MIN does as well, but does not say what was skipped), then
-       metal annotate import
-   with the file. Ratings carry the person's name as in PERSON.json, whoever was logged in.
+       TAKEN_IN FILE
+   Ratings carry the person's name as in PERSON.json, whoever was logged in.
 
 One project shared by several people
 ------------------------------------
@@ -90,7 +93,9 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
     """(file name, content): an interface for each language, the tasks of each person,
     README.txt.
     """
+    taken_in = TAKEN_IN
     for language, group in by_language(assignments).items():
+        taken_in = group[0].template.taken_in
         yield f"interface-{language}.xml", interface(language, group)
         for assignment in group:
             tasks = [_task(assignment, task) for task in assignment.tasks]
@@ -98,7 +103,9 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
                 f"{assignment.rater}.json",
                 (json.dumps(tasks, ensure_ascii=False, indent=1) + "\n").encode(),
             )
-    yield "README.txt", README.encode()
+    by_itself = BY_ITSELF if taken_in == TAKEN_IN else ""
+    readme = README.replace("BY_ITSELF\n", by_itself).replace("TAKEN_IN", taken_in)
+    yield "README.txt", readme.encode()
 
 
 def recognises(name: str, content: bytes) -> bool:
@@ -240,8 +247,9 @@ def _ask(view: Element, rubric: Rubric, keys: str, to: str) -> None:
     label = criterion.asked_as
     _line(view, label, HEADING)
     _line(view, criterion.question or rubric.simple)
-    named = {"name": control_of(criterion.name), "toName": to, "required": "true"}
-    named["requiredMessage"] = f"No answer yet: {_literal(label)}"
+    named = {"name": control_of(criterion.name), "toName": to}
+    if not rubric.optional:
+        named |= {"required": "true", "requiredMessage": f"No answer yet: {_literal(label)}"}
     scale = criterion.scale
     if scale.levels:
         # Not "single-radio": answers with the same label would form one group of buttons across all

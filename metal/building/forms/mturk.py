@@ -38,7 +38,9 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
         yield f"tasks-{batch['language']}.csv", table.encode()
         yield f"layout-{batch['language']}.html", batch["layout"].encode()
     if batches:
+        first = next(iter(groups.values()))[0]
         described = {"batches": batches, "language_name": language_name, "limit": HIT_LIMIT}
+        described |= {"taken_in": first.template.taken_in}
         yield (
             "README.txt",
             environment("metal.building.forms", _plain)
@@ -46,7 +48,6 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
             .render(described)
             .encode(),
         )
-        first = next(iter(groups.values()))[0]
         yield "guidelines.html", guidelines.as_html(first.rubrics, first.template).encode()
 
 

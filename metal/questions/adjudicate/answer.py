@@ -182,7 +182,7 @@ def _next(run: Adjudicated, rows: Sequence[Row]) -> Remark:
         )
         command = f"{go_on(run, 'adjudicate plan')} --more-of {plan}"
         return Remark(title, advice, f"{command} --items {more} --out {plan}-more")
-    report = f"runs/{Path(str(settings['plan'])).name}-report"
+    report = settings.get("report") or f"runs/{Path(str(settings['plan'])).name}-report"
     measured = [row for row in rows if row["verdict"] == UNDECIDED and known(row["difference"])]
     if not all(known(row["items_needed"]) for row in measured):
         advice = (

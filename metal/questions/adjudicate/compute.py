@@ -24,6 +24,27 @@ LEAST_BAD = 3  # items of the bad end, for it to count
 
 
 @dataclass(frozen=True)
+class Sets:
+    """Answers of people that have others beside them which would do as well.
+
+    Attributes:
+        items, people: (answers,) whose answer to what.
+        allowed: (answers, levels) whether a level would do, the answer itself included.
+    """
+
+    items: Codes
+    people: Codes
+    allowed: Flags
+
+    def credited(self, values: Numbers, right: Numbers) -> Numbers:
+        """(items, people) `values`, but an answer is as right as the best of its set."""
+        credited = values.copy()
+        best = np.where(self.allowed, right[self.items], 0.0).max(axis=1)
+        credited[self.items, self.people] = np.where(np.isnan(right[self.items, 0]), np.nan, best)
+        return credited
+
+
+@dataclass(frozen=True)
 class JudgeBeside:
     """A judge beside people on the items of a cell that it was asked about and a person rated.
 
@@ -32,12 +53,17 @@ class JudgeBeside:
         people: (items, people) class codes; negative where a person gave none.
         sources: (items,) codes of sources.
         bad: The code of the label at the bad end; None without one.
+        named_bad: (items,) whether anybody gave the bad end's label, other judges with whom the
+            draw is shared included; None if there are no others.
+        sets: People's answers that have others beside them.
     """
 
     judge: Codes
     people: Codes
     sources: Codes
     bad: int | None = None
+    named_bad: Flags | None = None
+    sets: Sets | None = None
 
     @cached_property
     def disputed(self) -> Flags:
@@ -47,8 +73,11 @@ class JudgeBeside:
 
     @cached_property
     def strata(self) -> Codes:
-        """(items,) AGREED, WITH_BAD or OTHERS."""
-        return strata_of(self.disputed, self.names_bad)
+        """(items,) AGREED, WITH_BAD or OTHERS; the disputed items of a stratum had one chance of
+        being drawn.
+        """
+        named_bad = self.names_bad if self.named_bad is None else self.named_bad
+        return strata_of(self.disputed, named_bad)
 
     @cached_property
     def names_bad(self) -> Flags:
@@ -126,7 +155,10 @@ def gains(beside: JudgeBeside, right: Numbers) -> Numbers:
     decided a disputed item, 0 where nothing is disputed.
     """
     judge = credit(beside.judge[:, None], right)[:, 0]
-    people = share_of_people(credit(beside.people, right), beside.people >= 0)
+    by_people = credit(beside.people, right)
+    if beside.sets is not None:
+        by_people = beside.sets.credited(by_people, right)
+    people = share_of_people(by_people, beside.people >= 0)
     return np.where(beside.disputed, judge - people, 0.0)
 
 
@@ -161,7 +193,7 @@ def difference(beside: JudgeBeside, right: Numbers) -> Difference:
     sums = (_variance_of_sum(counted, decided, strata == stratum) for stratum in STRATA)
     by_draw = sum(sums) / items**2
     spread = float((weights * counted**2).sum() / items)
-    alike = _clustering(weights * counted - value, beside.sources)
+    alike = _clustering(counted - value, beside, decided)
     by_items = alike * max(spread - value**2, 0.0) / items
     figure = Measured(value, math.sqrt(by_draw + by_items), degrees_of_freedom(beside, decided))
     return replace(counts, figure=figure, by_draw=by_draw, by_items=by_items)
@@ -210,13 +242,27 @@ def _variance_of_sum(gain: Numbers, decided: Flags, stratum: Flags) -> float:
     return float(disputed**2 * (1 - share) * gains_known.var(ddof=1) / len(gains_known))
 
 
-def _clustering(values: Numbers, sources: Codes) -> float:
+def _clustering(values: Numbers, beside: JudgeBeside, decided: Flags) -> float:
     """How many times the variance of a sum grows because items of one source are alike; at least
     1.
+
+    It is estimated from pairs of items of one source. A pair of decided items stands for all pairs
+    of their strata, so that the draw, which is counted by itself, adds nothing. Source: Horvitz and
+    Thompson (1952).
     """
-    alone = float((values**2).sum())
-    together = float((np.bincount(sources, weights=values) ** 2).sum())
-    return max(together / alone, 1.0) if alone else 1.0
+    sources, number = beside.sources, int(beside.sources.max()) + 1
+    sums, alone, pairs = [], 0.0, 0.0
+    for stratum in (AGREED, *STRATA):
+        every = beside.strata == stratum
+        counted = every if stratum == AGREED else every & decided
+        of, taken = int(every.sum()), int(counted.sum())
+        total = np.bincount(sources[counted], values[counted], number)
+        squares = float((values[counted] ** 2).sum())
+        alone += of / max(taken, 1) * squares
+        pairs += of * (of - 1) / max(taken * (taken - 1), 1) * float((total**2).sum() - squares)
+        sums.append(of / max(taken, 1) * total)
+    between = np.sum(sums, axis=0) ** 2 - np.sum(np.square(sums), axis=0)
+    return max(1 + (pairs + float(between.sum())) / alone, 1.0) if alone else 1.0
 
 
 @dataclass(frozen=True)

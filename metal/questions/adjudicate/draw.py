@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
 
@@ -14,7 +14,7 @@ from metal.auditing.cells import AuditCell, cells
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
 from metal.data.ratings import NOT_ASKED
-from metal.questions.adjudicate.compute import JudgeBeside, strata_of
+from metal.questions.adjudicate.compute import JudgeBeside, Sets, strata_of
 from metal.stats.patterns import Codes, Flags
 
 
@@ -38,20 +38,47 @@ class Case:
 
     def beside(self, judge: str) -> JudgeBeside:
         """The judge beside these people, on the items of `asked`."""
+        at = self.asked(judge)
+        return replace(self._alone(judge), named_bad=self._named[1][at], sets=self._sets(judge))
+
+    def _alone(self, judge: str) -> JudgeBeside:
+        """The judge beside these people, as if it had the draw for itself."""
         at, cell = self.asked(judge), self.cell.unaided(judge)
         return JudgeBeside(
             cell.by_judge(judge)[at], cell.by_people[at], cell.matrix.sources[at], cell.bad_end
         )
 
+    def _sets(self, judge: str) -> Sets | None:
+        """The answers of people of `beside` that have others beside them."""
+        sets = self.cell.alternatives
+        if sets is None:
+            return None
+        at, people = self.asked(judge), self.cell.unaided(judge).people
+        column_of = {rater: number for number, rater in enumerate(self.cell.matrix.raters)}
+        row_of = np.full(len(self.rated), -1)
+        row_of[at] = np.arange(len(at))
+        person_of = np.full(len(column_of), -1)
+        person_of[[column_of[person] for person in people]] = np.arange(len(people))
+        rows, persons = row_of[sets.items], person_of[sets.columns]
+        counted = (rows >= 0) & (persons >= 0)
+        return Sets(rows[counted], persons[counted], sets.allowed[counted])
+
+    @cached_property
+    def _named(self) -> tuple[Flags, Flags]:
+        """(items,) whether an item is disputed for a judge, and whether anybody gave the bad end's
+        label.
+        """
+        disputed, names_bad = (np.zeros(len(self.rated), dtype=bool) for _ in range(2))
+        for judge in self.cell.judges:
+            at, beside = self.asked(judge), self._alone(judge)
+            disputed[at] |= beside.disputed
+            names_bad[at] |= beside.names_bad
+        return disputed, names_bad
+
     @cached_property
     def strata(self) -> Codes:
         """(items,) the strata of all judges together: an item is disputed if it is for one."""
-        disputed, names_bad = (np.zeros(len(self.rated), dtype=bool) for _ in range(2))
-        for judge in self.cell.judges:
-            at, beside = self.asked(judge), self.beside(judge)
-            disputed[at] |= beside.disputed
-            names_bad[at] |= beside.names_bad
-        return strata_of(disputed, names_bad)
+        return strata_of(*self._named)
 
     @cached_property
     def ambiguous(self) -> Codes:
@@ -69,8 +96,14 @@ class Case:
 
 
 def cases(dataset: Dataset, settings: AuditSettings) -> Iterator[Case]:
-    """The cases of a dataset. Scores without levels are no answers that could be right."""
-    return map(Case, cells(dataset, settings))
+    """The cases of a dataset, with the answer that each person gave, whatever else would do. Scores
+    without levels are no answers that could be right.
+    """
+    for cell in cells(dataset, settings):
+        as_given = cell.matrix
+        if cell.alternatives is not None:
+            as_given = cell.alternatives.as_given(cell.matrix)
+        yield Case(replace(cell, matrix=as_given))
 
 
 def with_judges(dataset: Dataset, settings: AuditSettings) -> Iterator[Case]:

@@ -20,6 +20,7 @@ from metal.data.text import count
 from metal.questions.adjudicate.draw import Case, generator_of
 from metal.raters.judges.rubric import Rubric, rubrics_for
 
+TAKEN_IN = "metal adjudicate report PLAN"
 CANNOT = "Cannot be decided"
 TEMPLATE = TaskTemplate(
     "adjudicate",
@@ -36,6 +37,7 @@ TEMPLATE = TaskTemplate(
     ),
     headings={"reference": "Answers so far", "output": "Output"},
     opinions=False,
+    taken_in=TAKEN_IN,
 )
 
 BLIND = TaskTemplate(
@@ -47,6 +49,7 @@ BLIND = TaskTemplate(
     ),
     headings={"output": "Output"},
     opinions=False,
+    taken_in=TAKEN_IN,
 )
 GOOD_OR_BAD = Scale("ordinal", (Level(0.0, "Bad"), Level(1.0, "Good")))
 

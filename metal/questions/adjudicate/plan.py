@@ -108,7 +108,7 @@ def decided(
     not drawn, an adjudicator who is one of the panel, an answer off the scale, and two different
     answers of one person, unless a later one may replace the earlier one (`replace`).
     """
-    people = {*panel}
+    people = {name.strip().casefold() for name in panel}
     if strange := [each.task for each in before if each.task not in drawn]:
         problem = f"task {strange[0]!r} was not drawn in this plan"
         raise DataError(ANSWERS, problem, "Restore the file from a copy")
@@ -154,7 +154,7 @@ def _decision(
             f"task {answer.task!r} was not drawn in this plan",
             "Is the file of another plan? Give the folder that its form came from",
         )
-    if answer.rater in people:
+    if answer.rater.strip().casefold() in people:
         raise DataError(
             answer.where,
             f"{answer.rater} is one of those that are compared",

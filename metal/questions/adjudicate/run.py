@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 from metal.data.text import capital, count, estimate, known, percent, plural, signed, within
 from metal.questions.adjudicate.between import SIDES
@@ -108,6 +109,11 @@ class Adjudicated(Result):
     def shown(self) -> str:  # type: ignore[override]
         """The table that stands for the run."""
         return TABLE_OF[self.draw]
+
+    def to_be_saved_in(self, folder: Path) -> Adjudicated:
+        """The run whose page names this folder in the next command."""
+        settings = self.manifest["settings"] | {"report": str(folder)}
+        return replace(self, manifest={**self.manifest, "settings": settings})
 
     def remarks(self) -> Iterator[VerdictLine]:
         """The verdict of each case, and on how many answers it rests."""

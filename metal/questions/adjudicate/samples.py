@@ -60,8 +60,10 @@ def disputed(dataset: Dataset, settings: AuditSettings, drawing: Drawing) -> Ite
     """Outputs on which a judge differs from a person."""
     for case in with_judges(dataset, settings):
         planned, asked = _drawn(case, case.strata, drawing, settings.seed)
+        drawn = np.isin(case.cell.matrix.outputs, [each.output for each in asked.drawn])
         tells = [
-            power(case.beside(judge), drawing.items, settings.margin) for judge in case.cell.judges
+            power(case.beside(judge), drawn[case.asked(judge)], settings.margin)
+            for judge in case.cell.judges
         ]
         least = min(filter(known, tells), default=math.nan)
         yield PlannedCase(**planned, power=least), asked

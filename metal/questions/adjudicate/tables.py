@@ -27,7 +27,7 @@ from metal.questions.adjudicate.draw import Case
 from metal.questions.adjudicate.forms import Drawn
 from metal.questions.adjudicate.plan import Decision
 from metal.questions.adjudicate.sorts import AMBIGUOUS, BETWEEN, DISPUTED
-from metal.questions.adjudicate.verdicts import items_needed, verdict, with_errors
+from metal.questions.adjudicate.verdicts import if_wrong, items_needed, verdict
 from metal.stats.intervals import share_interval
 from metal.stats.measured import Measured
 
@@ -120,7 +120,7 @@ def _figures(beside: JudgeBeside, truth: Truth, margin: float) -> dict[str, Any]
     compared, bad = difference(beside, truth.right), bad_end(beside, truth)
     says, reason = verdict(compared, bad, margin)
     erring = {
-        name: difference(beside, with_errors(beside, truth.right, with_crowd=crowd)).figure
+        name: if_wrong(beside, truth.right, with_crowd=crowd)
         for name, crowd in (("if_random", False), ("if_crowd", True))
     }
     needed = items_needed(compared, margin)

@@ -277,8 +277,8 @@ def compared_raters(dataset: Dataset, chosen: Mapping[str, Any]) -> set[str]:
 
 def _check_who(who: Sequence[str], dataset: Dataset, chosen: Mapping[str, Any]) -> None:
     """Raise UsageError if one of those who decide is compared."""
-    compared = {rater.casefold() for rater in compared_raters(dataset, chosen)}
-    if both := sorted(name for name in who if name.casefold() in compared):
+    compared = {rater.strip().casefold() for rater in compared_raters(dataset, chosen)}
+    if both := sorted(name for name in who if name.strip().casefold() in compared):
         raise UsageError(
             f"{both[0]} is one of those that are compared; name somebody else in `adjudicators`, or"
             " leave the person out with `reference`"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from statistics import NormalDist
 
 import numpy as np
@@ -14,10 +15,13 @@ from metal.questions.adjudicate.compute import (
     Difference,
     JudgeBeside,
     degrees_of_freedom,
-    draw,
+    difference,
+    gains,
     share_of_people,
+    weights_of,
 )
-from metal.stats.patterns import Numbers
+from metal.stats.measured import Measured
+from metal.stats.patterns import Flags, Numbers
 from metal.stats.significance import t_quantile
 
 ERRS = 0.1  # how often the adjudicator errs, for sensitivity
@@ -78,16 +82,15 @@ def _needed(compared: Difference, margin: float) -> str:
     return "too few items are rated to tell, even if all disputed ones were decided"
 
 
-def power(beside: JudgeBeside, items: int, margin: float) -> float:
-    """How often `items` decided items show a judge *as accurate* that is exactly so: where it is
-    right in as many disputed items as a person, whoever is wrong.
+def power(beside: JudgeBeside, drawn: Flags, margin: float) -> float:
+    """How often decisions on the `drawn` items show a judge *as accurate* that is exactly so: where
+    it is right in as many disputed items as a person, whoever is wrong. NaN if too little is drawn.
     """
     answered = beside.people >= 0
     same = share_of_people((beside.people == beside.judge[:, None]).astype(float), answered)
     other = share_of_people((beside.people != beside.judge[:, None]).astype(float), answered)
     total, strata = len(same), beside.strata
-    decided = draw(strata, items, np.random.default_rng(0)) > 0
-    decided &= beside.disputed
+    decided = drawn & beside.disputed
     one_source = len(np.unique(beside.sources[decided])) < 2
     if one_source or decided.sum() < 2:
         return math.nan
@@ -103,6 +106,25 @@ def power(beside: JudgeBeside, items: int, margin: float) -> float:
     by_items = float(np.where(beside.disputed, spread, 0.0).sum()) / total**2
     error = math.sqrt(by_draw / total**2 + by_items)
     return NormalDist().cdf(margin / error - t_quantile(LEVEL, degrees_of_freedom(beside, decided)))
+
+
+def if_wrong(beside: JudgeBeside, right: Numbers, *, with_crowd: bool) -> Measured | None:
+    """The difference if the adjudicator erred in ERRS of the items, with the error that comes of
+    not knowing in which; None where the difference is undefined.
+    """
+    erring = with_errors(beside, right, with_crowd=with_crowd)
+    figure = difference(beside, erring).figure
+    plain = difference(beside, right)
+    if figure is None or plain.figure is None:
+        return None
+    moved = gains(beside, erring) - gains(beside, right)
+    decided = beside.disputed & ~np.isnan(moved)
+    weights = weights_of(beside.strata, decided)
+    # an item's gain changes by moved / ERRS, with the chance ERRS
+    by_errors = float(((weights * np.where(decided, moved, 0.0)) ** 2).sum())
+    by_errors *= (1 - ERRS) / ERRS / len(moved) ** 2
+    error = math.sqrt(plain.by_draw + plain.by_items + by_errors)
+    return replace(figure, error=error)
 
 
 def with_errors(beside: JudgeBeside, right: Numbers, *, with_crowd: bool) -> Numbers:
