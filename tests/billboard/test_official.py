@@ -45,7 +45,7 @@ THREE = ("a", "b", "c")
 
 
 def layout(*tasks: LayoutTask, **more: Any) -> Layout:
-    return Layout("ours", "Our table", "quality", tasks, **more)
+    return Layout("ours", "Our table", ("quality",), tasks, **more)
 
 
 def table(dataset: Dataset, rules: Layout, **choices: Any) -> Analysed:
@@ -193,6 +193,39 @@ def test_a_rater_with_gaps_has_no_value() -> None:
     assert ranking["rank"].isna().tolist() == [False, True]
 
 
+def test_what_some_rater_lacks_is_left_out_where_asked() -> None:
+    gaps = [*GOOD[:5], None, *GOOD[6:]]
+    data = dataset_of(PEOPLE, {"good": gaps, "bad": BAD})
+    analysed = table(data, layout(R, common=True))
+    kept = [at for at in range(12) if at != 5]
+    for name, scores in (("good", GOOD), ("bad", BAD)):
+        expected = stats.pearsonr(np.array(PEOPLE)[kept], np.array(scores)[kept]).statistic
+        assert values(analysed, 1)[name] == pytest.approx(expected)
+    assert tells(analysed.warnings, "en: 1 of 12 outputs", "every rater")
+
+
+def test_several_criteria_have_every_task() -> None:
+    scale = Scale("interval", (), -1000, 1000)
+    criteria = [Criterion(name, scale) for name in ("fluency", "focus")]
+    scores = {
+        "fluency": {"A1": PEOPLE, "judge": GOOD},
+        "focus": {"A1": BAD, "judge": GOOD},
+        METRIC_SCORE.name: {"metric": GOOD[::-1]},
+    }
+    data = made(scores, THREE, criteria=criteria)
+    rules = replace(layout(R), gold=("*",))
+    analysed = table(data, rules)
+    rows = analysed.tables["tasks"]
+    assert rows["criterion"].tolist() == ["fluency"] * 2 + ["focus"] * 2
+    for number, people in ((1, PEOPLE), (2, BAD)):
+        for name, own in (("judge", GOOD), ("metric", GOOD[::-1])):
+            expected = stats.pearsonr(people, own).statistic
+            assert values(analysed, number)[name] == pytest.approx(expected)
+    only = table(data, rules, gold="focus").tables["tasks"]
+    assert only["criterion"].unique().tolist() == [""]
+    assert only["value"].max() == pytest.approx(rows.query("task == 2")["value"].max())
+
+
 def test_floats_are_compared_as_they_are_where_asked() -> None:
     # 0.1 + 0.2 is a float above 0.3: a tie of one source, unless floats are compared.
     people = [0.1 + 0.2, 0.3, 1.0, 0.0, 1.0, 2.0]
@@ -248,11 +281,11 @@ def test_the_same_seed_gives_the_same_table() -> None:
 
 
 def test_metals_own_layouts() -> None:
-    assert layout_names() == ["wmt23", "wmt24", "wmt25"]
+    assert layout_names() == ["summarization", "wmt23", "wmt24", "wmt25"]
     for name in layout_names():
         own = find_layout(name)
         assert own.exact
-        assert own.languages
+        assert own.languages or name == "summarization"
     assert find_layout("wmt24").remark
     with pytest.raises(UnknownName, match="layout 'wmt32'"):
         find_layout("wmt32")
@@ -262,7 +295,10 @@ FAULTS = {
     "": ("no [[tasks]]",),
     "tasks = []": ("no [[tasks]]",),
     "[[tasks]]\nstatistic = 'pearson'\nlevel = 'outputs'": ("no gold",),
-    "gold = 3\n[[tasks]]\nstatistic = 'pearson'\nlevel = 'outputs'": ("gold", "3 is not a str"),
+    "gold = 3\n[[tasks]]\nstatistic = 'pearson'\nlevel = 'outputs'": (
+        "gold",
+        "3 is not a list of names",
+    ),
     "gold = 'q'\nmore = 1\n[[tasks]]\nstatistic = 'pearson'\nlevel = 'outputs'": ("'more'",),
     "gold = 'q'\n[[tasks]]\nstatistic = 'person'\nlevel = 'outputs'": ("task 1", "'person'"),
     "gold = 'q'\n[[tasks]]\nstatistic = 'pearson'": ("task 1", "no level"),
@@ -367,3 +403,21 @@ def test_wmt24_on_wmt23(wmt23: Dataset) -> None:
     other = again.tables["tasks"].query("statistic == 'soft-pairwise-accuracy'").set_index("rater")
     assert (soft["value"] - other["value"].reindex(soft.index)).abs().max() < 0.001
     assert tells(run.warnings, "wmt24", "outlier")
+
+
+@pytest.mark.reference
+def test_basse_as_published(reference: Path) -> None:
+    """Means of floats tie or not as they were added up: all 60 figures of judges to nine digits."""
+    published = json.loads((reference / "oracle" / "basse_es_correlations.json").read_text())
+    run = metal.billboard_layout(reference / "basse", layout="summarization", permutations=100)
+    rows = run.tables["tasks"].set_index(["rater", "criterion", "statistic"])
+    statistics = {"spear": "spearman", "tau": "kendall"}
+    compared = 0
+    for key, figure in published.items():
+        _, judge, criterion, statistic = key.split("|")
+        if not judge.startswith("metric:"):
+            value = rows.loc[(judge, criterion, statistics[statistic]), "value"]
+            assert value == pytest.approx(figure["value"], abs=1e-9), key
+            compared += 1
+    assert compared == 60
+    assert tells(run.warnings, "4 of 24 generators", "every rater")

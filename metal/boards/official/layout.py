@@ -3,9 +3,12 @@
 METAL's own are the files of layouts/; anybody can write another:
 
 title, source      what the table is, and where it was published
-gold               the criterion on which people gave the scores to compare with
+gold               the criterion on which people gave the scores to compare with; several in a list,
+                   or "*" for all that people scored: each has every task
 exact              whether scores that differ in their last digits only are different
 raters, baselines  those in the table, by name or by what raters.jsonl calls `metric`; all if none
+common             whether only what every rater scored is compared; else a rater without a score
+                   has no value
 remark             what to know before the table is believed
 [languages.LP]     gold: if another; reference: the reference that metrics may use, not itself
                    compared; without: generators left out; people: whether people among the
@@ -71,10 +74,11 @@ class Layout:
 
     name: str
     title: str
-    gold: str
+    gold: tuple[str, ...]
     tasks: tuple[LayoutTask, ...]
     source: str = ""
     exact: bool = False
+    common: bool = False
     raters: tuple[str, ...] = ()
     baselines: tuple[str, ...] = ()
     remark: str = ""

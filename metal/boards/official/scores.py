@@ -47,7 +47,7 @@ class LanguageScores:
         """People's (generators, sources) and raters' (raters, generators, sources) scores, of
         generators that people scored.
         """
-        rated = ~np.isnan(self.gold).all(axis=1)
+        rated = np.asarray(~np.isnan(self.gold).all(axis=1))
         rows = [self.raters.index(name) for name in raters]
         return self.gold[rated], self.scores[rows][:, rated]
 

@@ -12,12 +12,12 @@ import pandas as pd
 
 from metal.boards.cells import without_rounding
 from metal.boards.official.layout import Layout
-from metal.boards.official.scores import GoldScores, LanguageScores, gold_scores, language_scores
-from metal.boards.official.tasks import TaskFigures, task_figures, task_values, tasks_of
+from metal.boards.official.scores import LanguageScores, gold_scores, language_scores
+from metal.boards.official.tasks import Scores, TaskFigures, task_figures, task_values, tasks_of
 from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset
 from metal.data.languages import check_languages
-from metal.data.people import judges_in
+from metal.data.people import judges_in, people_in
 from metal.data.progress import Progress, followed
 from metal.data.text import first_few, plural
 from metal.errors import UsageError, check_known
@@ -25,17 +25,29 @@ from metal.stats.perm_both import averaged_leads, cluster_ranks, p_of_leads
 
 RANKING = ("rank", "rater", "kind", "baseline", "average", "average_rank", "tasks", "undefined")
 TASKS = (
-    *("task", "languages", "statistic", "level", "by", "weight", "rater", "rank", "value"),
+    *(
+        "task",
+        "languages",
+        "criterion",
+        "statistic",
+        "level",
+        "by",
+        "weight",
+        "rater",
+        "rank",
+        "value",
+    ),
     *("tie_epsilon", "items", "groups", "undefined"),
 )
 COMPARISONS = ("task", "first", "second", "lead", "p", "p_williams")
+EVERY = "*"  # as `gold`: every criterion that people scored
 AVERAGE = 0  # the task that stands for the average in `comparisons`
 
 
 @dataclass(frozen=True)
 class TableChoices:
     """What a table was asked for. gold: another criterion than the layout's. raters: further raters
-    in it, or only these if the layout names none. exact: as LayoutTask has it.
+    in it, or only these if the layout names none. exact: whether floats are compared as they are.
     """
 
     layout: Layout
@@ -55,21 +67,21 @@ def official_table(dataset: Dataset, choices: TableChoices, progress: Progress) 
     layout = choices.layout
     languages, notes = _languages(dataset, choices)
     raters, more = _raters(dataset, choices)
-    scores = {
-        language: language_scores(dataset, layout, language, gold)
-        for language, gold in _gold_of(dataset, choices, languages, raters).items()
-    }
+    criteria = _criteria(dataset, choices, languages)
+    scores = _scores(dataset, layout, criteria, raters)
     exact = choices.exact or layout.exact
     notes += [*more, *_about_scores(scores)]
-    used = scores if exact else {name: each.rounded() for name, each in scores.items()}
+    used = scores if exact else {key: each.rounded() for key, each in scores.items()}
+    names = list(dict.fromkeys(name for _, name in criteria))
     figures = [
         task_figures(task, used, choices.seed, choices.permutations)
-        for task in followed(tasks_of(layout, languages), progress)
+        for task in followed(tasks_of(layout, languages, names), progress)
     ]
     if not any(each.values for each in figures):
         reasons = [reason for each in figures for reason in each.undefined.values()]
         raise UsageError(f"layout {layout.name}: no rater has a value; {first_few(reasons, 1)}")
-    notes += [*_about_rounding(scores, figures, choices, exact), *_about_raters(figures, raters)]
+    notes += [*_about_rounding(scores, figures, choices, exact), *_about_common(figures)]
+    notes += _about_raters(figures, raters)
     if layout.remark:
         notes.insert(0, f"{layout.name}: {layout.remark}")
     averages, ranks, compared = _averages(figures)
@@ -135,52 +147,81 @@ def _called(dataset: Dataset, rater: str) -> str:
     return str(dataset.raters[rater].about.get("metric") or rater)
 
 
-def _gold_of(
-    dataset: Dataset, choices: TableChoices, languages: Sequence[str], raters: Sequence[str]
-) -> dict[str, GoldScores]:
-    """The scores by language; languages with the same criterion share them."""
+def _criteria(
+    dataset: Dataset, choices: TableChoices, languages: Sequence[str]
+) -> dict[tuple[str, str], str]:
+    """The criterion of people's scores by language and by the name that tasks have for it: empty
+    where each language has its own.
+    """
     layout = choices.layout
-    criterion_of = {
-        language: choices.gold or layout.language(language).gold or layout.gold
-        for language in languages
-    }
-    for name in criterion_of.values():
+    own = {language: layout.language(language).gold for language in languages}
+    wanted = (choices.gold,) if choices.gold else layout.gold
+    if EVERY in wanted:
+        wanted = tuple(_scored_by_people(dataset))
+    criteria = {(language, name): name for name in wanted for language in languages}
+    if len(wanted) == 1:
+        criteria = {
+            (language, ""): choices.gold or own[language] or wanted[0] for language in languages
+        }
+    for name in criteria.values():
         check_known("criterion", [name], dataset.criteria, "`gold` names the one to compare with")
-    gold = {name: gold_scores(dataset, name, raters) for name in {*criterion_of.values()}}
-    return {language: gold[name] for language, name in criterion_of.items()}
+    return criteria
 
 
-def _about_scores(scores: Mapping[str, LanguageScores]) -> list[str]:
+def _scored_by_people(dataset: Dataset) -> list[str]:
+    """The criteria on which people gave scores, in their declared order."""
+    people = people_in(dataset.raters)
+    own = dataset.ratings[dataset.ratings["rater"].isin(people)]
+    rated = {*own["criterion"].astype(str).unique()}
+    return [name for name in dataset.criteria if name in rated]
+
+
+def _scores(
+    dataset: Dataset,
+    layout: Layout,
+    criteria: Mapping[tuple[str, str], str],
+    raters: Sequence[str],
+) -> dict[tuple[str, str], LanguageScores]:
+    """The scores by language and criterion."""
+    gold = {name: gold_scores(dataset, name, raters) for name in dict.fromkeys(criteria.values())}
+    return {
+        (language, key): language_scores(dataset, layout, language, gold[name])
+        for (language, key), name in criteria.items()
+    }
+
+
+def _about_scores(scores: Scores) -> list[str]:
+    """Whose scores of generators are means, where others gave some."""
     notes = []
-    for language, each in scores.items():
+    for (language, _), each in scores.items():
         own = [name for name, mean in zip(each.raters, each.of_means, strict=True) if not mean]
         means = [name for name in each.raters if name not in own]
         if own and means:
-            notes.append(
-                f"{language}: {first_few(means)}: no scores of generators; their outputs' means are"
-                " taken"
-            )
-    return notes
+            note = "no scores of generators; their outputs' means are taken"
+            notes.append(f"{language}: {first_few(means)}: {note}")
+    return list(dict.fromkeys(notes))
 
 
 def _about_rounding(
-    scores: Mapping[str, LanguageScores],
+    scores: Scores,
     figures: Sequence[TaskFigures],
     choices: TableChoices,
     exact: bool,
 ) -> list[str]:
     """Where people's scores that differ in their last digits only change a figure."""
     notes = []
-    for language, each in scores.items():
+    for (language, criterion), each in scores.items():
         rounded = without_rounding(each.gold)
         first, second = np.triu_indices(len(rounded), 1)
         differ = each.gold[first] != each.gold[second]
         apart = int((differ & (rounded[first] == rounded[second])).sum())
         if not apart:
             continue
-        change = _change(figures, {language: each.rounded() if exact else each}, choices.seed)
+        other = {(language, criterion): each.rounded() if exact else each}
+        change = _change(figures, other, choices.seed)
+        case = f"{language} {criterion}".strip()
         sentence = (
-            f"{language}: {plural(apart, 'pair')} of people's scores of one source differ only by"
+            f"{case}: {plural(apart, 'pair')} of people's scores of one source differ only by"
             " rounding, like -25.2 and -25.200000000000003."
         )
         if exact:
@@ -191,16 +232,27 @@ def _about_rounding(
     return notes
 
 
-def _change(
-    figures: Sequence[TaskFigures], other: Mapping[str, LanguageScores], seed: int
-) -> float:
+def _change(figures: Sequence[TaskFigures], other: Scores, seed: int) -> float:
     """How far values move with other scores of a language, at most."""
     changes = [0.0]
     for own in figures:
-        if own.task.rule.level == "outputs" and set(own.task.languages) <= set(other):
+        keys = {(language, own.task.criterion) for language in own.task.languages}
+        if own.task.rule.level == "outputs" and keys <= set(other):
             values = task_values(own.task, other, seed).values
             changes += [abs(value - values[name]) for name, value in own.values.items()]
     return max(changes)
+
+
+def _about_common(figures: Sequence[TaskFigures]) -> list[str]:
+    """What is left out because some rater lacks it."""
+    notes = []
+    for each in figures:
+        if each.left_out:
+            what = plural(each.items + each.left_out, each.task.rule.level[:-1])
+            case = first_few([*each.task.languages, *filter(None, [each.task.criterion])])
+            note = f"{each.left_out:,} of {what} not scored by every rater, and left out"
+            notes.append(f"{case}: {note}")
+    return list(dict.fromkeys(notes))
 
 
 def _about_raters(figures: Sequence[TaskFigures], raters: Sequence[str]) -> list[str]:
@@ -304,6 +356,7 @@ def _task_rows(figures: TaskFigures) -> Iterator[dict[str, Any]]:
         yield {
             "task": task.number,
             "languages": " ".join(task.languages),
+            "criterion": task.criterion,
             "statistic": task.rule.statistic,
             "level": task.rule.level,
             "by": task.rule.by,

@@ -56,14 +56,17 @@ TIES, SOFT = "pairwise-accuracy-with-ties", "soft-pairwise-accuracy"
 
 @dataclass(frozen=True)
 class TableTask:
-    """A task of a table. number: from 1. languages: those it compares together. weight: its share
-    of the average.
+    """A task of a table. number: from 1. criterion: of people's scores, by language if the layout
+    has one for each. languages: those it compares together. weight: its share of the average.
+    common: whether only what every rater scored is compared.
     """
 
     number: int
     rule: LayoutTask
+    criterion: str
     languages: tuple[str, ...]
     weight: float
+    common: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,12 +78,14 @@ class TaskItems:
     scores: Numbers
     groups: ItemGroups
     table: tuple[Numbers, Numbers] | None = None  # (generators, sources), (raters, ...)
+    left_out: int = 0
 
 
 @dataclass(frozen=True)
 class TaskFigures:
-    """The figures of a task. values: rater -> value; undefined: rater -> why it has none. epsilon:
-    rater -> the differences that are ties. leads: (first, second) -> (swaps,), the better first.
+    """The figures of a task. values: rater -> value; undefined: rater -> why it has none. left_out:
+    items that some rater lacks. epsilon: rater -> the differences that are ties. leads: (first,
+    second) -> (swaps,), the better first.
     """
 
     task: TableTask
@@ -88,6 +93,7 @@ class TaskFigures:
     groups: int
     values: Mapping[str, float]
     undefined: Mapping[str, str]
+    left_out: int = 0
     epsilon: Mapping[str, float] = field(default_factory=dict)
     leads: Mapping[tuple[str, str], Numbers] = field(default_factory=dict)
     williams: Mapping[tuple[str, str], float] = field(default_factory=dict)
@@ -117,24 +123,32 @@ class TaskFigures:
         return float(p_of_leads(self.lead(first, second)[None])[0])
 
 
-def tasks_of(layout: Layout, languages: Sequence[str]) -> list[TableTask]:
-    """The tasks of a table of some languages: first those of all together, then by language.
+def tasks_of(
+    layout: Layout, languages: Sequence[str], criteria: Sequence[str] = ("",)
+) -> list[TableTask]:
+    """The tasks of a table of some languages: first those of all together, then by language; of
+    each criterion.
 
     >>> both = LayoutTask("pairwise-accuracy", "generators", together=True)
-    >>> layout = Layout("mine", "Mine", "mqm", (LayoutTask("pearson", "outputs"), both))
+    >>> layout = Layout("mine", "Mine", ("mqm",), (LayoutTask("pearson", "outputs"), both))
     >>> [(task.languages, task.weight) for task in tasks_of(layout, ["en-de", "zh-en"])]
     [(('en-de', 'zh-en'), 0.5), (('en-de',), 0.25), (('zh-en',), 0.25)]
     """
-    wanted: list[tuple[LayoutTask, tuple[str, ...]]] = [
-        (rule, tuple(languages)) for rule in layout.tasks if rule.together
-    ]
-    for language in languages:
-        wanted += [(rule, (language,)) for rule in layout.tasks if not rule.together]
-    weights = [rule.weight * len(of) for rule, of in wanted]
+    wanted: list[tuple[LayoutTask, str, tuple[str, ...]]] = []
+    together = [rule for rule in layout.tasks if rule.together]
+    apart = [rule for rule in layout.tasks if not rule.together]
+    for criterion in criteria:
+        wanted += [(rule, criterion, tuple(languages)) for rule in together]
+        for language in languages:
+            wanted += [(rule, criterion, (language,)) for rule in apart]
+    total = sum(rule.weight * len(of) for rule, _, of in wanted)
     return [
-        TableTask(number, rule, of, weight / sum(weights))
-        for number, ((rule, of), weight) in enumerate(zip(wanted, weights, strict=True), 1)
+        TableTask(number, rule, criterion, of, rule.weight * len(of) / total, layout.common)
+        for number, (rule, criterion, of) in enumerate(wanted, 1)
     ]
+
+
+Scores = Mapping[tuple[str, str], LanguageScores]  # by language and criterion
 
 
 @dataclass(frozen=True)
@@ -152,9 +166,10 @@ class TaskValues:
         return sorted(self.values, key=lambda name: (-self.values[name], name))
 
 
-def task_values(task: TableTask, scores: Mapping[str, LanguageScores], seed: int) -> TaskValues:
-    """Each rater's value, without tests. scores: by language."""
-    items, undefined = _items(task, [scores[language] for language in task.languages])
+def task_values(task: TableTask, scores: Scores, seed: int) -> TaskValues:
+    """Each rater's value, without tests."""
+    parts = [scores[language, task.criterion] for language in task.languages]
+    items, undefined = _items(task, parts)
     values: dict[str, float] = {}
     epsilon: dict[str, float] = {}
     for name, own in zip(items.raters, items.scores, strict=True):
@@ -168,10 +183,8 @@ def task_values(task: TableTask, scores: Mapping[str, LanguageScores], seed: int
     return TaskValues(items, values, undefined, epsilon)
 
 
-def task_figures(
-    task: TableTask, scores: Mapping[str, LanguageScores], seed: int, permutations: int
-) -> TaskFigures:
-    """The figures of a task. scores: by language. permutations: of each test of two raters."""
+def task_figures(task: TableTask, scores: Scores, seed: int, permutations: int) -> TaskFigures:
+    """The figures of a task. permutations: of each test of two raters."""
     valued = task_values(task, scores, seed)
     items, order = valued.items, valued.order
     rows = [items.raters.index(name) for name in order]
@@ -187,6 +200,7 @@ def task_figures(
         len(items.groups.starts),
         valued.values,
         valued.undefined,
+        items.left_out,
         valued.epsilon,
         dict(zip(combinations(order, 2), leads, strict=True)),
         dict(_williams(task, ordered)),
@@ -199,8 +213,15 @@ def _items(task: TableTask, parts: Sequence[LanguageScores]) -> tuple[TaskItems,
     undefined: dict[str, str] = {}
     gold, group = list[Numbers](), list[Codes]()
     of_raters: dict[str, list[Numbers]] = {name: [] for name in raters}
+    left_out = 0
     for number, part in enumerate(parts):
         own_gold, own_scores, own_group = _of_language(task, part)
+        if task.common:
+            answered = ~np.isnan(own_scores)
+            shared = answered[answered.any(axis=1)].all(axis=0)
+            left_out += int((~shared).sum())
+            own_gold, own_group = own_gold[shared], own_group[shared]
+            own_scores = own_scores[:, shared]
         gold.append(own_gold)
         group.append(own_group if len(parts) == 1 else np.full(len(own_gold), number))
         by_rater = dict(zip(part.raters, own_scores, strict=True))
@@ -215,9 +236,10 @@ def _items(task: TableTask, parts: Sequence[LanguageScores]) -> tuple[TaskItems,
     together = np.array([np.concatenate(of_raters[name]) for name in complete])
     joined = groups.sorted(together.reshape(len(complete), len(groups.order)))
     table = parts[0].table(complete) if task.rule.statistic == SOFT else None
-    return TaskItems(
-        groups.sorted(np.concatenate(gold)), complete, joined, groups, table
-    ), undefined
+    items = TaskItems(
+        groups.sorted(np.concatenate(gold)), complete, joined, groups, table, left_out
+    )
+    return items, undefined
 
 
 def _lacking(scores: Numbers | None, task: TableTask, language: str) -> str:

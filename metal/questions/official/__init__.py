@@ -16,6 +16,7 @@ KIND = Kind(
     examples="""
         metal billboard wmt23-metrics --layout wmt23
         metal billboard datasets/wmt --layout wmt24 -l en-de -r my-metric
+        metal billboard datasets/summaries --layout summarization
         metal billboard datasets/news --layout layouts/ours.toml --gold coherence
     """,
 )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from metal.boards.official.table import AVERAGE
 from metal.data.text import known, listed, plural, within
-from metal.questions.official.run import OfficialTable, heading, value
+from metal.questions.official.run import OfficialTable, value
 from metal.show.parts import data_of, places
 from metal.show.view import Remark
 
@@ -40,8 +40,10 @@ def cards(run: OfficialTable) -> Iterator[Remark]:
     best: dict[str, list[str]] = {}
     for row in run.task_list:
         if known(row["value"]):
-            best.setdefault(within(row["rater"]), []).append(heading(row))
+            best.setdefault(within(row["rater"]), []).append(run.heading(row))
     leaders = [f"{who} in {listed(tasks)}" for who, tasks in best.items()]
+    if len(best) == 1 and len(run.task_list) > 1:
+        leaders = [f"{who} in all {len(run.task_list)} tasks" for who in best]
     yield Remark("First in each task", f"{'; '.join(leaders)}.")
     compared = run.records("comparisons", task=AVERAGE)
     if compared:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from metal.data.text import UNDEFINED, count, known, name, percent, score
 from metal.questions.official.answer import cards, headline, scope
-from metal.questions.official.run import OfficialTable, heading, in_words, value
+from metal.questions.official.run import OfficialTable, in_words, value
 from metal.questions.official.words import SOURCES, definitions, facts
 from metal.runs.columns import Row
 from metal.show.pages import Page
@@ -28,7 +28,7 @@ def answer(run: OfficialTable) -> TableView:
                 Cell(value(figure["value"]), _rank(figure)) if defined else Cell(UNDEFINED)
             )
         rows.append((*head, *cells))
-    columns = ("rank", "rater", "average", *map(heading, run.task_list))
+    columns = ("rank", "rater", "average", *map(run.heading, run.task_list))
     notes = ["Below each value, the rank of its cluster in that task."]
     notes += reasons(run, "ranking", run.records("ranking"))
     return TableView.of(
@@ -56,7 +56,12 @@ def sections(run: OfficialTable) -> list[Section]:
         groups = f"{count(row['groups'])} groups" if row["groups"] > 1 else ""
         cells = (Cell(count(row["items"]), groups), name(row["rater"]), value(row["value"]))
         rows.append(
-            (count(row["task"]), Cell(in_words(row), heading(row)), percent(row["weight"]), *cells)
+            (
+                count(row["task"]),
+                Cell(in_words(row), run.heading(row)),
+                percent(row["weight"]),
+                *cells,
+            )
         )
     listed_tasks = TableView.of(
         run, "tasks", "Tasks and their weights", columns, rows, name="tasks", heads=2

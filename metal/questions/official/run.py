@@ -48,6 +48,7 @@ DESCRIBED: Tables = {
         (
             Column("task", "task", count),
             Column("languages", "languages", lambda codes: spoken_pairs(codes)),
+            Column("criterion", "criterion", name),
             Column("statistic", "statistic", lambda key: STATISTICS[key][0]),
             Column("rank", "rank", count),
             Column("rater", "rater", name),
@@ -76,22 +77,17 @@ def spoken_pairs(codes: str) -> str:
     return listed([language_name(code) for code in codes.split()])
 
 
-def heading(row: Row) -> str:
-    """What a task is called above a column: `en-de outputs r`."""
-    languages = row["languages"].split()
-    who = languages[0] if len(languages) == 1 else "all"
-    usual = row["by"] == "all" or row["statistic"] == "pairwise-accuracy-with-ties"
-    within = "" if usual else f" by {row['by']}"
-    return f"{who} {row['level']} {SHORT[row['statistic']]}{within}"
-
-
 def in_words(row: Row) -> str:
     """What a task is, in words: `Pearson's r over outputs, by source, in English to German`."""
     within = "" if row["by"] == "all" else f", by {row['by']}"
     return (
-        f"{STATISTICS[row['statistic']][0]} over {row['level']}{within}, in"
-        f" {spoken_pairs(row['languages'])}"
+        f"{STATISTICS[row['statistic']][0]} over {row['level']}{within}"
+        f"{_on(row['criterion'])}, in {spoken_pairs(row['languages'])}"
     )
+
+
+def _on(criterion: str) -> str:
+    return f", on {name(criterion)}" if criterion else ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,6 +105,25 @@ class OfficialTable(Result):
         for row in self.records("tasks"):
             rows.setdefault(row["task"], row)
         return list(rows.values())
+
+    def heading(self, task: Row) -> str:
+        """What a task is called above a column, by that in which it differs from others: `en-de
+        outputs r`.
+        """
+        languages = task["languages"].split()
+        parts = {
+            "languages": languages[0] if len(languages) == 1 else "all",
+            "criterion": name(task["criterion"]),
+            "level": task["level"],
+        }
+        differing = [
+            part
+            for column, part in parts.items()
+            if len({row[column] for row in self.task_list}) > 1
+        ]
+        if task["by"] != "all" and task["statistic"] != "pairwise-accuracy-with-ties":
+            differing.append(f"by {task['by']}")
+        return " ".join([*differing, SHORT[task["statistic"]]])
 
     @cached_property
     def by_task(self) -> dict[tuple[int, str], Row]:

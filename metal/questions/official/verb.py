@@ -29,7 +29,9 @@ def billboard_layout(
     *ratings: Ratings,
     layout: Annotated[
         str,
-        Option("The table: wmt23, wmt24, wmt25, or a TOML file of your own.", metavar="NAME|FILE"),
+        Option(
+            "The table: wmt23, wmt24, wmt25, summarization, or a TOML file.", metavar="NAME|FILE"
+        ),
     ],
     gold: Annotated[
         str,
@@ -107,7 +109,7 @@ def billboard_layout(
         "layout": found_layout.name,
         "title": found_layout.title,
         "source": found_layout.source,
-        "gold": gold or found_layout.gold,
+        "gold": gold or ", ".join(found_layout.gold),
         "languages": list(names(languages)),
         "raters": list(names(raters)),
         "exact": exact or found_layout.exact,

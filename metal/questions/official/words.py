@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from metal.boards.official.layout import STATISTICS
+from metal.boards.official.table import EVERY
 from metal.boards.official.tasks import SOFT_DRAWS
 from metal.data.text import name
 from metal.questions.official.run import OfficialTable
@@ -52,12 +53,17 @@ def facts(run: OfficialTable) -> dict[str, str]:
     )
     return {
         "Table": f"{run.titled}. {name(settings['source'], 200)}".rstrip(". ") + ".",
-        "Compared with": f"People's scores on {name(settings['gold'])}. {floats}",
+        "Compared with": f"People's scores, on {_criteria(run)}. {floats}",
         "Do not conclude": (
             "That raters of one cluster are equal, or that every pair of two clusters differs:"
             " pairs are tested one by one, at 5% each."
         ),
     }
+
+
+def _criteria(run: OfficialTable) -> str:
+    gold = str(run.settings["gold"])
+    return "every criterion that they scored" if gold == EVERY else name(gold, 100)
 
 
 def definitions(run: OfficialTable) -> dict[str, str]:
