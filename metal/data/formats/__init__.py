@@ -164,6 +164,8 @@ class Format:
         for pattern, marks in self.marks:
             files = [path] if fnmatchcase(path.name, pattern) else []
             for file in path.glob(pattern) if path.is_dir() else files:
+                if not file.is_file():
+                    continue
                 with file.open("rb") as opened:
                     start = opened.read(MARK_LENGTH)
                 if all(word.encode() in start for word in marks):
