@@ -4,6 +4,8 @@ and of files that are damaged or hostile.
 
 from __future__ import annotations
 
+import json
+import random
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -328,3 +330,58 @@ def test_files_without_ratings_are_refused_in_one_line(
             metal.read(path, name)
         assert "\n" not in str(caught.value)
         assert str(path) in str(caught.value)
+
+
+# ---------------------------------------------------------------- any of them, changed at random
+
+HOSTILE = [None, True, 10**30, float("nan"), "", "x" * 3000, [], {}, [[]], {"": {}}, "[1", "\x00"]
+
+
+def changed(value: Any, draw: random.Random) -> Any:
+    """The value with something in it replaced or removed."""
+    if isinstance(value, list | dict) and value and draw.random() < 0.85:
+        copy = value.copy()
+        keys = list(value) if isinstance(value, dict) else range(len(value))
+        key = draw.choice(list(keys))
+        if isinstance(value, dict) and draw.random() < 0.1:
+            del copy[key]
+        else:
+            copy[key] = changed(value[key], draw)
+        return copy
+    return draw.choice(HOSTILE)
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("inspect", "inspect/log.json"),
+        ("deepeval", "deepeval/test_run.json"),
+        ("promptfoo", "promptfoo/out.json"),
+        ("lm-eval", "lm-eval/samples_toy.jsonl"),
+        ("openai-evals", "documented/openai_evals.jsonl"),
+    ],
+)
+def test_files_with_something_else_in_them_are_read_or_refused(
+    reference: Path, tmp_path: Path, name: str, file: str
+) -> None:
+    text = (reference / "harness" / file).read_text(encoding="utf-8")
+    lines = [json.loads(line) for line in text.splitlines()] if file.endswith("l") else None
+    content = lines or json.loads(text)
+    if name == "inspect":  # the rest of it is long, and not read
+        content["samples"] = [each | {"events": []} for each in content["samples"][:3]]
+    outcomes = set()
+    for seed in range(15):
+        draw = random.Random(seed)
+        other = changed(content, draw)
+        if lines:
+            other = [*lines]
+            other[-2] = changed(lines[-2], draw)
+        path = written(tmp_path, Path(file).name, other)
+        try:
+            assert len(metal.read(path, name).ratings) > 0
+            outcomes.add("read")
+        except MetalError as refusal:
+            outcomes.add("refused")
+            assert "\n" not in str(refusal)  # noqa: PT017
+    assert "read" in outcomes
