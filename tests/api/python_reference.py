@@ -222,7 +222,7 @@ def _members(value: type) -> Iterator[str]:
         if (
             not name.startswith("_")
             and text
-            and not isinstance(member, str | int | float | tuple | None)
+            and not isinstance(member, str | int | float | tuple | dict | None)
         ):
             call = "()" if inspect.isfunction(member) else ""
             lines.append(f"- `{name}{call}`: {' '.join(text.split(chr(10) * 2)[0].split())}")
