@@ -13,9 +13,9 @@ pytestmark = [pytest.mark.reference, pytest.mark.slow]
 
 
 def test_the_folder_is_audited_in_one_command(metal: Metal, reference: Path) -> None:
-    out = metal("audit", str(reference / "wmt23-metrics")).said
-    assert tells(out, "format evalset")
-    assert tells(out, "People agree least", "MQM in Chinese to English")
+    done = metal("audit", str(reference / "wmt23-metrics"))
+    assert tells(done.err, "format evalset")
+    assert tells(done.out, "People agree least", "MQM in Chinese to English")
 
 
 def test_the_folder_gives_a_board_in_one_command(metal: Metal, reference: Path) -> None:

@@ -105,7 +105,8 @@ def test_a_format_whose_entry_point_is_gone(
     }
     monkeypatch.setattr(plugins, "_plugins", lambda *_: left)
     formats_left = (
-        "alttest basse billboard evalset hf journal metal-release mqm pariksha pariksha-pairs table"
+        "alttest basse billboard evalset hf journal metal-release mqm pariksha pariksha-pairs"
+        " table wmt-sqm"
     )
     known = formats.known_formats()
     of_harnesses = {name for name, each in known.items() if each.keys}
