@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 def export(
     data: Data,
     *ratings: Ratings,
-    to: Annotated[str, Option("Format or program that will read it.")],
-    out: Annotated[StrPath, Option("File (hf, evalset: folder) to write.")],
+    to: Annotated[str, Option("Format or program that will read it.", metavar="TARGET")],
+    out: Annotated[StrPath, Option("File to write; for hf, evalset and every-eval-ever a folder.")],
     verdicts: Annotated[
         StrPath | None,
         Option(
@@ -54,7 +54,8 @@ def export(
     deepeval      goldens, for `EvaluationDataset.add_goldens_from_json_file`
     argilla       records, for `Dataset.records.from_json`
     label-studio  tasks with annotations (people) and predictions (judges)
-    evalset       a folder for mt-metrics-eval: machine translation, by language pair
+    evalset       a folder for mt-metrics-eval: translations, by language pair
+    every-eval-ever  records of people's means, and a sidecar of all ratings
 
     In CSV, an apostrophe is added wherever a spreadsheet could read a formula (before = + - @ at
     the start of a text or after a line break, tab or semicolon). `metal.read` removes it again; the

@@ -125,7 +125,7 @@ def import_(
 ) -> None:
     if list_formats:
         for name, summary in metal.formats().items():
-            click.echo(f"{name:<15}{summary}")
+            click.echo(f"{name:<17}{summary}")
         return
     if options["texts"] and into and not words:  # the dataset's own sources
         with console.progress("reading"):

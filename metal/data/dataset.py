@@ -438,7 +438,7 @@ def save_dataset(
     target = Path(folder)
     lock = one_writer(target) if (target / "dataset.toml").is_file() else nullcontext()
     with lock, new_folder(target, maker, force=force) as partial:
-        _write(replace(dataset, extra=made_by(maker, dataset.extra)), partial, files)
+        write_dataset(replace(dataset, extra=made_by(maker, dataset.extra)), partial, files)
 
 
 def update_dataset(
@@ -463,14 +463,17 @@ def update_dataset(
             dataset = replace(dataset, extra={**dataset.extra, JOINED: joined})
         with rewritten(target) as partial:
             copy_others(target, partial, _FILES)
-            _write(dataset, partial, files)
+            write_dataset(dataset, partial, files)
 
 
 _FILES = {"dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl", FILE}
 _FILES |= {f"ratings{ending}" for ending in ratings_files.FORMATS}
 
 
-def _write(dataset: Dataset, folder: Path, files: Files) -> None:
+def write_dataset(dataset: Dataset, folder: Path, files: Files = NO_FILES) -> None:
+    """Write the files of a dataset into a folder, which exists; `save_dataset` writes all or
+    nothing.
+    """
     (folder / "dataset.toml").write_text(_card_toml(dataset), encoding="utf-8")
     for name, record in (
         ("sources", text_record),

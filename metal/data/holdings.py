@@ -40,6 +40,8 @@ EXPORT = "export"
 EXPORTED = {"output", "criterion", "rater", "score", "label"}
 VERDICTS = ("verdict", "verdict_reason")  # further columns of it, if an audit's verdicts were asked
 EVALSET_MARK = "metal_export.toml"  # in folders for mt-metrics-eval
+SIDECAR = "raters"  # of records of Every Eval Ever: a dataset folder beside `data`
+RECORDS = "every_eval_ever"  # in the sidecar's dataset.toml: what the records hold
 EXPORT_MARK = "exported_by"  # a key of the first record in other files that it writes
 _MARKED = f'"{EXPORT_MARK}": "metal '.encode()
 _MARKED_LINE = re.compile(rf'"{EXPORT_MARK}": "metal [^"]*"\}}+$')  # of JSON Lines
@@ -52,6 +54,7 @@ MARKS = {
     "references.csv": REFERENCES,
     "dataset_info.json": EXPORT,
     EVALSET_MARK: EXPORT,
+    f"{SIDECAR}/dataset.toml": EXPORT,
 }
 TITLES = {IMPORT: "a dataset", EXPORT: "a table of `metal export`"}
 
@@ -128,6 +131,8 @@ def _maker(folder: Path, mark: str) -> str:
         return str(read_toml(folder / mark).get("command", ""))
     if mark == "dataset.toml":
         return maker_of_dataset(read_toml(folder / mark))
+    if mark == f"{SIDECAR}/dataset.toml":
+        return EXPORT if RECORDS in read_toml(folder / mark) else ""
     if mark == "dataset_info.json":
         features = json.loads((folder / mark).read_text(encoding="utf-8"))["features"]
         return EXPORT if _are_exported(list(features)) else ""

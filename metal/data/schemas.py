@@ -16,7 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from metal.data.dataset import Card
 from metal.data.files import read_toml
-from metal.data.holdings import VERDICTS
+from metal.data.holdings import RECORDS, VERDICTS
 from metal.data.ratings import COLUMNS, FACTS
 from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
 
@@ -62,7 +62,7 @@ DATASET_TABLES: Mapping[str, Schema] = {
     "made_by": TEXT,
     "joined": COUNT,
     "generators": {"type": "object", "additionalProperties": TABLE},
-    **dict.fromkeys(("sample", "generate", "probes", "reading"), TABLE),
+    **dict.fromkeys(("sample", "generate", "probes", "reading", RECORDS), TABLE),
 }
 
 

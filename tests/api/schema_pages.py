@@ -41,6 +41,52 @@ its score is on the criterion's scale. A rater rates an output once on each crit
 BCP 47 codes. `metal schema validate FOLDER` checks this as well.
 """
 
+EVERY_EVAL_EVER = """
+## Every Eval Ever
+
+Records of [Every Eval Ever](https://evalevalai.com) (schema 0.3) say how a model did on a
+benchmark, and which score each sample got. They do not say who gave the score. METAL writes them
+with a sidecar that does, and reads them with one or without:
+
+```sh
+metal export datasets/demo --to every-eval-ever --out demo-eee
+metal audit demo-eee --resamples 100
+```
+
+| in the folder | what it is |
+|---|---|
+| `data/COLLECTION/DEVELOPER/MODEL/UUID.json` | results of a generator: the mean of people's scores on each criterion in each language |
+| `data/COLLECTION/DEVELOPER/MODEL/UUID_samples.jsonl` | a record for each output and criterion: source, references, text, and the mean of people's scores |
+| `raters/` | the sidecar: a dataset folder with everything else |
+
+**Out.** A record needs exactly one score. METAL takes the mean of people's scores; `is_correct` says
+whether it is in the better half of the scale. Outputs that no person scored, pairs, probes, texts
+by people, and criteria with three or more labels without an order are in the sidecar only;
+`metal export` counts these outputs. A generator named `DEVELOPER/MODEL` keeps its name; others are
+filed under `unknown/`. Texts and references of recorded outputs are in the records only; each
+record has the output's id as `metal_output` in its `metadata`. `metal.read` puts both together
+again, and the dataset is what it was.
+
+**In.** Records of other tools need no sidecar. A criterion is an `evaluation_name`, and the rater is
+the metric, or the judges that `llm_scoring` names. A record with an `error` is a missing answer.
+The language comes from the metadata, or from `--language`. Records that METAL wrote, without their
+sidecar, are ratings by the rater `people`.
+
+**Your own raters.** To add ratings to records of another tool, put `raters.jsonl` and
+`ratings.jsonl` into a folder `raters` beside `data`. An output is called `SAMPLE_ID/MODEL_ID`
+there, and `dataset.toml` has the criteria that the records lack:
+
+```json
+{"output": "gsm8k_0001/meta-llama/Llama-3.1-8B", "criterion": "helpfulness", "rater": "A1", "score": 4}
+```
+
+```toml
+[criteria.helpfulness]
+question = "How helpful is the answer?"
+range = [1, 5]
+```
+"""  # noqa: E501
+
 # A record of each kind. The tests compare them with their schemas.
 EXAMPLES: Mapping[str, Any] = {
     "rating": {
@@ -153,6 +199,7 @@ def open_format() -> Iterator[str]:
         yield from _inside(name, schema)
         yield "An example:"
         yield f"```json\n{json.dumps(EXAMPLES[name], indent=1, ensure_ascii=False)}\n```"
+    yield EVERY_EVAL_EVER.strip()
 
 
 def _fields(schema: Mapping[str, Any]) -> str:

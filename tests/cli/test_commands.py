@@ -238,7 +238,7 @@ def test_a_verb_alone_shows_its_help(tmp_path: Path, verb: tuple[str, ...]) -> N
 
 def test_formats_are_listed(tmp_path: Path) -> None:
     listed = metal("import", "--list", cwd=tmp_path).out
-    assert "billboard      Billboard's released scores" in listed
+    assert "billboard        Billboard's released scores" in listed
     assert max(map(len, listed.splitlines())) <= 100
 
 

@@ -119,6 +119,16 @@ HARNESSES = (
         format="arena",
     ),
     Harness(
+        "samples of Every Eval Ever",
+        frozenset({"evaluation_id", "interaction_type", "answer_attribution"}),
+        format="every-eval-ever",
+    ),
+    Harness(
+        "records of Every Eval Ever",
+        frozenset({"evaluation_id", "eval_library", "evaluation_results"}),
+        format="every-eval-ever",
+    ),
+    Harness(
         "a JSON export of Label Studio",
         frozenset({"annotations", "data", "predictions"}),
         FROM_LABEL_STUDIO,

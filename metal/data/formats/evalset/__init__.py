@@ -82,7 +82,7 @@ def _all(pairs: list[LanguagePair], part: str) -> list[Any]:
 
 
 FORMAT = Format(
-    "EvalSet folders of WMT metrics tasks (mt-metrics-eval): texts, people's and metrics' scores",
+    "EvalSet folders of WMT metrics tasks (mt-metrics-eval): texts and scores",
     read,
     frozenset({"language"}),
     (("human-scores/*.score", ()), ("metric-scores/*/*.score", ())),
