@@ -235,6 +235,8 @@ def test_lm_eval_samples(tmp_path: Path) -> None:
     data = metal.read(path)
     assert kinds(data) == {"exact_match": "metric"}
     assert scores(data, "exact_match") == [1, 1, 0, 0, 0, 0]  # the model writes lol each time
+    assert any("exact_match: higher is better (as told)" in line for line in data.report)
+    assert {output.generator for output in data.outputs.values()} == {path.parent.name}  # its own
     assert [output.language for output in data.outputs.values()] == ["en", "hi"] * 3
     assert {output.text for output in data.outputs.values()} == {"lol"}
     assert [source.text for source in data.sources.values()] == [f"q{n}" for n in range(6)]

@@ -98,6 +98,21 @@ def test_what_the_harness_says_of_its_scale_gives_way_to_the_user(tmp_path: Path
         assert criterion.scale.levels[1].label == ("good" if levels else "yes")
 
 
+def test_a_criterion_of_all_rows_takes_the_harnesses_scale_if_there_is_one(tmp_path: Path) -> None:
+    for second, labels in (("0=no,1=yes", ["no", "yes"]), ("0=x,1=y", ["0", "1"])):
+        rows = HarnessRows("toy")
+        rows.say_scale("gone", levels="0=a,1=b")
+        for number, levels in enumerate(("0=no,1=yes", second)):
+            name = f"style {number}"
+            rows.say_scale(name, levels=levels)
+            own = {"rater": f"g{number}", "kind": "llm", "criterion": name}
+            for answer in (0, 1):
+                rows.add(None, output=f"{answer}", language="en", score=answer, **own)
+        assert len(rows.draft({}, tmp_path / "toy.json").criteria) == 2
+        (only,) = rows.draft({"criterion": "tone"}, tmp_path / "toy.json").criteria
+        assert [level.label for level in only.scale.levels] == labels
+
+
 def test_the_language_of_metadata() -> None:
     assert language_in({"topic": "law"}, {"Lang": "sw", "language": " "}) == "sw"
     assert language_in({"language": 3}, None, ["en"]) is None
@@ -166,10 +181,13 @@ def test_lm_evals_filters_choices_and_people(tmp_path: Path) -> None:
     choices = {f"gen_args_{n}": {"arg_0": "Q?", "arg_1": text} for n, text in enumerate("AB")}
     told = [sample(doc_id=n, filter=name, exact_match=n) for n in (0, 1) for name in ("x", "y")]
     path = written(tmp_path, "samples_t_1.jsonl", told)
-    written(tmp_path, "results_1.json", {"model_name": "org/m"})
+    better = {"t": {"exact_match": False}, "u": {"acc": True}, "v": {"acc": None}}
+    results = {"model_name": "org/m", "higher_is_better": better}
+    written(tmp_path, "results_1.json", results)
     data = metal.read(path)
     assert kinds(data) == {"exact_match/x": "metric", "exact_match/y": "metric"}
     assert {output.generator for output in data.outputs.values()} == {"org/m"}
+    assert data.criteria["exact_match"].direction == "lower"
     chosen = sample(
         arguments=choices, resps=[[["-3", "False"]], [[-1.5, True]]], acc=None, bleu=["a", "b"]
     )

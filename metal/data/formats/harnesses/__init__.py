@@ -108,7 +108,7 @@ class HarnessRows:
         own: dict[str, Any] = {"columns": columns | dict(options.get("columns") or {})}
         _check_languages(frame, own["columns"], options, file)
         for option, by_criterion in self.per_criterion.items():
-            own[option] = _below(options.get(option), by_criterion)
+            own[option] = _below(options.get(option), self._of_rows(by_criterion, options))
         draft = draft_from(frame, {**options, **own}, file)
         if draft.columns is None:
             return draft
@@ -148,6 +148,21 @@ class HarnessRows:
                 f"{plural(count, 'score')} in the metadata's {name!r} left out, as the judges have"
                 f" {len(criteria)} criteria: call it {name}_CRITERION"
             )
+
+    def _of_rows(
+        self, by_criterion: Mapping[str, Any], options: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """What the harness says of the criteria that were read; if the user names one for all rows,
+        what it says of all of them alike.
+        """
+        read = {str(row["criterion"]) for row in self.rows}
+        kept = {name: value for name, value in by_criterion.items() if name in read}
+        named = options.get("criterion")
+        if not named:
+            return kept
+        values = list(kept.values())
+        alike = kept.keys() == read and all(value == values[0] for value in values)
+        return {named: values[0]} if alike else {}
 
     def _is_placed(self, column: str) -> bool:
         """Whether a further column, `metadata.human`, was read as a person's scores."""

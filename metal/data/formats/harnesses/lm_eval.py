@@ -1,7 +1,7 @@
 """Samples of lm-eval (`lm_eval --log_samples`): a document per line, a column per metric.
 
 samples_TASK_TIME.jsonl    doc_id, doc, target, arguments, resps, filtered_resps, filter, metrics
-results_TIME.json          model_name (optional, beside it): the generator
+results_TIME.json          model_name, higher_is_better (optional, beside it)
 
 Metrics are raters of their own criteria. What lm-eval computes over all documents, such as BLEU,
 has lists in the samples, which are left out.
@@ -24,7 +24,7 @@ from metal.data.tables.names import is_machine
 
 NO_METRICS = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter"}
 NO_METRICS |= {"metrics", "doc_hash", "prompt_hash", "target_hash", "task_id", "multimodal"}
-MOST_BYTES = 1 << 26  # of results that are searched for the model
+MOST_BYTES = 1 << 26  # of results
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
@@ -32,7 +32,8 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     gathered = HarnessRows("lm-eval")
     samples = _samples(path)
     filters = {str(sample.get("filter")) for sample in samples}
-    generator = _model_beside(path)
+    results = _results_beside(path)
+    _say_directions(gathered, results)
     for sample in samples:
         doc = mapping(sample.get("doc"))
         item = {
@@ -40,7 +41,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
             "source_text": next(iter(next(iter(_arguments(sample)), [])), None),
             "text": _response(sample),
             "language": language_in(doc, sample),
-            "generator": generator,
+            "generator": results.get("model_name"),
             "reference": sample.get("target"),
         }
         further = prefixed("doc", doc)
@@ -98,19 +99,29 @@ def _response(sample: Mapping[str, Any]) -> Any:
     return None
 
 
-def _model_beside(path: Path) -> str | None:
-    """The model in the results that lie beside the samples, of the same run if there are
-    several.
-    """
+def _results_beside(path: Path) -> Mapping[str, Any]:
+    """The results that lie beside the samples, of the same run if there are several."""
     files = sorted(path.parent.glob("results_*.json"))
     same = [file for file in files if path.stem.endswith(file.stem.removeprefix("results_"))]
     chosen = same or (files if len(files) == 1 else [])
     for file in chosen[:1]:
         with suppress(OSError, UnicodeDecodeError, json.JSONDecodeError):
             if file.stat().st_size <= MOST_BYTES:
-                results = mapping(parse_json(file.read_text(encoding="utf-8")))
-                return str(results.get("model_name") or "") or None
-    return None
+                return mapping(parse_json(file.read_text(encoding="utf-8")))
+    return {}
+
+
+def _say_directions(gathered: HarnessRows, results: Mapping[str, Any]) -> None:
+    """Declare which end of a metric is better, where all tasks of the results agree."""
+    directions: dict[str, set[Any]] = {}
+    for of_task in mapping(results.get("higher_is_better")).values():
+        for metric, higher in mapping(of_task).items():
+            directions.setdefault(metric, set()).add(higher is True)
+            if not isinstance(higher, bool):
+                directions[metric].add(None)
+    for metric, higher in directions.items():
+        if len(higher) == 1:
+            gathered.say_scale(metric, directions="higher" if higher == {True} else "lower")
 
 
 FORMAT = Format(

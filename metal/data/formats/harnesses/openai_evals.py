@@ -56,6 +56,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
                 _add_numbers(gathered, metrics, item)
         if not sample.matches and not sample.metrics:
             gathered.leave_out("samples without a score")
+    gathered.say_scale(name, directions="higher")  # an eval's choices are scored so
     return gathered.draft(options, path)
 
 

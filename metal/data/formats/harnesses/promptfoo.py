@@ -71,6 +71,8 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         gathered, verdicts = _gathered(*_results_in(path))
     gathered.place_people(options)
     if verdicts.passed:  # METAL's own results have scales of their own
+        for criterion in dict.fromkeys(str(row["criterion"]) for row in gathered.rows):
+            gathered.say_scale(criterion, directions="higher")  # what passes has 1
         verdicts.apply(gathered)
     return gathered.draft(options, path)
 
