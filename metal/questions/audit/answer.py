@@ -41,6 +41,7 @@ from metal.show.view import Remark
 
 DECIDED = "adjudicated: "  # begins these lines
 HIGH_F1 = 0.7
+FEW = 10  # outputs; on fewer, no F1 looks good
 LITTLE = 0.03  # above the F1 of the most frequent answer
 GOOD_ALPHA = 0.8  # of people, by Krippendorff's custom
 MORE_IN_VAIN = "More ratings would not settle which judge is like a person."
@@ -140,6 +141,7 @@ def _beware(run: AuditRun, cells: Cells) -> Remark | None:
         cell
         for cell in cells
         if known(cell["weighted_f1"])
+        and cell["answered"] >= FEW
         and HIGH_F1 <= cell["weighted_f1"] < cell["majority_f1"] + LITTLE
     ]
     if flattered:
