@@ -1,4 +1,4 @@
-"""The whole board: a dataset and settings in, tables out."""
+"""Compute a whole board: from a dataset and settings to tables."""
 
 from __future__ import annotations
 
@@ -94,10 +94,10 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 class Board:
     """What a board shows.
 
-    tables: name -> rows, each with its signature; the columns listed in TABLES are there even
-    without rows. If other people or LLM judges are on the board, the tables of metal.boards.crowd
-    are there as well. main: the criterion shown first. ensembles: by signature, everything needed
-    to apply them. people: the reference.
+    tables: name -> rows, each with its signature. A table without rows has the columns listed in
+    TABLES. If other people or LLM judges are on the board, it also has the tables of
+    metal.boards.crowd. main: the criterion shown first. ensembles: signature -> everything needed
+    to apply the ensemble. people: the reference people.
     """
 
     main: str
@@ -119,9 +119,10 @@ def billboard(
     """Rank a dataset's raters by the reference people, and its generators, on every criterion and
     in every language.
 
-    stored: the ensembles of earlier boards (`Board.ensembles`): a new ensemble that scores alike
-    gets the same signature. progress: called with the cells done and the cells in all. Raises
-    UsageError if the people rated nothing, UnknownName for names that do not occur.
+    stored: the ensembles of earlier boards (`Board.ensembles`). A new ensemble that gives the same
+    scores as one of them gets its signature. progress: called with the number of cells done and of
+    all cells. Raises UsageError if the people rated nothing, UnknownName for names that do not
+    occur.
     """
     cells = board_cells(dataset, settings)
     main = main_criterion([cell.criterion for cell in ranked_cells(cells)])
@@ -204,11 +205,11 @@ def _generators(
     settings: BoardSettings,
     written: tuple[str, ...],
 ) -> list[dict[str, Any]]:
-    """Generators by people, the best rater, the best metric, the best that scored every generator,
-    and the ensemble.
+    """Rank generators by people, by the best rater, by the best metric, by the best rater that
+    scored every generator, and by the ensemble.
 
-    The ensemble was fitted to people's scores of these same outputs, so it gives means but no
-    ranks.
+    The ensemble gives means but no ranks, because it was fitted to people's scores of the same
+    outputs.
     """
     by = {PEOPLE: cell.human}
     defined = [
@@ -254,8 +255,8 @@ def _crowd(
 
 
 def _named(ensemble: BoardEnsemble) -> str:
-    """The name of the ensemble fitted to all generators, unlike the one on the board, which has not
-    seen the generators it scores.
+    """The name of the ensemble that was fitted to all generators. The ensemble on the board has
+    another name, because it has not seen the generators it scores.
     """
     return f"ensemble of {len(ensemble.members)}"
 
@@ -297,7 +298,7 @@ def _table(
 def _noted(
     dataset: Dataset, notes: Sequence[tuple[BoardCell, str]], cells: Sequence[BoardCell]
 ) -> list[str]:
-    """Notes about cells, each given once, with all the cells it is about."""
+    """Give each note about cells once, with a list of all cells to which it applies."""
     of_criterion = Counter(cell.criterion for cell in cells)
     cells_of: dict[str, list[BoardCell]] = {}
     for cell, note in notes:
@@ -319,15 +320,16 @@ def _noted(
 
 
 def _assisted(dataset: Dataset, cells: Sequence[BoardCell], people: Sequence[str]) -> Iterator[str]:
-    """A line for each person who saw the answers of a rater on the board: its raters share one mean
-    of people, so nobody is left out.
+    """A line for each person who saw the answers of a rater on the board. Such people still count,
+    because all raters are compared with one mean of people.
     """
     raters = {rater.name for cell in cells for rater in cell.raters}
     for person in people:
         if seen := raters.intersection(dataset.raters[person].assisted_by):
             yield (
-                f"{person} saw the answers of {first_few(sorted(seen))} before rating, and counts"
-                ' here all the same: name the other people, `reference="rater=NAME,NAME"`'
+                f"{person} saw the answers of {first_few(sorted(seen))} before rating, but still"
+                " counts as a reference; to leave this person out, name the other people:"
+                ' `reference="rater=NAME,NAME"`'
             )
 
 
@@ -342,19 +344,21 @@ def _mixed_groups(dataset: Dataset, people: Sequence[str]) -> list[str]:
 def _warnings(
     dataset: Dataset, cells: Sequence[BoardCell], settings: BoardSettings, generators: pd.DataFrame
 ) -> Iterator[str]:
-    """What a reader should know before reading the board. generators: its table of that name."""
+    """What a reader should know before reading the board. generators: the board's table
+    `generators`.
+    """
     groups = _mixed_groups(dataset, people_named(dataset, settings.reference))
     if groups:
         named = ", ".join(group or "(none)" for group in groups)
         yield (
-            f"people of several groups ({named}) are the reference together;"
-            ' `reference="group=NAME"` takes one'
+            f"the reference people are of several groups ({named});"
+            ' `reference="group=NAME"` takes one group'
         )
     unlike = list(filter(_scored_unlike, cells))
     if unlike:
         unlike_cells = ", ".join(where(dataset, cell) for cell in unlike)
         named = "every criterion" if len(unlike) == len(cells) else unlike_cells
-        remedy = "`common` compares them on those all scored"
+        remedy = "`common` compares them only on outputs that all scored"
         yield f"{named}: raters scored different outputs (see coverage); {remedy}"
     yield from _assisted(dataset, cells, people_named(dataset, settings.reference))
     yield from left_out(dataset, settings)
@@ -384,8 +388,8 @@ def _of_generators(
         mixed = {titles[criterion] for criterion, _, _ in counts.index[counts > 1]}
     if mixed:
         yield (
-            f"{', '.join(sorted(mixed))}: generators were scored on different numbers of sources;"
-            " their means do not cover the same sources"
+            f"{', '.join(sorted(mixed))}: generators were scored on different numbers of sources,"
+            " so their means cover different sources"
         )
     everyone = {each.generator for each in dataset.outputs.values()}
     if unranked := sorted(everyone - {*generators["generator"]}):

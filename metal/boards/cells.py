@@ -32,7 +32,9 @@ _DIGITS = 12
 
 @dataclass(frozen=True)
 class BoardRater:
-    """A row of the board. people: the members of a group of people. about: as in raters.jsonl."""
+    """A row of the board. people: the members, if the row is a group of people. about: what
+    raters.jsonl records about the rater.
+    """
 
     name: str
     kind: str
@@ -42,7 +44,7 @@ class BoardRater:
 
     @property
     def members(self) -> tuple[str, ...]:
-        """The raters of the dataset that this rater consists of."""
+        """The raters of the dataset that this row combines."""
         return self.people or (self.name,)
 
 
@@ -59,10 +61,10 @@ class BoardCell:
     """One criterion x language. All scores are higher-is-better.
 
     human: (items,) mean of the reference people, NaN if none of them rated. scores: (raters,
-    items), NaN without a score. outputs, source: (items,) places in the dataset; items are in
-    string order of the outputs. generator: (items,) codes into `generators`. alone, others:
-    (ratings,) each reference person's score, and the mean of the others'; alone_source: their
-    sources. criteria: how many were combined.
+    items), NaN without a score. outputs, source: (items,) positions in the dataset; items are in
+    string order of the outputs. generator: (items,) codes into `generators`. alone: (ratings,) the
+    score of one reference person; others: (ratings,) the mean of the other people's scores;
+    alone_source: (ratings,) the sources. criteria: the number of criteria combined.
     """
 
     criterion: str
@@ -82,7 +84,7 @@ class BoardCell:
 
     @property
     def place(self) -> dict[str, str]:
-        """Language and criterion, as the first columns of a table."""
+        """Language and criterion of the cell, which are the first columns of a table."""
         return {"language": self.language, "criterion": self.criterion}
 
     def row_of(self, rater: BoardRater) -> dict[str, Any]:
@@ -91,7 +93,7 @@ class BoardCell:
 
     @cached_property
     def rated(self) -> Codes:
-        """(items,) whether reference people rated it."""
+        """(items,) whether reference people rated the item."""
         return ~np.isnan(self.human)
 
     def of(self, name: str) -> Numbers:
@@ -99,8 +101,8 @@ class BoardCell:
         return np.asarray(self.scores[[rater.name for rater in self.raters].index(name)])
 
     def by_generator(self, scores: Numbers) -> Numbers:
-        """(generators, sources) from (items,): the mean if a generator has several outputs for a
-        source.
+        """Arrange (items,) scores as (generators, sources); several outputs of a generator for one
+        source are averaged.
         """
         sources, column = self._source_places
         scored = ~np.isnan(scores)
@@ -108,12 +110,12 @@ class BoardCell:
         return ratio(*sums_and_counts(slot, scores[scored], len(self.generators), sources))
 
     def sources(self, items: Codes) -> int:
-        """How many sources some items (a mask) have."""
+        """The number of sources of some items. items: a mask."""
         return int((np.bincount(self._source_places[1][items]) > 0).sum())
 
     @cached_property
     def _source_places(self) -> tuple[int, Codes]:
-        """How many sources there are, and (items,) the place of each item's source among them."""
+        """The number of sources, and (items,) the position of each item's source among them."""
         names, codes = np.unique(self.source, return_inverse=True)
         return len(names), codes
 
@@ -174,10 +176,10 @@ def criterion_scores(
     dataset: Dataset, row_of: Mapping[str, int], rows: int, expected: bool = False
 ) -> dict[str, CriterionScores]:
     """The scores of each criterion, in the declared order. row_of: the board row of each rater, -1
-    for none.
+    if it has none.
 
-    expected: for raters that have means of levels, take these as scores, and no score if a mean is
-    missing.
+    expected: whether to take means of levels as scores for raters that have them. A rating of such
+    a rater without a mean then has no score.
     """
     table = dataset.ratings
     index_of = {name: index for index, name in enumerate(dataset.outputs)}
@@ -213,7 +215,9 @@ def criterion_scores(
 
 
 def can_be_combined(parts: Sequence[CriterionScores]) -> bool:
-    """Whether criteria have one scale, or ranges of which shares can be taken."""
+    """Whether scores can be averaged over criteria: all have the same scale, or all have a range,
+    so that scores can be turned into shares of it.
+    """
     scales = {part.scale for part in parts}
     return len(scales) == 1 or all(scale.low is not None for scale in scales)
 
@@ -221,12 +225,12 @@ def can_be_combined(parts: Sequence[CriterionScores]) -> bool:
 def combined(
     parts: Sequence[CriterionScores],
 ) -> tuple[Numbers, ScaleEnds, Callable[[Codes], tuple[Numbers, Numbers, Codes]]]:
-    """One criterion's scores, or the mean of several criteria's: (rows, outputs); their scale; and
-    a function of a mask of outputs that gives each reference person's score, the mean of the
-    others', and the output.
+    """The scores of one criterion or the means of several criteria, (rows, outputs); their scale;
+    and a function. The function takes a mask of outputs. It returns each reference person's score,
+    the mean of the other people's scores, and the output.
 
-    Criteria with different scales are combined as shares of their ranges. Raises UsageError if one
-    has no range.
+    Scores on different scales are turned into shares of their ranges first. Raises UsageError if
+    one criterion has no range.
     """
     scales = {part.scale for part in parts}
     ends = [_ends(part) if len(scales) > 1 else (0.0, 1.0) for part in parts]
@@ -265,8 +269,8 @@ def _ends(part: CriterionScores) -> tuple[float, float]:
 
 
 def without_rounding(scores: Numbers) -> Numbers:
-    """(items,) one rater's scores with their last digits rounded, which makes equal scores equal
-    whatever the order in which they were added up.
+    """(items,) one rater's scores with the last digits rounded, so that equal sums stay equal if
+    they were added up in another order.
     """
     largest = float(np.nanmax(np.abs(scores), initial=0.0))
     if largest < 1e-200:
@@ -275,13 +279,13 @@ def without_rounding(scores: Numbers) -> Numbers:
 
 
 NOMINAL = (
-    "its labels have no order (nominal), so nothing can correlate with them; `metal.audit(...)`"
+    "its labels have no order (nominal), so no rater can correlate with them; `metal.audit(...)`"
     " compares labels"
 )
 
 
 def unordered(dataset: Dataset) -> list[str]:
-    """The criteria whose scores are mere codes of three or more labels."""
+    """The criteria whose scores are codes of three or more labels without an order."""
     return [
         name
         for name, each in dataset.criteria.items()
@@ -297,14 +301,15 @@ def left_out(dataset: Dataset, settings: BoardSettings) -> tuple[str, ...]:
 
 
 def board_cells(dataset: Dataset, settings: BoardSettings) -> list[BoardCell]:
-    """The cells of a dataset: criteria in their declared order, then `overall`; all languages
-    together, then each.
+    """The cells of a dataset. Criteria are in their declared order, followed by `overall`; for
+    each, the cell of all languages comes first, then one per language.
 
-    `overall` is the mean of the criteria that the reference people rated, if there are several: the
-    mean of the scores if these have one scale, else of the shares of their ranges (without ranges
-    there is none). Metrics give one score for all criteria. Nominal criteria of three or more
-    labels have no cells. Raises UnknownName for a rater, criterion or language that does not occur,
-    UsageError if a nominal criterion is named, or if people rated nothing.
+    If the reference people rated several criteria, `overall` is the mean of these criteria. It is
+    the mean of the scores if all criteria have the same scale, else the mean of the shares of their
+    ranges. There is no `overall` if ranges are needed and missing. Metrics give one score for all
+    criteria. Nominal criteria of three or more labels have no cells. Raises UnknownName for a
+    rater, criterion or language that does not occur, UsageError if a nominal criterion is named, or
+    if people rated nothing.
     """
     people = people_named(dataset, settings.reference)
     raters, row_of = _rows(dataset, settings, people)
@@ -334,7 +339,9 @@ def board_cells(dataset: Dataset, settings: BoardSettings) -> list[BoardCell]:
 def _parts_of(
     rated: Mapping[str, CriterionScores], chosen: Sequence[str]
 ) -> dict[str, list[CriterionScores]]:
-    """The criteria to show, each with those that it combines. rated: by people."""
+    """The criteria to show, each with the criteria it combines. rated: the criteria that people
+    rated.
+    """
     parts_of = {name: [scores] for name, scores in rated.items()}
     if len(rated) > 1:
         parts_of.setdefault(OVERALL, list(rated.values()))
@@ -354,7 +361,7 @@ def ranked_cells(cells: Sequence[BoardCell]) -> list[BoardCell]:
 
 
 def main_criterion(criteria: Sequence[str]) -> str:
-    """The criterion a board shows first: overall, else the first."""
+    """The criterion that a board shows first: `overall` if there is one, else the first."""
     return OVERALL if OVERALL in criteria else criteria[0]
 
 
@@ -365,9 +372,9 @@ def _cells(
     of_metrics: CriterionScores | None,
     raters: Sequence[BoardRater],
 ) -> Iterator[BoardCell]:
-    """A cell per criterion and language that people rated, all languages together first. parts_of:
-    criteria to show, each with those it combines. of_metrics: the scores that metrics give for all
-    criteria.
+    """One cell per criterion and language that people rated; the cell of all languages comes first.
+    parts_of: criteria to show, each with the criteria it combines. of_metrics: the scores that
+    metrics give for all criteria.
     """
     outputs = list(dataset.outputs.values())
     language_of = np.array([output.language for output in outputs])
@@ -443,8 +450,8 @@ def _common(
 def _rows(
     dataset: Dataset, settings: BoardSettings, people: Sequence[str]
 ) -> tuple[tuple[BoardRater, ...], Mapping[str, int]]:
-    """The board's raters, and the row of each of the dataset's raters: 0 for the reference; raters
-    without a row are not on the board.
+    """The board's raters, and the row of each rater of the dataset. Row 0 is the reference people.
+    Raters without a row are not on the board.
     """
     groups: dict[str, list[str]] = {}
     raters: list[BoardRater] = []

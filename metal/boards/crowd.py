@@ -1,4 +1,4 @@
-"""Judge or crowd? Compares people outside the reference, and LLM judges, with the reference people.
+"""Judge or crowd? Compare people outside the reference, and LLM judges, with the reference people.
 
 Source: Bidimensional Leaderboards, section 2.5 and Figure 2.
 """
@@ -96,7 +96,7 @@ Figures = Mapping[str, Mapping[str, Estimate]]
 
 @dataclass(frozen=True)
 class BoardFigures:
-    """What a board has computed: its cells, the figures of the raters of each cell, and its
+    """What a board has already computed: its cells, the figures of each cell's raters, and the
     bootstrap.
     """
 
@@ -107,11 +107,12 @@ class BoardFigures:
 
 @dataclass(frozen=True, repr=False)
 class Crowd:
-    """Judges and crowd against the reference people. tables: by name, the columns of TABLES first.
+    """LLM judges and crowd compared with the reference people. tables: by name; the columns of
+    TABLES come first.
 
-    main: the criterion shown first. reference: the name of the reference people. scales: by
-    criterion. notes: data problems; warnings: about people left out beforehand. pictures: how many
-    were written. titles: of criteria.
+    main: the criterion shown first. reference: the name of the reference people. scales: criterion
+    -> scale. notes: problems of the data. warnings: about people left out beforehand. pictures: how
+    many pictures were written. titles: criterion -> title.
     """
 
     main: str
@@ -137,36 +138,36 @@ def crowd(
     computed: BoardFigures | None = None,
     progress: Progress = no_progress,
 ) -> Crowd:
-    """Every rater against the reference people, on every criterion and in every language of the
+    """Compare raters with the reference people, on every criterion and in every language of the
     board.
 
     Raters are settings.raters, or else the people outside the reference (a group is one rater,
     whose score is the mean of theirs) and the LLM judges. Scores are higher-is-better: negated if
     the criterion says lower.
 
-    crowd_raters: one row per rater, and one of kind `ceiling`: one reference person against the
-    mean of the others.
+    crowd_raters: one row per rater, and one of kind `ceiling`: one reference person compared with
+    the mean of the others.
       outputs: scored by both; pearson, kendall, system_pearson, bias with _low and _high. bias:
-          mean of rater less people, in points of the people's scale. underrated, overrated, and
-          _share: outputs in the areas of `area_of`. undefined: reasons. people: how many people the
-          rater is, None for others.
-    crowd_answers: one row per cell: answer (judge, metric, baseline, crowd, undecided, neither,
-    unknown; `judge only`
-      where there is no other side), its sentence, the best of either side with their _pearson,
-      p_adjusted of their difference, ceiling.
-    crowd_comparisons: every rater that is people against every other; p two-sided by paired
-    permutation (at least
-      ENOUGH times as many as comparisons), at_most: whether it is the smallest that these can give;
-      p_adjusted over all comparisons of a criterion (those of all languages together are a family
-      of their own).
+          mean of (rater minus people), in points of the people's scale. underrated, overrated, and
+          _share: the number and share of outputs in the areas of `area_of`. undefined: reasons.
+          people: the number of people in the rater, None if it is not people.
+    crowd_answers: one row per cell.
+      answer: judge, metric, baseline, crowd, undecided, neither or unknown; `judge only` if there
+          is no other side. Also the sentence that says so, the best rater of each side with its
+          _pearson, p_adjusted of their difference, and the ceiling.
+    crowd_comparisons: every rater that is people compared with every rater that is not.
+      p: two-sided, by paired permutation (at least ENOUGH times as many permutations as
+          comparisons). at_most: whether p is the smallest value that so many permutations can give.
+          p_adjusted: over all comparisons of a criterion; those of all languages together are a
+          family of their own.
     crowd_examples: a seeded sample of the outputs in each area, with texts, both scores and
-    comments. crowd_dots: how many outputs have which two scores, on a grid of GRID steps where
-    there are more.
+    comments.
+    crowd_dots: how many outputs have which two scores, on a grid of GRID steps if there are more.
 
-    computed: what a board of the same people has found already, of at least these raters. progress:
-    called with cells done and in all.
+    computed: what a board with the same people, and with at least these raters, has already
+    computed. progress: called with the number of cells done and of all cells.
 
-    Raises UsageError if there is nobody to compare, and as `cells`.
+    Raises UsageError if there is nobody to compare, and the errors of `board_cells`.
     """
     choices = choices or CrowdSettings()
     people = people_named(dataset, settings.reference)
@@ -225,7 +226,9 @@ def crowd(
 
 
 def _comparisons(cell: BoardCell, permutations: int, seed: int) -> list[dict[str, Any]]:
-    """Every rater that is people against every other, of a cell whose items people rated."""
+    """Compare every rater that is people with every rater that is not, in a cell with only rated
+    items.
+    """
     person = np.array([rater.kind == "human" for rater in cell.raters], dtype=bool)
     better = correlates_better(
         cell.human,
@@ -252,13 +255,13 @@ def _cells(
     if not any(cell.raters for cell in cells):
         raise UsageError(
             f"dataset {dataset.card.name}: neither other people nor an LLM judge rated what the"
-            " reference people did; add a judges' run with `ratings`, or name metrics in `raters`"
+            " reference people rated; add a judges' run with `ratings`, or name metrics in `raters`"
         )
     return cells
 
 
 def _chosen(cell: BoardCell, settings: BoardSettings) -> BoardCell:
-    """The cell with the raters that were named, or else with people and LLM judges."""
+    """The cell with only the named raters or, if none are named, with people and LLM judges."""
     kept = [
         index
         for index, rater in enumerate(cell.raters)
@@ -311,7 +314,7 @@ def rater_rows(
     ]
     alone = {"pearson": ceiling(cell), "kendall": kendall}
     apart = Estimate.undefined(
-        "a person is compared with the others, not with all", len(cell.alone)
+        "a person is compared with the other people, not with all", len(cell.alone)
     )
     alone |= dict.fromkeys(("system_pearson", "bias", UNDERRATED, OVERRATED), apart)
     return [*rows, _row(cell, BoardRater(CEILING, "ceiling", ""), alone, int(cell.rated.sum()))]
@@ -336,8 +339,8 @@ def _row(
 
 
 def bias(cell: BoardCell, scores: Numbers, bootstrap: SourceBootstrap) -> list[Estimate]:
-    """For each rater, the mean of (rater minus people) over the outputs that both scored, with its
-    interval by source. scores: (raters, items).
+    """For each rater, the mean of (rater minus people) over the outputs that both scored, with an
+    interval from a bootstrap over sources. scores: (raters, items).
     """
     if not len(scores):
         return []
@@ -380,11 +383,11 @@ def _areas(cell: BoardCell, scores: Numbers, share: float, both: int) -> dict[st
 def equal_panels(
     dataset: Dataset, people: Sequence[str], seed: int
 ) -> tuple[Dataset, tuple[str, ...]]:
-    """The dataset without surplus people (on each output no group has more people than the
-    reference), and notes.
+    """Drop surplus people, so that on each output no group has more people than the reference; also
+    return notes.
 
-    For each output the people of a group are put in a random order, the same for all criteria; the
-    first that answered a criterion count on it.
+    On each output, the people of a group are put in a random order, which is the same for all
+    criteria. For each criterion, the first people who answered it count.
     """
     groups: dict[str, int] = {}
     group_of = {

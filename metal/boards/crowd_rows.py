@@ -1,4 +1,4 @@
-"""Judge or crowd: the rows of the tables. The answer of each cell in a sentence, and the outputs
+"""Judge or crowd: the rows of the tables, with each cell's answer in a sentence and the outputs
 behind it.
 
 Source: Bidimensional Leaderboards, section 2.5 and Figure 2.
@@ -27,14 +27,14 @@ _SIDE = {"human": "crowd", "llm": "judge"}  # other kinds are called what they a
 
 
 def reference_name(reference: str) -> str:
-    """`the people (expert)` for a sentence."""
+    """What a sentence calls the reference people, such as `the people (expert)`."""
     value = reference.partition("=")[2] or reference
     return f"the people ({value})" if value else "the people"
 
 
 def compared(cell: BoardCell, better: Numbers, resolution: float) -> list[dict[str, Any]]:
-    """Each rater that is people against each that is not. better: (raters, raters) one-sided p, and
-    their smallest.
+    """Compare each rater that is people with each rater that is not. better: (raters, raters)
+    one-sided p-values. resolution: the smallest p that the test can give.
     """
     rows = []
     for i, person in enumerate(cell.raters):
@@ -70,8 +70,8 @@ def largest_family(cells: Sequence[BoardCell]) -> int:
 
 
 def adjust(rows: Sequence[dict[str, Any]]) -> None:
-    """Add p_adjusted: all comparisons of a criterion are one family; those of all languages
-    together are another.
+    """Add p_adjusted to the rows. For each criterion, the comparisons within languages are one
+    family, and those of all languages together are another.
     """
     families = [(row["criterion"], row["language"] == ALL_LANGUAGES) for row in rows]
     for row, p in zip(rows, by_family([row["p"] for row in rows], families, holm), strict=True):
@@ -104,7 +104,9 @@ def answer_row(
 
 
 def _best(rows: Sequence[dict[str, Any]], people: bool) -> dict[str, Any]:
-    """The rater of a side that correlates best, NOBODY if none has a correlation."""
+    """The rater that correlates best among people, or among the other raters; NOBODY if none has a
+    correlation.
+    """
     candidates = [
         row for row in rows if row["kind"] != "ceiling" and (row["kind"] == "human") == people
     ]
@@ -132,7 +134,7 @@ def _answer(
             f"No {missing} to compare with: {_shown(sides[0])} agrees best with {who}.",
         )
     weak = "".join(
-        f" {row['rater']} cannot replace them: its interval holds 0 or less."
+        f" {row['rater']} cannot replace them: its interval is not above 0."
         for row in sides
         if not _agrees(row)
     )
@@ -178,14 +180,14 @@ _ROUNDING = 1e-9  # a mean of ratings this near to an area's edge lies on it
 
 
 def area_of(people: Numbers, scores: Numbers, scale: ScaleEnds, share: float) -> dict[str, Codes]:
-    """Which outputs lie in Figure 2's areas: (items,) masks by the area's name; none if the scale
-    has no ends.
+    """Which outputs lie in the areas of Figure 2: area -> (items,) mask. Empty if the scale has no
+    ends.
 
-    The bottom of a scale from low to high is what is at most low + share * (high - low), its top
-    what is at least high - share * (high - low), both with their edge; so any scale's lowest level
-    is bottom and its highest is top, and with a third the levels of 0-2 are bottom, neither, top.
-    `underrated`: people top, rater bottom; `overrated`: the reverse. An output that lacks a score
-    is in neither.
+    The bottom of a scale holds the scores of at most low + share * (high - low), the top those of
+    at least high - share * (high - low). So the lowest level is always bottom and the highest
+    always top. With a share of 1/3, level 0 of 0-2 is bottom, 2 is top, and 1 is neither.
+    `underrated`: people gave a top score and the rater a bottom score; `overrated`: the reverse. An
+    output that lacks a score is in neither area.
     """
     if scale.low is None or scale.high is None:
         return {}
@@ -199,7 +201,9 @@ def area_of(people: Numbers, scores: Numbers, scale: ScaleEnds, share: float) ->
 
 @dataclass(frozen=True)
 class Example:
-    """An output in an area. item: its place in the cell; scores: (items,) the rater's scores."""
+    """An output in an area. item: the output's position in the cell. scores: (items,) the rater's
+    scores.
+    """
 
     cell: BoardCell
     rater: BoardRater
@@ -226,8 +230,8 @@ def sampled(
 def examples(
     dataset: Dataset, chosen: Sequence[Example], people: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """Samples as rows, with texts, both scores and comments; all samples at once, so that texts are
-    looked up only once.
+    """Turn samples into rows with texts, both scores and comments. It takes all samples at once, so
+    that texts are looked up only once.
     """
     outputs = list(dataset.outputs.values())
     comments_of = comments(
@@ -285,7 +289,9 @@ def comments(dataset: Dataset, outputs: Collection[str]) -> dict[str, list[tuple
 
 
 def dots(cell: BoardCell, rater: BoardRater, scores: Numbers) -> list[dict[str, Any]]:
-    """How many outputs have which two scores, on a grid if there are many."""
+    """Count the outputs by pair of scores (people's and the rater's), on a grid if there are many
+    pairs.
+    """
     scored = ~np.isnan(scores)
     if not scored.any():
         return []
@@ -305,9 +311,11 @@ def dots(cell: BoardCell, rater: BoardRater, scores: Numbers) -> list[dict[str, 
 
 
 def gridded(values: Numbers, ends: tuple[float | None, float | None] = (None, None)) -> Numbers:
-    """The values, moved to the nearest of GRID + 1 places if more different values than that occur.
+    """The values, moved to the nearest of GRID + 1 grid points if there are more distinct values
+    than that.
 
-    ends: those of the grid; if it has none, or values lie outside, the ends of the values.
+    ends: the ends of the grid. If there are none, or if values lie outside, the grid runs from the
+    smallest to the largest value.
     """
     if len(np.unique(values)) <= GRID + 1:
         return values

@@ -38,8 +38,8 @@ LEAST_COVERAGE = 0.95
 
 @dataclass(frozen=True)
 class Without:
-    """The ensemble fitted again without one of its members: r by leave-one-generator-out, NaN if
-    there is none.
+    """The ensemble fitted again without one of its members. correlation: Pearson's r by
+    leave-one-generator-out, NaN if undefined.
     """
 
     member: str
@@ -51,12 +51,13 @@ class Without:
 class BoardEnsemble:
     """An ensemble of a cell, with its figures.
 
-    candidates: the metrics it was chosen from, in the order of ensemble.coefficients. intervals:
-    the intervals of alpha that give the wanted number of coefficients. target: people's score h was
-    fitted as offset + slope * h. in_sample, left_out: r with people, on the rows it was fitted to
-    and by leave-one-generator-out (NaN: undefined). digest: hash of the names and numbers it was
-    fitted to. unseen: (items,) predictions of leave-one-generator-out; scores: (items,) of the
-    whole fit, for people's generators and all others.
+    candidates: the metrics from which members were chosen, in the order of ensemble.coefficients.
+    intervals: the intervals of alpha that give the wanted number of coefficients. target: people's
+    score h was fitted as offset + slope * h. in_sample: r with people on the rows used in the fit;
+    left_out: r with people by leave-one-generator-out (both NaN if undefined). digest: hash of the
+    names and numbers used in the fit. unseen: (items,) predictions by leave-one-generator-out.
+    scores: (items,) predictions of the fit to all rated generators, also for generators that nobody
+    rated.
     """
 
     criterion: str
@@ -78,8 +79,8 @@ class BoardEnsemble:
 
     @property
     def members(self) -> dict[str, dict[str, float]]:
-        """The metrics with a coefficient, the heaviest first, each with its coefficient, mean and
-        spread.
+        """The metrics with a nonzero coefficient, the largest first, each with its coefficient,
+        mean and spread.
         """
         coefficients, mean, spread = (
             self.ensemble.coefficients,
@@ -100,15 +101,16 @@ class BoardEnsemble:
 
     @property
     def rater(self) -> BoardRater:
-        """The ensemble as a rater; each of its scores on the board comes from a fit that has not
-        seen the output's generator.
+        """The ensemble as a rater. Each of its scores on the board comes from a fit without the
+        output's generator.
         """
         return BoardRater(NAME, "metric", GROUP)
 
 
 def people_target(scale: ScaleEnds) -> tuple[float, float]:
-    """(offset, slope) that puts people's scores on 0 to 100, as the released boards do: 20 h of 1
-    to 5, 100 + 4 h of -25 to 0. Scores without a range stay unchanged.
+    """(offset, slope) of the line that puts people's scores on 0 to 100, as the released boards do:
+    20 h for a scale of 1 to 5, 100 + 4 h for a scale of -25 to 0. Scores without a range stay
+    unchanged.
     """
     low = min(scale.low or 0.0, 0.0)
     if scale.low is None or scale.high is None or scale.high <= low:
@@ -134,7 +136,7 @@ def board_ensemble(cell: BoardCell, settings: BoardSettings) -> BoardEnsemble:
     alpha, intervals = _alpha(moments, settings)
     ensemble = fit_ensemble(moments, alpha)
     if not ensemble.coefficients.any():
-        raise Undefined(f"alpha {alpha:g} leaves no metric a coefficient")
+        raise Undefined(f"alpha {alpha:g} gives no metric a nonzero coefficient")
     unseen = np.full(len(cell.human), np.nan)
     unseen[complete] = leave_one_out_predictions(moments, metrics, generator, alpha)
     scores = ensemble.score(table)
@@ -162,7 +164,7 @@ def board_ensemble(cell: BoardCell, settings: BoardSettings) -> BoardEnsemble:
 
 
 def _candidates(cell: BoardCell, settings: BoardSettings) -> tuple[list[str], list[str]]:
-    """The raters that an ensemble may use, and a sentence for each that it may not."""
+    """The raters that an ensemble may use, and a sentence about each rater with too few scores."""
     names, dropped = [], []
     for rater, scores in zip(cell.raters, cell.scores, strict=True):
         if rater.kind not in settings.members or rater.group == GROUP:
@@ -187,7 +189,7 @@ def _alpha(
 
 
 def _digest(names: Sequence[str], metrics: Numbers, target: Numbers, generator: Codes) -> str:
-    """Eight hex digits of what an ensemble is fitted to, whatever the order of the metrics."""
+    """Eight hex digits that identify the data of a fit, in whatever order the metrics are."""
     order = sorted(range(len(names)), key=names.__getitem__)
     digest = blake2b(
         "\n".join(names[at] for at in order).encode("utf-8", "surrogatepass"), digest_size=4
@@ -205,8 +207,8 @@ def _without(
     generator: Numbers,
     settings: BoardSettings,
 ) -> Without:
-    """A new ensemble of the remaining metrics, by the same rule (or the same alpha, if it was
-    given).
+    """Fit a new ensemble to the metrics that remain without `left`, by the same rule, or with the
+    same alpha if the user set it.
     """
     rest = [name for name in names if name != left]
     try:
@@ -257,8 +259,8 @@ def ensemble_row(fitted: BoardEnsemble, signature: str, settings: BoardSettings)
 
 
 def member_rows(fitted: BoardEnsemble, signature: str) -> list[dict[str, Any]]:
-    """The members as rows of the table `ensemble_members`, the heaviest first, with the loss when
-    each is left out.
+    """The members as rows of the table `ensemble_members`, the largest coefficient first, with the
+    loss if the member is left out.
     """
     ablation = {left_out.member: left_out for left_out in fitted.ablation}
     return [

@@ -1,5 +1,4 @@
-"""Ensembles as they are stored: their records and signatures, and the scores they give to other
-outputs.
+"""Stored ensembles: their records, their signatures, and how they score other outputs.
 
 Source: Bidimensional Leaderboards, section 2.2.
 """
@@ -32,8 +31,8 @@ VERSIONED = re.compile(r"\+version\.([0-9]{1,9})(\+data\.[0-9a-f]{8})?$")
 def ensemble_record(
     dataset: Dataset, settings: BoardSettings, ensemble: BoardEnsemble
 ) -> dict[str, Any]:
-    """Everything needed to score other outputs with an ensemble, and to say where it comes from, as
-    plain values.
+    """Plain values with which an ensemble can score other outputs, and which say where it comes
+    from.
     """
     # a group of people is not among them
     facts_of = {name: rater.about for name, rater in dataset.raters.items()}
@@ -63,11 +62,11 @@ def ensemble_record(
 
 
 def ensemble_base(dataset: Dataset, ensemble: BoardEnsemble) -> str:
-    """`ensemble.BOARD+refs.AB`, with criterion (unless overall) and language if the dataset has
-    several.
+    """The first part of a signature, such as `ensemble.BOARD+refs.AB`. It names the criterion
+    (except `overall`) and the language if the dataset has several.
 
-    refs: a letter for each reference of the source that has the most. The name does not depend on
-    what is ranked.
+    refs: one letter per reference, counted for the source with the most references. This part does
+    not depend on what the board ranks.
     """
     most = max((len(source.references) for source in dataset.sources.values()), default=0)
     letters = ascii_uppercase[:most] if most <= len(ascii_uppercase) else str(most)
@@ -83,8 +82,8 @@ def ensemble_base(dataset: Dataset, ensemble: BoardEnsemble) -> str:
 def ensemble_signature(
     base: str, record: Mapping[str, Any], stored: Sequence[Mapping[str, Any]]
 ) -> str:
-    """`BASE+version.1+data.0f3a9c21`: the signature of the stored ensemble that gives the same
-    scores, else one with the next version.
+    """The signature of the stored ensemble that gives the same scores; otherwise a signature with
+    the next version, such as `BASE+version.1+data.0f3a9c21`.
 
     data: a digest of what the ensemble was fitted to.
     """
@@ -101,8 +100,8 @@ def ensemble_signature(
 
 
 def _scoring(record: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What decides an ensemble's scores: ensembles with equal parts give every output the same
-    score.
+    """The values that determine an ensemble's scores. Ensembles with equal values give every output
+    the same score.
     """
     members = sorted(record["members"], key=lambda member: str(member["rater"]))
     numbers = [
@@ -117,8 +116,8 @@ def _scoring(record: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def read_ensemble(record: Any, location: object) -> Mapping[str, Any]:
-    """A stored ensemble that can be applied. Raises DataError for anything else. location: named
-    in the message.
+    """Check that a stored ensemble can be applied, and return it. Raises DataError if it cannot.
+    location: where the record is, for the message.
     """
     try:
         complete = _is_complete(record)
@@ -132,8 +131,8 @@ def read_ensemble(record: Any, location: object) -> Mapping[str, Any]:
 
 
 def _is_complete(record: Any) -> bool:
-    """Whether a record has a signature, members with their names, and finite numbers; an error if
-    it lacks a part or has one of another type.
+    """Whether a record has a signature, members with names, and finite numbers. Raises an exception
+    if a part is missing or has another type.
     """
     members = [(member["rater"], member["signature"]) for member in record["members"]]
     numbers = [float(record["intercept"])]
@@ -173,7 +172,7 @@ def members(record: Mapping[str, Any]) -> list[str]:
 
 
 def apply_ensemble(record: Mapping[str, Any], scores: pd.DataFrame) -> pd.DataFrame:
-    """output, score and reason of each output.
+    """Score outputs with a stored ensemble; return the columns output, score and reason.
 
     scores: a column `output` and one for each member, as on the board (higher is better). An output
     that lacks a member's score gets no score (NaN), and the reason names the member. Raises
@@ -199,8 +198,8 @@ def apply_ensemble(record: Mapping[str, Any], scores: pd.DataFrame) -> pd.DataFr
 
 
 def member_columns(frame: pd.DataFrame, names: Sequence[str], path: Path) -> pd.DataFrame:
-    """The column `output` and the members' scores of a table that was read as text, turned into
-    numbers. path: named in messages.
+    """Take the column `output` and the members' scores from a table of texts, and turn the scores
+    into numbers. path: the table's file, for messages.
 
     Raises DataError for an empty output and a score that is neither a finite number nor empty.
     """

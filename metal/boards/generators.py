@@ -22,13 +22,13 @@ def generator_rows(
     permutations: int,
     people: tuple[str, ...] = (),
 ) -> list[dict[str, Any]]:
-    """The generators with a score, best first (equal scores share a rank), with intervals by
-    source.
+    """Rank the generators that have a score, best first, with intervals from a bootstrap over
+    sources. Equal scores share a rank.
 
-    by: whose scores these are, for the table. scores: (items,). people: the generators that are
-    human. Intervals of ranks come from paired tests, each pair on the sources on which both were
-    scored; a pair without a shared source counts as not different. With one source the score has no
-    interval.
+    by: the rater whose scores these are. scores: (items,). people: the generators that are human.
+    Intervals of ranks come from paired tests. Each test uses the sources for which both generators
+    have a score; a pair without such a source counts as not different. With one source, the score
+    has no interval.
     """
     table = cell.by_generator(scores)
     scored = ~np.isnan(table).all(axis=1)

@@ -1,5 +1,5 @@
-"""A board's history and what may join it: submissions, their checks (pure functions), and the board
-after each step.
+"""A board's history: its entries, the checks of submissions (pure functions), and the board at each
+version.
 
 A board is a dataset and a list of entries that only grows. Submissions never change: the board at a
 version is the dataset as it was then, with every submission that had joined and not been withdrawn.
@@ -46,11 +46,11 @@ OF_A_METRIC = ("signature", "direction", "negated")
 class Entry:
     """A line of history.jsonl.
 
-    version: 1, 2, ... what: data (the dataset itself is new or changed), generator or metric
-    (joined), ratings (all that people gave submitted generators so far), withdrawn. digest: hash of
-    the dataset's files on which this version is based, in hexadecimal. name: the generator's or
-    metric's. at: time in UTC. by: the submitter. about: what else was recorded (outputs, direction,
-    signature, ...).
+    version: 1, 2, ... what: `data` (the dataset itself is new or changed), `generator` or `metric`
+    (one joined), `ratings` (all that people have given submitted generators so far), or
+    `withdrawn`. digest: hash in hexadecimal of the dataset's files at this version. name: the name
+    of the generator or metric. at: time in UTC. by: the submitter. about: further values (outputs,
+    direction, signature, ...).
     """
 
     version: int
@@ -62,12 +62,12 @@ class Entry:
     about: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The line's values; empty ones are left out."""
+        """The values of the line, without empty ones."""
         return {key: value for key, value in asdict(self).items() if value not in ("", None, {})}
 
     @classmethod
     def of(cls, record: Mapping[str, Any], location: str) -> Entry:
-        """The entry of a line. Raises DataError for anything else."""
+        """Read an entry from a line. Raises DataError if the line is not an entry."""
         try:
             entry = cls(**record)
             # NaN is not equal to itself, and so no history to itself
@@ -116,14 +116,14 @@ class Submission:
 
 
 def entry_at(entries: Sequence[Entry], version: int) -> Entry:
-    """The entry of a version. Raises UsageError for a version the board never had."""
+    """The entry of a version. Raises UsageError if the board never had this version."""
     if not 1 <= version <= len(entries):
         raise UsageError(f"version {version}: the board has versions 1 to {len(entries)}")
     return entries[version - 1]
 
 
 def standing(entries: Sequence[Entry], version: int) -> list[Entry]:
-    """The submissions on the board at a version."""
+    """The submissions that were on the board at a version."""
     submissions: dict[tuple[str, str], Entry] = {}
     for entry in entries[:version]:
         if entry.what in JOINED:
@@ -152,9 +152,10 @@ def find_standing(entries: Sequence[Entry], name: str) -> Entry:
 def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
     """The board as a dataset: the base with everything that joined.
 
-    Scores by or about something that is not on the board are left out. So are scores by or about an
-    earlier submission of the same name that was withdrawn. Raises DataError if a submission does
-    not fit the base: its output or rater exists already, or its source has gone.
+    A score is left out if its rater or its generator is not on the board. It is also left out if it
+    belongs to a withdrawn submission whose name was used again. Raises DataError if a submission
+    does not fit the base: its output or rater exists already, or the dataset no longer has its
+    source.
     """
     if not submissions:
         return base
@@ -201,22 +202,26 @@ def _joined(
         location = f"version {entry.version}, {entry.what} {entry.name}"
         for output in submission.outputs:
             if output.output in outputs:
-                raise DataError(location, f"output {output.output!r} is in the dataset", remedy)
+                raise DataError(
+                    location, f"output {output.output!r} is already in the dataset", remedy
+                )
             if output.source not in base.sources:
-                gone = f"source {output.source!r} has gone from the dataset"
+                gone = f"source {output.source!r} is no longer in the dataset"
                 raise DataError(location, gone, remedy)
             outputs[output.output] = output
             outputs_since[output.output] = entry.version
         for rater in submission.raters if entry.what == "metric" else ():
             if rater.rater in base.raters:
-                raise DataError(location, f"rater {rater.rater!r} is in the dataset", remedy)
+                raise DataError(
+                    location, f"rater {rater.rater!r} is already in the dataset", remedy
+                )
             raters[rater.rater] = rater
             raters_since[rater.rater] = entry.version
     return outputs, raters, outputs_since, raters_since
 
 
 def _is_still(rater: Rater, raters: Mapping[str, Rater]) -> bool:
-    """Whether the board has exactly this metric, not another of the same name."""
+    """Whether the board still has this metric, not another metric of the same name."""
     if rater.rater not in raters:
         return False
     current = raters[rater.rater].about
@@ -224,7 +229,7 @@ def _is_still(rater: Rater, raters: Mapping[str, Rater]) -> bool:
 
 
 def _with_generators(extra: Mapping[str, Any], submissions: Sequence[Submission]) -> dict[str, Any]:
-    """The further keys of dataset.toml, with what submitters declared about their generators."""
+    """Add what submitters declared about their generators to the further keys of dataset.toml."""
     declared = extra.get("generators", {})
     generators = dict(declared) if isinstance(declared, Mapping) else {}
     for submission in submissions:
@@ -236,7 +241,7 @@ def _with_generators(extra: Mapping[str, Any], submissions: Sequence[Submission]
 
 
 def check_name(name: str, taken: Iterable[str], what: str) -> str:
-    """The name of something new on the board, normalised.
+    """Check the name of a new generator or metric, and return it normalised.
 
     Raises UsageError for a name that is taken, reserved for the board, empty, too long or not
     printable.
@@ -248,7 +253,7 @@ def check_name(name: str, taken: Iterable[str], what: str) -> str:
         )
     if plain.lower() in OF_THE_BOARD or plain.lower().startswith("ensemble of "):
         raise UsageError(
-            f"`name` {plain!r} is what the board itself calls a row; give another `name`"
+            f"`name` {plain!r} is a name that the board itself uses; give another `name`"
         )
     if plain in set(taken):
         raise UsageError(
@@ -259,7 +264,8 @@ def check_name(name: str, taken: Iterable[str], what: str) -> str:
 
 
 def read_rows(columns: Mapping[Any, Sequence[object]], file: Path) -> list[tuple[str, str]]:
-    """(source, text) of each row of a table; empty cells are empty texts. columns: name -> cells.
+    """Read (source, text) from each row of a table; an empty cell is an empty text. columns: name
+    -> cells.
 
     Raises DataError if a column is missing, a source is empty, or a cell is not text.
     """

@@ -1,6 +1,4 @@
-"""Data problems that boards suffer from; those of datasets in general are in
-metal.auditing.check.
-"""
+"""Find data problems that harm boards. Problems of any dataset are in metal.auditing.check."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ CLEAR = 4  # standard deviations of these
 
 
 def lint(dataset: Dataset, cells: Sequence[BoardCell]) -> Iterator[str]:
-    """Problems of a board in words."""
+    """Sentences about the data problems of a board."""
     yield from dict.fromkeys(problem for cell in cells for problem in _copied_raters(cell))
     yield from dict.fromkeys(problem for cell in cells for problem in _copied_generators(cell))
     yield from dict.fromkeys(
@@ -38,14 +36,14 @@ def lint(dataset: Dataset, cells: Sequence[BoardCell]) -> Iterator[str]:
 
 
 def where(dataset: Dataset, cell: BoardCell) -> str:
-    """What a cell is called: `Task quality in Hindi`."""
+    """What messages call a cell, such as `Task quality in Hindi`."""
     title = dataset.called(cell.criterion)
     return title if cell.language == ALL_LANGUAGES else f"{title} in {language_name(cell.language)}"
 
 
 def _copied_raters(cell: BoardCell) -> Iterator[str]:
-    """Two metrics with the same score on every output that people rated: one file with two
-    names.
+    """Find two metrics with the same score on every rated output; they are probably one file under
+    two names.
     """
     rated = cell.scores[:, cell.rated]
     metrics = [index for index, rater in enumerate(cell.raters) if rater.kind == "metric"]
@@ -60,8 +58,8 @@ def _copied_raters(cell: BoardCell) -> Iterator[str]:
 
 
 def _copied_generators(cell: BoardCell) -> Iterator[str]:
-    """A metric that scores two generators alike on every source: one generator's file with two
-    names.
+    """Find a metric that scores two generators alike on every source; they are probably one file
+    under two names.
     """
     for rater, scores in zip(cell.raters, cell.scores, strict=True):
         if rater.kind != "metric":
@@ -74,8 +72,8 @@ def _copied_generators(cell: BoardCell) -> Iterator[str]:
 
 
 def _copied(first: Numbers, second: Numbers) -> bool:
-    """Whether two rows of scores are equal, if this cannot be chance: there are LEAST_SOURCES of
-    them and they vary.
+    """Whether two rows of scores are equal and this cannot be chance: there are at least
+    LEAST_SOURCES scores, and they vary.
     """
     both = ~np.isnan(first) & ~np.isnan(second)
     return bool(
@@ -86,11 +84,11 @@ def _copied(first: Numbers, second: Numbers) -> bool:
 
 
 def _shifted(cell: BoardCell, cell_name: str) -> Iterator[str]:
-    """People's scores that belong to the next or the last source: ids counted from 0 here and from
-    1 there.
+    """Find scores of people that belong to the next or the previous source, because one file counts
+    from 0 and another from 1.
 
-    With a move by one, every rater has to agree better, and the raters' mean has to stand out from
-    what larger moves give by chance.
+    Such a shift is reported if two things hold after people's scores are moved by one source. Every
+    rater agrees better, and the raters' mean agreement is larger than after moves by more sources.
     """
     names = [
         rater.name
@@ -175,8 +173,8 @@ def _out_of_range(dataset: Dataset) -> Iterator[str]:
 
 
 def identical_texts(outputs: Sequence[Output], dataset: Dataset) -> list[str]:
-    """A note on each generator of the board with texts identical to another's, and on each text
-    that serves several sources.
+    """A note on each generator whose texts are identical to another generator's, and on each
+    generator that has one text for several sources.
     """
     theirs: dict[tuple[str, str], list[str]] = {}
     for output in dataset.outputs.values():

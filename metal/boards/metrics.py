@@ -1,4 +1,4 @@
-"""The metrics of a board, run again on outputs that are new to it."""
+"""Run the metrics of a board on outputs that are new to the board."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ def scores_of_board_metrics(
     submitted: Mapping[str, Scores],
     progress: Progress,
 ) -> tuple[list[Scores], list[str]]:
-    """The scores of all metrics that can be run here, and a line about each.
+    """Score new outputs with all metrics of the board that can be run here; also return a line
+    about each metric.
 
-    computed: scores by name and signature, which a second attempt takes over from the first.
-    submitted: scores that came with the generator.
+    computed: scores by name and signature; scores of an earlier attempt are used again. submitted:
+    scores that were submitted with the generator.
     """
     metrics = [metric for metric in board.raters.values() if metric.kind == "metric"]
     scores: list[Scores] = []
@@ -83,8 +84,8 @@ def summary(scores: Scores) -> str:
 
 
 def _runnable(seen: OpenBoard, wanted: Rater) -> Metric:
-    """The metric behind a rater. Raises UsageError if it cannot be run here, or would give other
-    scores.
+    """The metric that gave a rater's scores. Raises UsageError if it cannot be run here, or would
+    give other scores.
     """
     for entry in standing(seen.entries, seen.version):
         if (entry.what, entry.name) == ("metric", wanted.rater):
@@ -102,9 +103,9 @@ def _runnable(seen: OpenBoard, wanted: Rater) -> Metric:
 
 
 def _submitted_metric(program: Path, details: Mapping[str, Any], wanted: Rater) -> Metric:
-    """The metric of a program that joined the board, with the direction it joined with.
+    """The metric of a program that joined the board, with the direction declared then.
 
-    details: those of its entry.
+    details: what the program's entry recorded about it.
     """
     if details.get("reads"):
         raise UsageError(f"its program reads what is not on the board ({details['reads']})")
@@ -124,8 +125,8 @@ def _submitted_metric(program: Path, details: Mapping[str, Any], wanted: Rater) 
 
 
 def program_signature(metric: Metric, name: str, function: str) -> str:
-    """A program's signature with its name on the board in place of its path, which is the
-    submitter's.
+    """A program's signature, in which the name on the board replaces the path on the submitter's
+    machine.
     """
     return f"{name}|{function}|{metric.signature.removeprefix(f'{metric.name}|')}"
 
@@ -133,8 +134,8 @@ def program_signature(metric: Metric, name: str, function: str) -> str:
 def member_scores(
     folder: Path, frame: pd.DataFrame, file: Path, names: Sequence[str]
 ) -> pd.DataFrame:
-    """Scores of texts for a board's sources by some of its metrics: one row per output, one column
-    per metric.
+    """Score texts for a board's sources with some of the board's metrics: one row per text, one
+    column per metric.
 
     frame: columns source and text. Raises UsageError for a metric that cannot be run here.
     """

@@ -1,5 +1,5 @@
-"""Who is overrated: machines by raters (Billboard 2.3), and generators of a judge's own family by
-the judge.
+"""Measure overrating: of machines by each rater (Billboard 2.3), and of a judge's own family of
+generators by the judge.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from metal.stats.patterns import Codes, Numbers
 
 
 def human_generators(dataset: Dataset, settings: BoardSettings) -> tuple[str, ...]:
-    """Generators that are people: marked in dataset.toml or named. Raises UnknownName if a named
-    one has no outputs.
+    """Generators that are people, as marked in dataset.toml or named in the settings. Raises
+    UnknownName if a named generator has no outputs.
     """
     names = {output.generator for output in dataset.outputs.values()}
     check_known("generator", settings.human_generators, sorted(names))
@@ -33,8 +33,8 @@ def human_generators(dataset: Dataset, settings: BoardSettings) -> tuple[str, ..
 
 
 def families(dataset: Dataset, settings: BoardSettings) -> dict[str, str]:
-    """The family of each generator that has one: as given in the settings, else as in dataset.toml.
-    Raises UnknownName.
+    """generator -> family, from the settings or else from dataset.toml. Raises UnknownName for a
+    generator of the settings that the board does not have.
     """
     check_known(
         "generator",
@@ -55,8 +55,8 @@ def _declared_generators(dataset: Dataset) -> dict[str, Mapping[str, Any]]:
 
 
 def overrating_rows(cell: BoardCell, people: tuple[str, ...]) -> list[dict[str, Any]]:
-    """How much each rater overrates machines, given people's judgement; no rows if people wrote no
-    outputs.
+    """How much each rater overrates machines compared with people's scores; no rows if no generator
+    is human.
     """
     written = np.isin(
         cell.generator, [code for code, name in enumerate(cell.generators) if name in people]
@@ -89,7 +89,9 @@ def self_preference_rows(cell: BoardCell, families: Mapping[str, str]) -> list[d
 def _row(
     cell: BoardCell, rater: BoardRater, scores: Numbers, indicator: Codes, names: tuple[str, str]
 ) -> dict[str, Any]:
-    """A rater's row. names: the names of outputs with and without the indicator."""
+    """A rater's row. indicator: (items,) whether the item belongs to the group that may be
+    overrated. names: what the two groups of outputs are called.
+    """
     compared = cell.rated & ~np.isnan(scores)
     row = {**cell.row_of(rater), "outputs": int(compared.sum()), "sources": cell.sources(compared)}
     row |= {"value": None, "low": None, "high": None, "undefined": ""}

@@ -1,7 +1,8 @@
-"""The rows of the board: how far each rater agrees with the reference people.
+"""The rows of the board: how well each rater agrees with the reference people.
 
-All correlations and their intervals follow from one table of sums by source and generator. All
-raters and figures of a cell share the drawn sources, and one product of these with the table.
+All correlations and their intervals follow from one table of sums by source and generator. One
+bootstrap sample of sources serves all raters and figures of a cell. It is multiplied with the table
+once.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ _AT_ONCE = 20_000_000
 
 @dataclass(frozen=True)
 class RaterAgreement:
-    """One rater's Pearson correlations with people, with intervals by source. within: by the
-    generator's code.
+    """One rater's Pearson correlations with people, with intervals from a bootstrap over sources.
+    within: generator's code -> correlation on the outputs of this generator.
     """
 
     instance: Estimate
@@ -57,9 +58,9 @@ def agreements(
 ) -> list[RaterAgreement]:
     """The agreement of each rater with people, on items that people rated.
 
-    scores: (raters, items); human, source, generator: (items,), codes from 0 without gaps. Within a
-    generator, sources are drawn from those that have an output of it. Source: Bidimensional
-    Leaderboards, section 2.1.
+    scores: (raters, items); human, source, generator: (items,), codes from 0 without gaps. For
+    figures within one generator, only sources with an output of this generator are drawn. Source:
+    Bidimensional Leaderboards, section 2.1.
     """
     if not len(scores) or not len(human):
         return []
@@ -89,8 +90,8 @@ def _agreements(
     wrote: Codes,
     bootstrap: SourceBootstrap,
 ) -> Iterator[RaterAgreement]:
-    """`agreements` for some raters. source_codes: (items,) the source's place; wrote: (sources,
-    generators).
+    """Compute `agreements` for some raters. source_codes: (items,) position of the source; wrote:
+    (sources, generators) whether the generator has an output for the source.
     """
     # (sources, generators, raters, 6)
     table, means = deviation_sums(scores, human, source_codes, generator)
@@ -151,7 +152,9 @@ def _agreements(
 
 
 def _instance_and_system(sums: Numbers) -> tuple[Numbers, Numbers]:
-    """The two correlations, (..., raters) each, from sums (..., generators, raters, 6)."""
+    """Instance-level and system-level correlation, (..., raters) each, from sums (..., generators,
+    raters, 6).
+    """
     return pearson_from_sums(sums.sum(axis=-3)), system_pearson_from_sums(
         np.moveaxis(sums[..., :3], -3, -2)
     )
@@ -165,11 +168,11 @@ def _figure(
     statistic: Callable[..., float],
     *arrays: Codes,
 ) -> Estimate:
-    """A figure computed from sums, with its interval; if the sums give NaN, the plain statistic's
-    value or reason.
+    """Make an Estimate of a figure computed from sums. If the sums give NaN, compute the plain
+    statistic, which gives a value or a reason.
 
-    ends: (2,) those of the interval. sources: those of the rater's own answers; with one source
-    there is no interval.
+    ends: (2,) the ends of the interval. sources: the sources that the rater answered; with one
+    source there is no interval.
     """
     figure = (
         estimate(statistic, *arrays, n=pairs)
@@ -198,7 +201,7 @@ def intervals(drawn: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def estimate(statistic: Callable[..., float], *arrays: Codes, n: int, **options: Any) -> Estimate:
-    """A statistic without interval, or the reason why it is undefined."""
+    """Compute a statistic without an interval, or say why it is undefined."""
     try:
         return Estimate(float(statistic(*arrays, **options)), n=n)
     except Undefined as error:
@@ -208,10 +211,10 @@ def estimate(statistic: Callable[..., float], *arrays: Codes, n: int, **options:
 def table_of(
     records: Sequence[Mapping[str, Any]], first: Sequence[str], names: Collection[str] = ()
 ) -> pd.DataFrame:
-    """The records as a table, with the columns named in `first` first; without records, only
-    `first` and `signature`.
+    """The records as a table. The columns in `first` come first; a table without records has only
+    these and `signature`.
 
-    names: columns of text; any other column without a single value becomes a column of numbers, all
+    names: columns of text. Any other column without values becomes a column of numbers that are all
     NaN.
     """
     if not records:
@@ -226,8 +229,8 @@ def table_of(
 def figure_columns(
     figures: Mapping[str, Estimate | float | None], with_interval: Collection[str]
 ) -> dict[str, Any]:
-    """Columns of a row: each figure, its _low and _high if it has an interval, and `undefined` with
-    all reasons.
+    """Columns of a row: each figure, _low and _high for figures with an interval, and `undefined`
+    with all reasons.
     """
     row: dict[str, Any] = {}
     reasons = []
@@ -252,9 +255,9 @@ IN_SAMPLE = "rank: an ensemble that may have been fitted to these very outputs"
 class Ranked:
     """The raters of a cell with their figures, best first.
 
-    rows: one per rater. pairs: all pairs of raters with a rank, in the order of rows. within: rows
-    of the table within_generators: each rater on the outputs of one generator. figures: by rater,
-    those that `crowd` shows as well.
+    rows: one per rater. pairs: all pairs of ranked raters, in the order of rows. within: rows of
+    the table within_generators, one for each rater and generator. figures: rater -> the figures
+    that `crowd` shows as well.
     """
 
     rows: list[dict[str, Any]]
@@ -266,8 +269,8 @@ class Ranked:
 def ranking(cell: BoardCell, bootstrap: SourceBootstrap, permutations: int) -> Ranked:
     """Every rater's agreement with the reference people, with ranks and their intervals.
 
-    Ensembles that came with the data were fitted to the same scores that they are compared with, so
-    they come last, without a rank.
+    Ensembles that came with the data may have been fitted to the very scores that they are compared
+    with. So they come last, without a rank.
     """
     people = cell.only_rated()
     of_each = agreements(people.scores, people.human, people.source, people.generator, bootstrap)
@@ -344,7 +347,7 @@ def _row(
     seed: int,
     permutations: int,
 ) -> dict[str, Any]:
-    """One rater's row. cell: only items that people rated; scores: (items,)."""
+    """One rater's row. cell: must have only items that people rated. scores: (items,)."""
     answered = ~np.isnan(scores)
     outputs, asked = int(answered.sum()), len(scores)
     dollars = (rater.about or {}).get("dollars_per_thousand")
@@ -413,8 +416,8 @@ def _pair_figures(cell: BoardCell, scores: Numbers, seed: int, permutations: int
 
 
 def ceiling(cell: BoardCell) -> Estimate:
-    """One reference person against the mean of the others, pooled over people: the agreement that a
-    person reaches.
+    """The agreement that a person reaches: the correlation of one reference person with the mean of
+    the others, pooled over people.
     """
     if not len(cell.alone):
         return Estimate.undefined("no ratings by single people")
@@ -425,10 +428,10 @@ def ceiling(cell: BoardCell) -> Estimate:
 
 
 def comparisons(cell: BoardCell, ranked: Ranked) -> list[dict[str, Any]]:
-    """Every pair of raters, the one that correlates better first, with the p-value for no
+    """Every pair of raters, the one with the higher correlation first, with the p-value of their
     difference.
 
-    Pairs with a rater that has no correlation have no p-value.
+    If a rater has no correlation, its pairs have no p-value.
     """
     adjusted, tested = ranked.pairs.adjusted, len(ranked.pairs.p)
     rows = []

@@ -1,4 +1,4 @@
-"""How a metric's agreement with people grows with the number of references it compares with.
+"""How a metric's agreement with people changes with the number of references.
 
 Source: Bidimensional Leaderboards, M.3 and Figure 3.
 """
@@ -46,11 +46,12 @@ COLUMNS = (
 
 @dataclass(frozen=True, repr=False)
 class ReferenceCurve:
-    """Metrics' correlations with people by number of references. table: COLUMNS first.
+    """Metrics' correlations with people by number of references. table: its first columns are
+    COLUMNS.
 
-    main: the criterion shown first. reference: the name of the reference people. titles: of
-    criteria. notes: data problems; warnings: about people left out beforehand. pictures: how many
-    were written.
+    main: the criterion shown first. reference: the name of the reference people. titles: criterion
+    -> title. notes: problems of the data. warnings: about people left out beforehand. pictures: how
+    many pictures were written.
     """
 
     main: str
@@ -74,22 +75,22 @@ def reference_curve(
     *,
     progress: Progress = no_progress,
 ) -> ReferenceCurve:
-    """Pearson with the reference people by metric and number of references, in every cell of the
-    board.
+    """Pearson correlation with the reference people by metric and number of references, in every
+    cell.
 
-    Outputs that reference people rated count. For each number k and draw every source gives a
-    random subset of k of its references, the same for all of its outputs; a draw's subsets grow
-    with k, by one reference each. Sources with fewer than k references are left out at k. One draw
-    is enough if no source has more than k.
+    Only outputs that reference people rated count. For each number k and each draw, k references of
+    every source are chosen at random, the same for all outputs of the source. Within a draw, the
+    choice for k + 1 adds one reference to the choice for k. Sources with fewer than k references
+    are left out at k. One draw is enough if no source has more than k references.
 
-    Columns: language, criterion, metric, references (None for a line: a metric that needs none, or
-    a rater of choices.beside), pearson (mean over draws), spread (their standard deviation, None
-    with one), lowest, highest, draws, outputs and sources (that counted), left_out (sources with
-    too few references), kind, undefined (reason).
+    Columns: language, criterion, metric, references (None for a metric that needs no references and
+    for a rater of choices.beside; charts draw these as lines), pearson (mean over draws), spread
+    (their standard deviation, None with one), lowest, highest, draws, outputs and sources (that
+    counted), left_out (sources with too few references), kind, undefined (reason).
 
-    progress: called with the texts scored and the texts in all. Raises UsageError if no source has
-    references, or none has as many as asked for; also what metal.raters.metrics.scored and
-    metal.boards.cells.cells raise.
+    progress: called with the number of texts scored and of all texts. Raises UsageError if no
+    source has references, or none has as many as asked for. Also raises the errors of
+    metal.raters.metrics.scored and metal.boards.cells.board_cells.
     """
     choices = choices or ReferenceSettings()
     cells = _cells(dataset, metrics, settings, choices)
@@ -134,8 +135,8 @@ def reference_curve(
 
 @dataclass(frozen=True)
 class _Texts:
-    """outputs: all of the dataset; places: those that count; references: of each source, the empty
-    ones left out.
+    """outputs: all outputs of the dataset. places: positions of the outputs that count. references:
+    source -> its references without empty ones. sources: source -> its text.
     """
 
     outputs: tuple[Output, ...]
@@ -157,7 +158,7 @@ class _Texts:
         )
 
     def key(self, index: int, subset: Sequence[int]) -> Key:
-        """What an output's score depends on: equal keys are scored once."""
+        """Everything that an output's score depends on. Equal keys are scored only once."""
         output = self.outputs[index]
         return output.source, output.text, frozenset(subset), output.language
 
@@ -221,7 +222,7 @@ def _draws(texts: _Texts, most: int, draws: int, seed: int) -> Draws:
 
 
 def _needed(metric: Metric, texts: _Texts, draws: Draws) -> list[Key]:
-    """Everything that has to be scored, each once."""
+    """The keys that have to be scored, each once."""
     keys: dict[Key, None] = {}
     for subsets in (subset for of_k in draws.values() for subset in of_k):
         for index in texts.places:
@@ -232,8 +233,8 @@ def _needed(metric: Metric, texts: _Texts, draws: Draws) -> list[Key]:
 def _keys(
     metric: Metric, texts: _Texts, index: int, subsets: Mapping[str, tuple[int, ...]]
 ) -> list[Key]:
-    """What an output is scored with: the source's references together, or each alone if the metric
-    takes the best of single scores. Empty if the source has too few.
+    """The keys of an output: one key with all chosen references or, if the metric takes the best of
+    single scores, one key per reference. Empty if the source has too few references.
     """
     subset = subsets.get(texts.outputs[index].source)
     if subset is None:
@@ -271,8 +272,8 @@ def _point(
     texts: _Texts,
     scores: Mapping[Key, Scored],
 ) -> dict[str, Any]:
-    """The row of a metric with k references in a cell; if an output has several scores, the best
-    counts. Higher is better.
+    """The row of a metric with k references in a cell. If an output has several scores, the highest
+    counts.
     """
     sign = -1.0 if metric.direction == "lower" else 1.0
     drawn = []
@@ -291,7 +292,7 @@ def _point(
 
 
 def _lines(cell: BoardCell, names: Sequence[str]) -> list[dict[str, Any]]:
-    """The rows of the raters drawn as lines, if the cell has them."""
+    """The rows of those raters named in `names` that the cell has; charts draw them as lines."""
     rows = []
     kinds = {rater.name: rater.kind for rater in cell.raters}
     for name in names:

@@ -26,16 +26,17 @@ AlphaRule = Annotated[
 
 @dataclass(frozen=True)
 class BoardSettings:
-    """The settings of a board. Empty tuples mean all.
+    """The settings of a board. An empty tuple means all.
 
-    reference: the people to agree with (people_named). common: compare on the outputs that all
-    raters scored. expected: as scores, take the means of levels weighted by probability, for raters
-    that have them. members: the kinds of rater of which an ensemble is made. nonzero: its number of
-    coefficients. alpha: None takes one from the interval by `rule`
-    (metal.stats.ensemble.choose_alpha). human_generators: people among the generators, besides
-    those that dataset.toml marks. families: generator -> family, besides those of dataset.toml.
-    resamples: of the bootstrap by source. permutations: of each test. version: the state of the
-    board. exclude_noisy: the model (metal.genie.noisy) that chose whom to leave out, "" for none.
+    reference: the people with whom raters are compared (people_named). common: whether to compare
+    only on outputs that all raters scored. expected: whether to score by the mean of levels
+    weighted by probability, for raters that have it. members: the kinds of rater in the ensemble.
+    nonzero: the number of nonzero coefficients of the ensemble. alpha: the lasso's alpha; None
+    takes one from the interval by `rule` (metal.stats.ensemble.choose_alpha). human_generators:
+    generators that are people, besides those marked in dataset.toml. families: generator -> family,
+    besides those in dataset.toml. resamples: number of bootstrap samples over sources.
+    permutations: number per test. version: the version of the board. exclude_noisy: the model
+    (metal.genie.noisy) that chose whom to leave out, "" for none.
     """
 
     reference: str = ""
@@ -89,7 +90,7 @@ class BoardSettings:
         check_options(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for run.toml; what is not set is left out."""
+        """Plain values for run.toml, without settings that are not set."""
         plain = {
             key: list(value) if isinstance(value, tuple) else value
             for key, value in asdict(self).items()
@@ -101,9 +102,9 @@ class BoardSettings:
 class CrowdSettings:
     """Settings besides those of the board.
 
-    area: the share of the scale that counts as its bottom, and as its top. examples: how many for
-    each area, rater and cell. equal_panels: whether as many people outside the reference count on
-    an output as people of the reference rated it.
+    area: the share of the scale that counts as its bottom, and also as its top. examples: the
+    number of examples for each area, rater and cell. equal_panels: whether each output keeps only
+    as many people of a group as reference people rated it.
     """
 
     area: Annotated[
@@ -128,10 +129,10 @@ class CrowdSettings:
 
 @dataclass(frozen=True)
 class ReferenceSettings:
-    """Settings besides those of the board. most: the largest number of references, None for as many
-    as all sources have. draws: how many subsets.
+    """Settings besides those of the board. most: the largest number of references; None takes the
+    number that all sources have. draws: number of random subsets.
 
-    beside: raters of the dataset to draw as lines with the metrics.
+    beside: raters of the dataset that the chart draws as lines next to the metrics.
     """
 
     most: Annotated[
@@ -154,8 +155,8 @@ class ReferenceSettings:
 
 
 def signature(data: str, settings: BoardSettings, **subject: object) -> str:
-    """The program, the data, what the figure is about, and every setting that changes it. data:
-    Dataset.identity.
+    """A line that names the program, the data, the subject of the figure, and every setting that
+    changes the figure. data: Dataset.identity.
     """
     parts: dict[str, object] = {
         "metal": __version__,

@@ -1,10 +1,10 @@
 """A board's folder on disk: the dataset folder with `board/` in it.
 
-board/history.jsonl          one line per version; lines are only ever added
+board/history.jsonl          one line per version; lines are only added, never changed
 board/data/DIGEST/           the dataset as it was at a version; DIGEST covers its ratings and its files' bytes
 board/submissions/0002/      what joined with version 2: outputs.jsonl, raters.jsonl, ratings.parquet, its program
 board/ensembles.jsonl        every ensemble that was ever fitted, by its signature
-board/settings.json          the people the board was last told to compare with (WHOM); submissions are ranked by them
+board/settings.json          the people with whom raters were last compared (WHOM); submissions are compared with them too
 """  # noqa: E501
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ PROGRAM = "metric.py"  # of a submitted metric
 class OpenBoard:
     """A board at one of its versions. base: the dataset without submissions.
 
-    recorded: whether the last of its entries is on disk (see `record`). files: the files that the
-    dataset was read from.
+    recorded: whether the last entry is on disk (see `record`). files: the files from which the
+    dataset was read.
     """
 
     folder: Path
@@ -72,7 +72,7 @@ class OpenBoard:
 
     @cached_property
     def dataset(self) -> Dataset:
-        """The dataset with its submissions. Raises DataError if they do not fit; one of them can
+        """The dataset with its submissions. Raises DataError if a submission does not fit; it can
         then be withdrawn.
         """
         submissions = [
@@ -84,8 +84,8 @@ class OpenBoard:
 def open_board(folder: Path, version: int | None = None) -> OpenBoard:
     """The board of a dataset folder, now or at a version; nothing is written.
 
-    A dataset that has changed since the last version, or has no history yet, is a new version,
-    which `record` keeps. Raises UsageError for a version the board never had.
+    If the dataset has changed since the last version, or has no history yet, the board is at a new
+    version, which `record` can store. Raises UsageError if the board never had the wanted version.
     """
     files, base, entries, digest = of_one_state(folder, lambda: _read(folder))
     recorded = bool(entries) and entries[-1].digest == digest
@@ -109,8 +109,8 @@ def _read(folder: Path) -> tuple[dict[str, tuple[int, ...]], Dataset, tuple[Entr
 
 
 def _files(folder: Path) -> dict[str, tuple[int, ...]]:
-    """File name -> inode, size and time, which tell whether a file of the dataset is still the one
-    that was read.
+    """File name -> inode, size and time. If these change, the file is no longer the one that was
+    read.
     """
     return {
         path.name: (status.st_ino, status.st_size, status.st_mtime_ns)
@@ -120,8 +120,8 @@ def _files(folder: Path) -> dict[str, tuple[int, ...]]:
 
 
 def _digest(folder: Path, base: Dataset) -> str:
-    """A hash that identifies a version. It changes with the ratings (not with their order) and with
-    every other file's bytes.
+    """A hash that identifies a version. It changes if ratings change (their order does not matter)
+    or if a byte of another file changes.
     """
     combined = hashlib.sha256(base.digest.encode("ascii"))
     for name in DATA:
@@ -179,7 +179,7 @@ def is_writable(folder: Path) -> bool:
 
 
 def read_file(path: Path) -> bytes | None:
-    """The bytes of a file handed in; None if there is no such file."""
+    """The bytes of a submitted file; None if there is no such file."""
     return path.read_bytes() if path.is_file() else None
 
 
@@ -189,11 +189,11 @@ def read_file(path: Path) -> bytes | None:
 def add_entry(
     folder: Path, seen: OpenBoard, new: Entry | Submission, files: Mapping[str, bytes]
 ) -> OpenBoard | None:
-    """Write an entry with its submission. None when the board has changed since it was `seen`;
-    nothing is written then.
+    """Write an entry with its submission. If the board has changed since it was `seen`, write
+    nothing and return None.
 
-    new: the entry, or a submission with its own, which gets its version, time and digest here.
-    files: those to keep with the submission.
+    new: an entry, or a submission that holds one. The entry gets its version, time and digest here.
+    files: the files to store with the submission.
     """
     with one_writer(folder):
         now = open_board(folder)
@@ -238,12 +238,12 @@ def _sync(folder: Path) -> None:
 
 
 def _entry(entries: Sequence[Entry], digest: str) -> Entry:
-    """The next entry, for new data."""
+    """The entry that follows `entries` if the data are new."""
     return Entry(len(entries) + 1, datetime.now(UTC).isoformat(timespec="seconds"), "data", digest)
 
 
 def record(board: OpenBoard) -> bool:
-    """Keep the version that the dataset was opened at, once something was done with it.
+    """Store the version of an opened board if it is new.
 
     False if the folder cannot be written, or has changed since.
     """
@@ -255,8 +255,8 @@ def record(board: OpenBoard) -> bool:
 
 
 def _note_data(board: OpenBoard) -> bool:
-    """Copy the files of the dataset as it is now and add its entry; False if they are not those
-    that were read.
+    """Copy the dataset's files and add an entry for them. Return False if they have changed since
+    they were read.
     """
     folder, entry = board.folder, board.entries[-1]
     entries = read_history(folder)
@@ -277,8 +277,8 @@ def _note_data(board: OpenBoard) -> bool:
 
 
 def _append(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
-    """Add lines and force them to disk. The remains of a line that a power cut left are removed
-    first.
+    """Add lines and force them to disk. First remove an incomplete last line, which a power cut may
+    have left.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab+") as file:
@@ -296,16 +296,16 @@ def _append(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _end(content: bytes) -> int:
-    """Where the complete lines end. A last line without a line break is complete if it is an
-    object.
+    """The position where the complete lines end. A last line without a line break is complete if it
+    is a JSON object.
     """
     last = content.rfind(b"\n") + 1
     return len(content) if isinstance(_value(content[last:]), dict) else last
 
 
 def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects of a file to which lines are only added, with their places, without an unfinished
-    last line.
+    """The objects in the lines of a file, each with its location for messages. An unfinished last
+    line is skipped.
 
     Raises DataError for a line that is not an object.
     """
@@ -330,11 +330,11 @@ def _value(line: bytes) -> Any:
 
 
 def keep_ratings(base: Dataset, board: Dataset, folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write people's ratings to where the rated outputs are: into the dataset, or as a version of
-    its board.
+    """Store new ratings of people: in the dataset for its own outputs, in a new version of the
+    board for submitted outputs.
 
-    base: the dataset of the folder, which nobody may change at the same time; board: what is on its
-    board, with the new ratings. files: as in `update_dataset`.
+    base: the dataset of the folder; the caller makes sure that nobody else changes it meanwhile.
+    board: the dataset with submissions and the new ratings. files: as in `update_dataset`.
     """
     people = {name: rater for name, rater in board.raters.items() if rater.kind == "human"}
     table = board.ratings
@@ -389,10 +389,10 @@ def store_ensembles(folder: Path, records: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def keep_settings(folder: Path, settings: BoardSettings) -> None:
-    """Keep the settings that say whom submissions are compared with: the given ones of WHOM replace
-    the kept ones, and no other settings are kept.
+    """Store the settings that say with whom submissions are compared. Given settings replace stored
+    ones; settings outside WHOM are not stored.
 
-    Nothing happens if the folder cannot be written.
+    If the folder cannot be written, this does nothing.
     """
     chosen = {key: value for key, value in settings.to_dict().items() if key in WHOM and value}
     if not chosen:
@@ -409,8 +409,8 @@ def keep_settings(folder: Path, settings: BoardSettings) -> None:
 
 
 def kept_settings(folder: Path, version: int) -> BoardSettings:
-    """The settings that submissions are ranked by, at a version: the kept ones of WHOM, else the
-    defaults.
+    """The settings that rank submissions at a version: stored settings of WHOM, and defaults for
+    all others.
     """
     path = folder / BOARD / "settings.json"
     if not path.is_file():
@@ -434,7 +434,9 @@ def kept_settings(folder: Path, version: int) -> BoardSettings:
 
 
 def _well_typed(settings: BoardSettings) -> bool:
-    """Whether each of WHOM has the type of its default, and collections hold texts."""
+    """Whether each stored setting of WHOM has the type of its default, and each collection holds
+    only texts.
+    """
     for key in WHOM:
         value = getattr(settings, key)
         inside = value if isinstance(value, tuple) else ()

@@ -1,5 +1,5 @@
-"""How a submission joins a board: prepared outside the board's lock, and written if nobody else was
-faster.
+"""Add a submission to a board. It is prepared without the board's lock, and written if the board
+has not changed meanwhile.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ COMPUTED = ("chrf", "rouge-l")  # metrics that join a board where no metric can 
 
 @dataclass(frozen=True)
 class Joined:
-    """The board after a submission. lines: the outcome, in words. protections: how its program was
-    isolated.
+    """The board after a submission. lines: sentences about the outcome. protections: how the
+    submitted program was isolated.
     """
 
     board: OpenBoard
@@ -77,7 +77,7 @@ class Joined:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A submission ready to write, valid for one version of the board."""
+    """A submission that is ready to be written, for one version of the board only."""
 
     new: Entry | Submission
     lines: Sequence[str]
@@ -89,10 +89,10 @@ def join_board(
     prepare: Callable[[OpenBoard], Prepared],
     ready: tuple[OpenBoard, Prepared] | None = None,
 ) -> Joined:
-    """Prepare a submission for the current board and write it; prepare it again if others joined in
-    the meantime.
+    """Prepare a submission for the current board and write it. If another joined in the meantime,
+    prepare it again.
 
-    ready: what was prepared, for the board as it was then.
+    ready: a submission already prepared, if there is one.
     """
     for _ in range(TRIES):
         seen = ready[0] if ready else open_board(folder)
@@ -128,10 +128,11 @@ def submit_generator(
     scores: Path | None,
     progress: Progress,
 ) -> Joined:
-    """A generator's outputs join, scored by every metric of the board that can be run here.
+    """Add a generator's outputs to a board, and score them with every metric of the board that can
+    be run here.
 
-    scores: a table with the scores of the board's other metrics. progress: called with the steps
-    done and the steps in all.
+    scores: a table with scores by the board's other metrics. progress: called with the number of
+    steps done and of all steps.
     """
     generator = _NewGenerator(
         path=path,
@@ -154,8 +155,8 @@ def submit_generator(
 
 @dataclass(frozen=True)
 class _NewGenerator:
-    """A generator as it was handed in. scores, table: the file of the board's other metrics, and
-    what it holds. computed: scores by a metric's name and signature, kept for a further attempt.
+    """A submitted generator. scores: the file with scores by the board's other metrics; table: its
+    contents. computed: scores by a metric's name and signature, kept in case of another attempt.
     """
 
     path: Path
@@ -170,7 +171,7 @@ class _NewGenerator:
     computed: dict[tuple[str, str], Scores] = field(default_factory=dict)
 
     def prepare(self, seen: OpenBoard) -> Prepared:
-        """Its entry, outputs and scores for a version of the board."""
+        """Prepare the generator's entry, outputs and scores for a version of the board."""
         dataset = seen.dataset
         generators = {output.generator for output in dataset.outputs.values()}
         plain = check_name(self.name, generators, "generator")
@@ -211,7 +212,7 @@ class _NewGenerator:
 
 
 def _declared(human: bool, family: str) -> dict[str, Any]:
-    """What a generator was declared to be, in the form of its entry."""
+    """The values of an entry that say whether a generator is human, and its family."""
     declared = {"kind": "human"} if human else {}
     if family:
         declared["family"] = family
@@ -219,10 +220,10 @@ def _declared(human: bool, family: str) -> dict[str, Any]:
 
 
 def _computed_metrics(folder: Path, seen: OpenBoard, progress: Progress) -> list[str]:
-    """Add METAL's own metrics to a board if none of its metrics can be run here, so that all its
-    generators can be ranked.
+    """Add METAL's own metrics to a board if none of the board's metrics can be run here, so that
+    all generators can be ranked.
 
-    Returns a line about each, or the reason why there is none.
+    Returns a line about each metric, or the reason why none was added.
     """
     lines: list[str] = []
     for name in COMPUTED:
@@ -240,7 +241,7 @@ def _computed_metrics(folder: Path, seen: OpenBoard, progress: Progress) -> list
 
 
 def _computed_metric(board: OpenBoard, *, name: str, progress: Progress) -> Prepared:
-    """One of METAL's own metrics with its scores of all outputs."""
+    """Prepare one of METAL's own metrics, with scores of all outputs of the board."""
     dataset = with_metric_score(board.dataset)
     metric = find_metric(name)
     outputs = outputs_to_score(dataset, [metric])
@@ -268,9 +269,7 @@ def submit_metric(
     memory: int,
     progress: Progress,
 ) -> Joined:
-    """A metric joins: its program is run on every output of the board, or its scores are read from
-    a table.
-    """
+    """Add a metric to a board: run its program on every output, or read its scores from a table."""
     content = read_file(path)
     if content is None:
         raise no_such(path, "file", "; give a program (metric.py) or a table of scores")
@@ -288,10 +287,10 @@ def submit_metric(
 
 @dataclass
 class _NewMetric:
-    """A metric as it was handed in: a program, or a table of scores computed elsewhere.
+    """A submitted metric: a program, or a table of scores computed elsewhere.
 
-    content: of the file. signature: of the table. how: with what options the program runs. earlier:
-    its scores in an earlier attempt.
+    content: the file's contents. signature: given by the user for a table. how: the options with
+    which the program runs. earlier: the scores of an earlier attempt.
     """
 
     path: Path
@@ -306,7 +305,7 @@ class _NewMetric:
     earlier: Scores | None = None
 
     def prepare(self, seen: OpenBoard) -> Prepared:
-        """Its entry and scores for a version of the board."""
+        """Prepare the metric's entry and scores for a version of the board."""
         dataset = with_metric_score(seen.dataset)
         plain = check_name(self.name, dataset.raters, "rater")
         scores, lines = self._scores(dataset, plain)
@@ -352,8 +351,8 @@ def _check_options(
 def _program_scores(
     metric: Metric, dataset: Dataset, name: str, earlier: Scores | None, progress: Progress
 ) -> tuple[Scores, list[str]]:
-    """The program's scores. earlier: scores of an earlier attempt; only missing ones are
-    computed.
+    """Score the board's outputs with the program. earlier: scores of an earlier attempt; only
+    missing scores are computed.
     """
     outputs = outputs_to_score(dataset, [metric])
     if earlier and changed(metric_rater(metric, name), earlier, dataset):
@@ -372,7 +371,7 @@ def _program_scores(
 
 
 def withdraw(folder: Path, name: str, by: str) -> Joined:
-    """A submission leaves the board; it stays in the history."""
+    """Withdraw a submission from the board. The history keeps it."""
 
     def prepare(seen: OpenBoard) -> Prepared:
         gone = find_standing(seen.entries, name)

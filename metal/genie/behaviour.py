@@ -1,8 +1,8 @@
-"""How each person rates compared with their colleagues: what can be found out about raters without
-test questions.
+"""Compare how each person rates with how their colleagues rate, without test questions.
 
-One row per person x language x criterion, one over all criteria. Colleagues are the people of a
-group who rated the same outputs on the same criterion. `monitor_tables.stands_out` reads the rows.
+There is one row per person x language x criterion, and one per person x language over all criteria.
+Colleagues are the people of a group who rated the same outputs on the same criterion.
+`monitor_tables.stands_out` reads the rows.
 """
 
 from __future__ import annotations
@@ -49,9 +49,7 @@ def behaviour(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> pd.DataFrame:
-    """How each person rates compared with the others: a row for each person x language x criterion,
-    and one for each person x language over ALL_CRITERIA, by language, group, person and criterion
-    in declared order.
+    """Compare how each person rates with how the others rate.
 
     People are compared with their own group, because a crowd would outvote experts if both rated.
     distrusted: people who do not count as anybody's colleagues, because they are known to be noisy;
@@ -59,21 +57,22 @@ def behaviour(
 
     ratings, unanswered; shared: ratings of outputs that a colleague also rated, on `sources`
     sources; ties: shared ratings without a most frequent label among the colleagues.
-    majority_agreement: among the other shared ratings, the share with the colleagues' most frequent
-    label. agreement, colleagues_agreement: on outputs with two colleagues or more (`compared`), the
-    share of colleagues who agree, and of pairs of them who agree among themselves;
-    agreement_difference: the first minus the second. severity: how much lower than the colleagues'
-    mean the scores are, as a share of the scale (below 0: milder); distance: the mean absolute
-    difference. label, label_share, colleagues_label_share: the most frequent label on shared
-    ratings; label_difference. dawid_skene, mace: competence (see colleagues.py); over all criteria
-    their mean, weighted by ratings. commented: share of ratings with a comment; repeated: share of
-    comments that the person also made on another output, colleagues_repeated: the same for all
-    colleagues; repeated_comment, repeated_outputs: the most frequent repeated comment, and on how
-    many outputs. For agreement_difference, severity and label_difference: _low, _high (95%,
-    bootstrap over sources), _p (two-sided, see clustered_mean; that of the label is multiplied by
-    the number of labels from which it was chosen) and _p_adjusted, corrected over all people and
-    languages of one criterion. undefined: which figures have no value, and why. Undefined figures
-    are NaN, never 0.
+    majority_agreement: among the shared ratings that are not ties, the share with the colleagues'
+    most frequent label. compared: outputs with two colleagues or more. agreement: on these, the
+    share of colleagues who agree with the person; colleagues_agreement: on these, the share of
+    pairs of colleagues who agree; agreement_difference: agreement minus colleagues_agreement.
+    severity: how far the person's scores are below the colleagues' mean, as a share of the scale
+    (negative if they are above); distance: the mean absolute difference. label, label_share,
+    colleagues_label_share: the most frequent label on shared ratings; label_difference.
+    dawid_skene, mace: competence (see colleagues.py); over all criteria their mean, weighted by
+    ratings. commented: share of ratings with a comment; repeated: share of comments that the person
+    also made on another output, colleagues_repeated: the same for all colleagues; repeated_comment,
+    repeated_outputs: the most frequent repeated comment, and on how many outputs. For
+    agreement_difference, severity and label_difference: _low, _high (95%, bootstrap over sources),
+    _p (two-sided, see clustered_mean; the p of label_difference is multiplied by the number of
+    labels from which the label was chosen) and _p_adjusted, corrected over all people and languages
+    of one criterion. undefined: which figures have no value, and why. Undefined figures are NaN,
+    never 0.
     """
     bootstrap = SourceBootstrap(resamples, seed)
     # few people take longer to fit: groups in turn, at an even rate
@@ -165,7 +164,9 @@ def _row(
     criterion: Criterion | None,
     bootstrap: SourceBootstrap,
 ) -> dict[str, Any]:
-    """The figures of one person. criterion: None if labels cannot be counted together."""
+    """The figures of one person. criterion: None if the answers are on several scales, so that
+    labels cannot be counted.
+    """
     own = answers.rows_of(name)
     beside, signed, source = answers.beside, answers.signed[own], answers.source_code[own]
     shared = own[beside.others[own] > 0]
@@ -246,7 +247,7 @@ def _repeated_of_all(answers: ColleagueAnswers) -> pd.DataFrame:
 
 
 def _comments(answers: ColleagueAnswers, name: str, comments: pd.DataFrame) -> dict[str, Any]:
-    """How often somebody comments, and how often they say the same on different outputs."""
+    """How often a person comments, and how often they repeat a comment on another output."""
     own, others = comments[comments["rater"] == name], comments[comments["rater"] != name]
     rated = len(answers.rows_of(name))
     row: dict[str, Any] = {
@@ -273,12 +274,12 @@ def _noted(row: dict[str, Any], competence: Competence) -> dict[str, Any]:
     """The row with competences, and the reasons for figures without a value."""
     row |= {"dawid_skene": competence.dawid_skene, "mace": competence.mace}
     reasons = {
-        "majority_agreement": "the colleagues are tied everywhere",
+        "majority_agreement": "the colleagues' answers are tied on every output",
         "agreement_difference": NO_PAIR,
         "severity": NO_ENDS,
         "label_share": SCALES_DIFFER,
         "dawid_skene": competence.reason,
-        "mace": "one class only was given",
+        "mace": "all answers are of one class",
         "repeated": NO_COMMENT,
     }
     if competence.reason == NO_LEVELS:

@@ -1,6 +1,4 @@
-"""People compared with those who rated the same outputs: their answers, each with the colleagues'
-answers, and how competent they seem by these (Dawid-Skene, MACE), without test questions.
-"""
+"""Compare people with the colleagues who rated the same outputs, without test questions."""
 
 from __future__ import annotations
 
@@ -22,11 +20,11 @@ from metal.stats.patterns import Codes, Numbers
 
 @dataclass(frozen=True)
 class ColleagueAnswers:
-    """The answers of a cell, or of several cells one after the other. Arrays have one row per
-    answer, with plain names.
+    """The answers of a cell, or of several cells one after the other; one row per answer.
 
-    beside: each answer among its colleagues' on the same output and criterion. signed: share of the
-    scale minus the mean share of the colleagues. code: class codes. labels: those of each cell.
+    rater, source, output: names. beside: each answer compared with the colleagues' answers to the
+    same output and criterion. signed: the score as a share of the scale, minus the colleagues' mean
+    share. code: the class. labels: the labels of each cell.
     """
 
     rater: Codes
@@ -64,8 +62,8 @@ class ColleagueAnswers:
 
 @dataclass(frozen=True)
 class ColleaguesCell:
-    """One language x criterion: rows of the ratings table by the people and by those who are
-    compared with them.
+    """One language x criterion: the ratings of the colleagues, and of the raters compared with
+    them.
     """
 
     language: str
@@ -139,9 +137,11 @@ MISNAMED = "Dawid and Skene's model mistook one label for another"
 
 @dataclass(frozen=True)
 class Competence:
-    """dawid_skene: expected share of right answers; mace: probability of knowing. NaN if undefined.
-    ratings: the number from which it is computed. reason: why dawid_skene is undefined, if that is
-    due to the criterion or the model.
+    """How competent a rater seems from the colleagues' answers.
+
+    dawid_skene: expected share of right answers. mace: probability that the rater knows an answer.
+    Both are NaN if undefined. ratings: the number of ratings used. reason: why dawid_skene is
+    undefined, if that is due to the criterion or the model.
     """
 
     dawid_skene: float

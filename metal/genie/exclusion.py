@@ -1,6 +1,4 @@
-"""People left out of a dataset, with the ratings that each of them loses; and, for other analyses,
-who fails test questions.
-"""
+"""Leave noisy people out of a dataset, and warn of raters who fail test questions."""
 
 from __future__ import annotations
 
@@ -22,10 +20,11 @@ EXCLUSIONS = ("rater", "language", "criterion", "ratings", "why")
 
 @dataclass(frozen=True)
 class Exclusion:
-    """The people left out. why: rater -> reasons. dropped: one row (rater, language, criterion,
-    ratings) for each.
+    """The people left out, and the ratings dropped with them.
 
-    outputs: how many lost a rating.
+
+    why: rater -> reasons. dropped: the number of ratings dropped for each rater, language and
+    criterion. outputs: how many outputs lost a rating.
     """
 
     why: Mapping[str, tuple[str, ...]]
@@ -52,10 +51,10 @@ class Exclusion:
 
 
 def without(dataset: Dataset, noisy: Mapping[str, tuple[str, ...]]) -> tuple[Dataset, Exclusion]:
-    """The dataset without the ratings of its noisy people, and an account of it. LLM judges and
+    """Drop the ratings of noisy people from a dataset, and list what was dropped. LLM judges and
     metrics stay.
 
-    noisy: rater -> reasons. Raises UsageError if no person would be left.
+    noisy: rater -> reasons. Raises UsageError if all people are noisy.
     """
     people = set(people_in(dataset.raters))
     why = {name: reasons for name, reasons in noisy.items() if name in people}
@@ -98,7 +97,7 @@ def _without_raters(dataset: Dataset, names: Collection[str]) -> Dataset:
 
 
 class _Result(Protocol):
-    """An analysis with tables by name, and warnings. A frozen dataclass."""
+    """The result of any analysis: a frozen dataclass with tables by name, and warnings."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -115,8 +114,8 @@ Result = TypeVar("Result", bound=_Result)
 def with_exclusions(
     result: Result, excluded: Exclusion | None, warnings: Iterable[str] = ()
 ) -> Result:
-    """The result with a warning and a table about the people left out, and further warnings before
-    its own.
+    """Add a warning and a table about the people left out to a result; `warnings` come before its
+    own.
     """
     lines = excluded.lines if excluded else []
     tables = {**result.tables, "exclusions": excluded.table} if excluded else result.tables
@@ -129,11 +128,10 @@ def with_exclusions(
 def without_noisy(
     dataset: Dataset, folder: Path, runs: Iterable[Path], model: str
 ) -> tuple[Dataset, Exclusion | None]:
-    """The dataset without its noisy people, and who they are; the dataset itself if `model` is
-    empty.
+    """Leave noisy people out of a dataset, and list them; an empty `model` leaves out nobody.
 
-    model: one of metal.genie.noisy. folder, runs: where the test questions are. Raises UsageError
-    if no person answered a test question.
+    model: one of metal.genie.noisy. folder, runs: the dataset folder and the runs that hold the
+    test questions. Raises UsageError if no person answered a test question.
     """
     if not model:
         return dataset, None
@@ -143,14 +141,14 @@ def without_noisy(
         rater.kind == "human" and name in examined for name, rater in dataset.raters.items()
     ):
         raise UsageError(
-            f"`exclude_noisy`: nobody answered a test question of {folder} (judges are not left"
-            f" out); hide some with `metal.annotate_export({str(folder)!r}, test_questions=True)`"
+            f"`exclude_noisy`: no person answered a test question of {folder} (answers of judges"
+            f" do not count); hide some with `metal.annotate_export({str(folder)!r}, test_questions=True)`"
         )
     return without(dataset, _noisy(dataset, folder, gold, model))
 
 
 def warnings_of_tests(dataset: Dataset, folder: Path, runs: Iterable[Path]) -> list[str]:
-    """Warnings about outputs that are really test questions, and about judges that fail theirs."""
+    """Warn of outputs that are really test questions, and of judges that fail test questions."""
     gold = read_tests(dataset, folder, runs)
     leaks = leak_warning(dataset, gold.questions)
     noisy = _noisy(dataset, folder, gold) if len(gold.answers) else {}
@@ -165,7 +163,7 @@ def warnings_of_tests(dataset: Dataset, folder: Path, runs: Iterable[Path]) -> l
 def _noisy(
     dataset: Dataset, folder: Path, gold: GoldQuestions, model: str = ""
 ) -> Mapping[str, tuple[str, ...]]:
-    """Rater -> why; by the default model if none is named."""
+    """Rater -> reasons, by the default model if none is named."""
     from metal.building.store import read_compared
     from metal.genie.monitoring import monitor  # which imports scipy
     from metal.genie.noisy import DEFAULT_MODEL, model_and_beta

@@ -1,4 +1,4 @@
-"""Test questions: outputs for which the right answers are known, hidden among those to be rated.
+"""Test questions: outputs with known right answers, hidden among the outputs to be rated.
 
 A positive question shows a source with its own gold (its reference), a negative one with the gold
 of another source (GENIE, section 5). To raters they look like any other output, but they are kept
@@ -48,8 +48,8 @@ class Shares:
         return cls(*shares)
 
     def of(self, outputs: int) -> dict[str, int]:
-        """The number of questions of each side for this many outputs: at least 1 if the share is
-        above 0.
+        """How many positive and negative questions to ask for this many outputs: at least 1 if the
+        share is above 0.
         """
         shares = {POSITIVE: self.positive, NEGATIVE: self.negative}
         return {
@@ -60,8 +60,8 @@ class Shares:
 
 @dataclass(frozen=True)
 class DrawnQuestions:
-    """Test questions for some outputs. short: (language, side) -> how many fewer than wanted,
-    because there were too few golds.
+    """The test questions drawn for some outputs. short: (language, side) -> how many questions are
+    missing because there were too few golds.
     """
 
     questions: tuple[Output, ...]
@@ -77,15 +77,15 @@ def draw(
     earlier: Mapping[str, Output] | None = None,
     used: Container[str] = (),
 ) -> DrawnQuestions:
-    """Test questions to hide among the outputs, for each of their languages.
+    """Draw test questions to hide among the outputs, separately for each language.
 
     The sources with a gold are put in an order that depends only on seed and ids. Negative
-    questions take the first of them, each with the gold of the next source whose gold differs, the
-    last with that of the first: golds are permuted cyclically, and no source gets its own. Positive
-    questions take the last sources, so no source has both kinds while there are enough sources. A
-    larger number of questions includes those of a smaller number. earlier: questions of earlier
-    exports, by id; they stay unchanged. used: ids of questions answered in earlier rounds; asking
-    them again would show nothing new.
+    questions take the first sources. Each gets the gold of the next source in this order whose gold
+    differs; after the last source comes the first. So no source gets its own gold. Positive
+    questions take the last sources, so a source gets both kinds only if there are too few sources.
+    A larger draw includes the questions of a smaller one. earlier: questions of earlier exports, by
+    id; they stay unchanged. used: ids of questions answered in earlier rounds; asking them again
+    would show nothing new.
     """
     outputs = list(outputs)
     questions: list[Output] = []
@@ -118,7 +118,7 @@ def draw(
 def _ring(
     names: Iterable[str], sources: Mapping[str, Source], language: str, seed: int
 ) -> list[Source]:
-    """The sources that have a gold, in the order of a hash of seed, language and id."""
+    """The sources that have a gold, ordered by a hash of seed, language and id."""
 
     def by_hash(source: Source) -> tuple[bytes, str]:
         text = f"{seed}\0{language}\0{source.source}"
@@ -133,8 +133,8 @@ def gold(source: Source) -> str:
 
 
 def _shifted(ring: Sequence[Source]) -> Iterator[tuple[Source, Source]]:
-    """Each source with the next one in the ring that has another gold; sources for which there is
-    no other gold are left out.
+    """Pair each source with the next source in the ring that has another gold; leave out sources
+    without one.
     """
     golds = [_normalised(gold(source)) for source in ring]
     different = set(golds)
@@ -147,14 +147,14 @@ def _shifted(ring: Sequence[Source]) -> Iterator[tuple[Source, Source]]:
 
 
 def _normalised(text: str) -> str:
-    """The text without differences in white space and case: two golds are the same if these texts
-    are.
+    """The text with plain spaces and in one case; two golds count as the same if these forms are
+    equal.
     """
     return " ".join(text.split()).casefold()
 
 
 def _question(side: str, language: str, source: Source, of: Source) -> Output:
-    """A test question as an output. Its note names the source whose gold is shown."""
+    """Make the output that asks a test question. Its note names the source whose gold is shown."""
     name = f"{_PREFIX}{side}:{language}:{source.source}"
     return Output(name, source.source, _GENERATOR[side], language, gold(of), note=of.source)
 
@@ -172,8 +172,8 @@ def side_of(output: str) -> str:
 def tells(criterion: Criterion, side: str) -> bool:
     """Whether a right answer on the criterion can be told from a wrong one.
 
-    Its scale needs a best and a worst end, and for a negative question the source must matter,
-    because a gold of another source is as well written as any.
+    The criterion's scale needs a best and a worst end. For a negative question, the criterion must
+    also look at the source, because the gold of another source is as well written as the right one.
     """
     return criterion.scale.ends is not None and (side == POSITIVE or criterion.of_source)
 
@@ -184,8 +184,8 @@ def rightness(
     """(answers,) 1 for each score on the right side of the middle of the scale, else 0; NaN without
     a score.
 
-    The middle itself is wrong on both sides. If outputs are rated in comparison with the gold
-    (comparative), the middle is right for a positive question, because the gold is compared with
+    The middle itself is wrong on both sides. comparative: whether outputs are compared with the
+    gold. Then the middle is right for a positive question, because the gold is compared with
     itself. Source: GENIE, section 5 (binarised at 0.5).
     """
     share = criterion.share(scores)
@@ -218,15 +218,13 @@ def with_questions(dataset: Dataset, questions: Sequence[Output]) -> Dataset:
 
 
 def apart(facts: pd.DataFrame, questions: Collection[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Ratings of the dataset's own outputs, and answers to these test questions."""
+    """Split rows into ratings of the dataset's own outputs and answers to these test questions."""
     mask = facts["output"].isin(list(questions))
     return without_unused_names(facts[~mask]), without_unused_names(facts[mask])
 
 
 def without_unused_names(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows, numbered from 0; names that do not occur in them are no longer categories of their
-    columns.
-    """
+    """The rows, numbered from 0; categories that no row uses are dropped from their columns."""
     rows = rows.reset_index(drop=True)
     for column in rows.columns:
         if isinstance(rows[column].dtype, pd.CategoricalDtype):
@@ -235,7 +233,7 @@ def without_unused_names(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def leaked(dataset: Dataset, questions: Mapping[str, Output]) -> list[str]:
-    """The dataset's outputs with the text of a test question, which judges would rate as a
+    """Find outputs of the dataset that are really test questions; judges would rate them as a
     generator's work.
 
     Such an output has the id of a question, or the text of a negative question about the same
@@ -254,7 +252,7 @@ def leaked(dataset: Dataset, questions: Mapping[str, Output]) -> list[str]:
 
 
 def leak_warning(dataset: Dataset, questions: Mapping[str, Output]) -> str:
-    """What to do about `leaked` outputs; empty if there are none."""
+    """A warning that says what to do about `leaked` outputs; empty if there are none."""
     leaks = leaked(dataset, questions)
     if not leaks:
         return ""

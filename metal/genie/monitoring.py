@@ -1,7 +1,7 @@
-"""How everybody did on the test questions, and who is therefore noisy (GENIE, section 5).
+"""How every rater did on the test questions, and who is noisy by these answers (GENIE, section 5).
 
-Each language x criterion is a task of its own, whose annotators are modelled separately. So are
-positive and negative questions, and whoever is noisy on either is noisy.
+Each language x criterion is a separate task with its own model of annotators. Positive and negative
+questions are modelled separately too. A rater who is noisy on either is noisy.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ QUESTIONS = ("language", "side", "question", "source", "gold_of", "criterion", "
 
 @dataclass(frozen=True)
 class DoubtedQuestions:
-    """A task and side on which most people fail: the questions, or the declaration of what the
-    criterion looks at, are then at fault, and nobody is called noisy because of them. failed,
-    people: how many failed, and how many were asked.
+    """A task and side on which most people fail. The fault is then in the questions or in what the
+    criterion declares to look at, so nobody is called noisy because of them. failed, people: how
+    many failed, and how many were asked.
     """
 
     language: str
@@ -65,10 +65,12 @@ class DoubtedQuestions:
 
 @dataclass(frozen=True)
 class Monitoring:
-    """workers: one row per rater, language and criterion. raters: one row per rater. mixtures: the
-    fitted models.
+    """What test questions show about all raters.
 
-    questions: how each question was answered. noisy: rater -> why, in words, for noisy raters.
+
+    workers: one row per rater, language and criterion. raters: one row per rater. mixtures: the
+    fitted models. questions: how each question was answered. noisy: noisy rater -> reasons in
+    words.
     """
 
     workers: pd.DataFrame
@@ -85,7 +87,8 @@ def trials(
     criteria: Mapping[str, Criterion],
     comparative: Container[str] = (),
 ) -> pd.DataFrame:
-    """Answers to test questions with the facts about them: language, side, and `right`, 1 or 0.
+    """Mark each answer to a test question with its language, its side and whether it is `right` (1
+    or 0).
 
     right is NaN for an answer without a score; answers that can be neither right nor wrong (see
     `tells`) are left out. comparative: criteria that compare an output with the gold. Raises
@@ -203,7 +206,7 @@ def monitor(
 def _noisy(
     workers: Sequence[Mapping[str, Any]], criteria: Mapping[str, Criterion]
 ) -> dict[str, tuple[str, ...]]:
-    """Who is noisy, and why in words."""
+    """Noisy raters, each with the reasons in words."""
     noisy: dict[str, tuple[str, ...]] = {}
     for row in sorted(workers, key=lambda row: row["rater"]):
         if row["noisy"]:
@@ -256,7 +259,9 @@ def _mixture_rows(
 
 
 def why_noisy(row: Mapping[str, Any], criterion: str) -> Iterator[str]:
-    """`negative questions on Task quality (Hindi): 2 of 9 right, P 0.998`. criterion: its title."""
+    """`negative questions on Task quality (Hindi): 2 of 9 right, P 0.998`. criterion: the
+    criterion's title.
+    """
     for side in SIDES:
         p = row[f"{side}_p_noisy"]
         if row[f"{side}_noisy"]:
@@ -269,12 +274,13 @@ def why_noisy(row: Mapping[str, Any], criterion: str) -> Iterator[str]:
 
 
 def rater_table(workers: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.DataFrame:
-    """One row per rater, noisiest first: right answers of all given, the task and side that speak
-    most against them.
+    """One row per rater, noisiest first: right answers, answers, and the task and side with the
+    worst result.
 
-    weakest: where p_noisy is highest; that figure, the accuracy (posterior mean and interval, which
-    borrow from everybody else's) and share_right (from their own answers alone, with Jeffreys' 95%
-    interval) are those of that cell.
+    weakest: the task and side where p_noisy is highest. p_noisy, accuracy and share_right are of
+    this task and side. accuracy is the posterior mean with its interval; it also depends on the
+    answers of other raters. share_right depends on the rater's own answers alone and has Jeffreys'
+    95% interval.
     """
     rows = []
     for rater, of_rater in workers.groupby("rater", sort=True):
@@ -308,8 +314,8 @@ def rater_table(workers: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.
 
 
 def _own_share(right: int, asked: int) -> dict[str, float]:
-    """Share right with Jeffreys' interval, whose ends are 0 and 1 if none or all are right (Brown
-    et al. 2001).
+    """The share of right answers with Jeffreys' interval. Its low end is 0 if no answer is right,
+    its high end is 1 if all are right (Brown et al. 2001).
     """
     from scipy.special import betaincinv
 
@@ -322,8 +328,8 @@ def _own_share(right: int, asked: int) -> dict[str, float]:
 
 
 def question_table(table: pd.DataFrame, questions: Mapping[str, Output]) -> pd.DataFrame:
-    """How often each question was answered and answered right; a question that nobody gets right
-    may have a bad gold.
+    """How often each question was answered, and how often right. If nobody gets a question right,
+    its gold may be bad.
     """
     answered = table[table["right"].notna()]
     counted = answered.groupby(["output", "criterion"])["right"].agg(["size", "sum"]).reset_index()

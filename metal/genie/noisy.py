@@ -1,17 +1,18 @@
-"""Noisy annotators, found by how many test questions they answered right: the eight models of
-GENIE's Table 1.
+"""Find noisy annotators by how many test questions they answered right.
 
-A model has a prior of people's accuracy (a `BetaMixture`), fixed or learned from the people
-themselves, and a criterion: by *rate*, those with an accuracy below 0.9 are noisy; by *class*,
-those who come from a component other than the most accurate one. People are flagged when the
-posterior probability of that is above 0.99. "Above" matters: the uniform prior gives exactly 0.99
-to whoever got their only question wrong (the paper says both "at least" and "more than").
 
-The default is the learned prior of two components, by rate. The paper's choice, the same prior by
-class, over-flags people with hundreds of questions: someone a little less accurate than the others
-is assigned to the wider component with near certainty. The fixed noisy component has beta 4.5, as
-printed, which cannot flag anyone with four questions or fewer; 9.5 can. Source: Khashabi et al.
-(2022), section 5 and appendix B.1.
+These are the eight models of GENIE's Table 1. A model has a prior of people's accuracy (a
+`BetaMixture`), which is fixed or learned from the people. It also has a rule for who is noisy. By
+*rate*, a person is noisy if their accuracy is below 0.9. By *class*, a person is noisy if they come
+from any component except the most accurate one. A person is flagged if the posterior probability of
+being noisy is above 0.99. "Above" matters, because the uniform prior gives exactly 0.99 to a person
+who got their only question wrong. (The paper says both "at least" and "more than".)
+
+The default is the learned prior of two components, by rate. The paper chose the same prior by
+class. This flags too many people with hundreds of questions: a person a little less accurate than
+the others is assigned to the wider component with near certainty. The fixed noisy component has
+beta 4.5, as printed, which cannot flag anyone with four questions or fewer; 9.5 can. Source:
+Khashabi et al. (2022), section 5 and appendix B.1.
 
 `simulate` measures how well each model finds annotators who are known to be noisy, as in the study
 of appendix B.2. The question counts of WMT21, which the paper used, were not published; here they
@@ -49,7 +50,7 @@ Prior = Literal["Jeffreys", "uniform", "fixed", "learned"]
 
 @dataclass(frozen=True)
 class NoiseModel:
-    """A row of Table 1. components: of the prior, the paper's k."""
+    """A row of Table 1. components: the number of the prior's components, k in the paper."""
 
     name: str
     criterion: Literal["rate", "class"]
@@ -61,8 +62,8 @@ class NoiseModel:
         return self.prior == "learned"
 
     def fixed_prior(self, noisy_beta: float = NOISY_BETA) -> BetaMixture:
-        """The prior of a model that is not learned. noisy_beta: the beta of the noisy component, if
-        there are two fixed ones.
+        """The prior of a model that does not learn it. noisy_beta: the beta of the noisy component,
+        if the prior has two components.
         """
         if self.components == 2:
             return _mixture((0.05, 0.5, noisy_beta), (0.95, 9.5, 0.5))
@@ -126,9 +127,7 @@ class Examination:
         return self.mixture.accuracy_interval(self.right, self.asked).T
 
     def after(self, right: Counts, asked: Counts) -> Examination:
-        """An examination with newer counts, perhaps of other people: posteriors under this mixture,
-        without a new fit.
-        """
+        """The same mixture applied to new counts, perhaps of other people, without a new fit."""
         return Examination(self.model, self.mixture, right, asked)
 
 
@@ -152,7 +151,7 @@ def model_and_beta(text: str) -> tuple[str, float]:
         value = 0.0
     if not 0 < value < 1000:
         raise UsageError(
-            f"model {text}: after @ stands the beta of its noisy component, such as 9.5"
+            f"model {text}: write the beta of its noisy component after @, such as 9.5"
         )
     return name, value
 
@@ -168,13 +167,13 @@ def examine(
     """Find who is noisy among people who answered `right` of `asked` test questions right,
     (people,) each.
 
-    Positive and negative questions are examined separately. Someone who was asked nothing has the
-    prior as posterior. noisy_beta: see `NoiseModel.fixed_prior`. seed: that of the starts of EM, as
-    in appendix B.1.
+    Positive and negative questions are examined separately. For a person who was asked nothing, the
+    posterior is the prior. noisy_beta: see `NoiseModel.fixed_prior`. seed: chooses the starting
+    values of EM, as in appendix B.1.
     """
     chosen = find_model(model)
     if noisy_beta <= 0:
-        raise UsageError("the noisy component's beta is above 0")
+        raise UsageError("the beta of the noisy component must be above 0")
     if chosen.learned:
         mixture = fit(*with_pseudo_people(right, asked), learning_starts(chosen.components, seed))
     else:
@@ -188,12 +187,12 @@ def is_noisy(p_noisy: Numbers) -> Flags:
 
 
 def learning_starts(components: int, seed: int = 0) -> Starts:
-    """The ten starts of appendix B.1, the same for everyone with this seed."""
+    """The ten sets of starting values of appendix B.1; equal seeds give equal sets."""
     return draw_starts(np.random.default_rng([seed, components]), components)
 
 
 def with_pseudo_people(right: Counts, asked: Counts) -> tuple[Counts, Counts]:
-    """The counts from which a prior is learned, with pseudo-people added."""
+    """Add pseudo-people to the counts from which a prior is learned."""
     return np.concatenate([right, PSEUDO_RIGHT]), np.concatenate([asked, PSEUDO_ASKED])
 
 
@@ -274,14 +273,14 @@ def simulate(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> pd.DataFrame:
-    """Precision and recall of each model by how many questions people had, over `seeds` x `rounds`
-    rounds.
+    """Simulate `seeds` x `rounds` rounds, and return each model's precision and recall.
 
-    A row is a model and a bucket, columns `COLUMNS`: precision, the share of noisy people among the
-    flagged (NaN if nobody was flagged), recall, the share of flagged people among the noisy (NaN if
-    nobody was noisy), both pooled over all rounds; their standard errors, with rounds as sampling
-    units (NaN for a single round); and the numbers of people flagged, noisy and in all. The model
-    is learned in every round separately. The seeds are seed, seed + 1, ...
+    A row is a model and a bucket (a range of how many questions people had), with columns
+    `COLUMNS`: precision, the share of noisy people among the flagged (NaN if nobody was flagged),
+    recall, the share of flagged people among the noisy (NaN if nobody was noisy), both pooled over
+    all rounds; their standard errors, with rounds as sampling units (NaN for a single round); and
+    the numbers of people flagged, noisy and in all. The model is learned in every round separately.
+    The seeds are seed, seed + 1, ...
     """
     chosen = list(map(find_model, dict.fromkeys(models)))
     if min(len(chosen), seeds, rounds, workers) < 1 or mean_questions < 1:
@@ -302,7 +301,7 @@ def simulate(
 def _flags(
     models: Iterable[NoiseModel], drawn: Sequence[Round], noisy_beta: float
 ) -> Iterator[tuple[NoiseModel, list[Flags]]]:
-    """Each model, with the people that it flags in every round."""
+    """Each model with its flags of every round, (workers,) each."""
     learned: dict[int, list[BetaMixture]] = {}
     for model in models:
         if model.learned and model.components not in learned:
@@ -321,8 +320,8 @@ def _flags(
 
 
 def _count(drawn: Sequence[Round], flags: Sequence[Flags]) -> Counts:
-    """(rounds, buckets, 4): the numbers of people who are flagged and noisy, flagged, noisy, and in
-    all.
+    """(rounds, buckets, 4): in this order, the numbers of people flagged and noisy, flagged, noisy,
+    and in all.
     """
     counts = []
     for workers, flagged in zip(drawn, flags, strict=True):
@@ -349,8 +348,8 @@ def _rows(model: str, counts: Counts) -> Iterator[dict[str, Any]]:
 
 
 def _share(part: Counts, total_of: Counts) -> tuple[float, float]:
-    """Sum of `part` over sum of `whole`, (rounds,) each, and its standard error as a ratio of means
-    over rounds.
+    """The sum of `part` divided by the sum of `total_of`, (rounds,) each, and the standard error of
+    this ratio over rounds.
     """
     total = int(total_of.sum())
     if not total:

@@ -1,5 +1,5 @@
-"""The outputs of a leaderboard and their scores, as shares of the scale: 0 the worst, 1 the best
-(Criterion.share).
+"""The outputs of a leaderboard and their scores. A score is a share of the scale: 0 is the worst, 1
+the best (Criterion.share).
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ DIGITS = 12
 
 @dataclass(frozen=True)
 class Outputs:
-    """The outputs of a leaderboard, in string order, so no figure depends on the order of lines.
+    """The outputs of a leaderboard, in string order of their ids, so that no figure depends on the
+    order of the file.
 
     generator: (outputs,) codes into `generators`, in string order. source: (outputs,) codes.
     language: (outputs,).
@@ -41,7 +42,7 @@ class Outputs:
     def of(
         cls, dataset: Dataset, languages: Collection[str], sources: Collection[str] | None
     ) -> Outputs:
-        """The outputs in these languages and of these sources (None: all)."""
+        """Select the outputs in these languages and of these sources; None selects all."""
         chosen = [
             dataset.outputs[name]
             for name in sorted(dataset.outputs)
@@ -61,9 +62,9 @@ class Outputs:
 class OutputScores:
     """The scores that some raters gave the outputs on a criterion.
 
-    share: (outputs,) NaN if there is no score. output, rater: (ratings,) each rating's output and
-    rater (codes of the ratings table). unanswered: (outputs,) ratings without a score. criteria:
-    how many were combined.
+    share: (outputs,) NaN if there is no score. output, rater: (ratings,) the output and the rater
+    of each rating, as codes of the ratings table. unanswered: (outputs,) how many ratings have no
+    score. criteria: the number of criteria combined.
     """
 
     criterion: str
@@ -76,8 +77,8 @@ class OutputScores:
 
 @dataclass(frozen=True)
 class _Ratings:
-    """(ratings,) the ratings that some raters gave the outputs: rows of `Outputs`, codes of the
-    ratings table, scores.
+    """The ratings that some raters gave the outputs, (ratings,) each. row: of the output in
+    `Outputs`; rater, criterion: codes of the ratings table.
     """
 
     row: Codes
@@ -107,8 +108,8 @@ def _ratings(dataset: Dataset, outputs: Outputs, raters: Collection[str]) -> _Ra
 def output_scores(
     dataset: Dataset, outputs: Outputs, raters: Collection[str], aggregate: Aggregation = "mean"
 ) -> dict[str, OutputScores]:
-    """These raters' scores by criterion, in declared order, without criteria on which they rated
-    none of the outputs. On criteria without ends every share is NaN.
+    """The scores of these raters by criterion, in declared order. Criteria on which they rated none
+    of the outputs are left out. If a scale has no ends, every share is NaN.
     """
     ratings = _ratings(dataset, outputs, raters)
     size = len(outputs.names)
@@ -145,8 +146,8 @@ def _aggregated(
 
 
 def together(parts: Sequence[OutputScores]) -> OutputScores:
-    """`overall`: for each output the mean of its shares on these criteria; missing if one of them
-    is missing.
+    """`overall`: the mean of each output's shares on these criteria; NaN if the output lacks a
+    share.
     """
     share: Numbers = np.round(np.stack([part.share for part in parts]).mean(axis=0), DIGITS)
     complete = ~np.isnan(share)
@@ -164,8 +165,8 @@ def together(parts: Sequence[OutputScores]) -> OutputScores:
 def scores_of_each(
     dataset: Dataset, outputs: Outputs, raters: Collection[str]
 ) -> dict[str, dict[str, Numbers]]:
-    """rater -> criterion -> (outputs,) the unchanged scores, NaN if there is none; in the order of
-    `raters`.
+    """rater -> criterion -> (outputs,) the scores as given, NaN if there is none. Raters are in the
+    given order.
     """
     ratings = _ratings(dataset, outputs, raters)
     names, criteria = (dataset.ratings[key].cat.categories for key in ("rater", "criterion"))
@@ -186,12 +187,12 @@ def scores_of_each(
 
 
 def sources_chosen(sources: Iterable[Source], number: int, seed: int = 0) -> frozenset[str]:
-    """The ids of `number` random sources of each language; all sources of a language that has no
-    more.
+    """Draw `number` sources of each language at random, or all if the language has fewer; return
+    their ids.
 
-    Each source has a random place that depends only on (seed, language, source), and the first
-    `number` of a language are chosen. So the choice does not depend on the order of lines, other
-    languages or generators, and a larger number keeps what a smaller one chose. A newly added
+    Each source has a random sort key that depends only on (seed, language, source). The first
+    `number` sources of a language are chosen. So the choice does not depend on the order of lines,
+    other languages or generators, and a larger number keeps what a smaller one chose. A newly added
     source can replace the last one. Raises UsageError for a number below 1. Source: GENIE, section
     6 (a subsample that is random, but fixed).
     >>> sorted(sources_chosen([Source(f"s{place}", "en") for place in range(9)], 2))
@@ -210,7 +211,9 @@ def sources_chosen(sources: Iterable[Source], number: int, seed: int = 0) -> fro
 
 
 def _place(seed: int, language: str, source: str) -> bytes:
-    """The random place of a source; lengths keep ("a", "bc") and ("ab", "c") apart."""
+    """The random sort key of a source. It includes lengths, so that ("a", "bc") and ("ab", "c")
+    differ.
+    """
     parts = (str(seed), language, source)
     text = "".join(f"{len(part)}:{part}" for part in parts)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

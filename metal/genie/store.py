@@ -1,4 +1,4 @@
-"""test_questions/ in a dataset folder or a judges' run: the questions asked, and the answers.
+"""Read and write test_questions/ in a dataset folder or in a judges' run.
 
 outputs.jsonl    the questions, as outputs: what a rater saw
 ratings.parquet  the answers, as ratings
@@ -30,8 +30,8 @@ QUESTIONS, ANSWERS = "outputs.jsonl", "ratings.parquet"
 
 @dataclass(frozen=True)
 class GoldQuestions:
-    """questions: by id. answers: as the dataset's ratings (output, criterion, rater, score, reason,
-    comment).
+    """Test questions by id, and the answers with the columns of ratings (output, criterion, rater,
+    score, reason, comment).
     """
 
     questions: Mapping[str, Output]
@@ -39,7 +39,7 @@ class GoldQuestions:
 
     @property
     def digest(self) -> str:
-        """Four hexadecimal digits that change with any answer; empty without answers."""
+        """Four hexadecimal digits that change if any answer changes; empty without answers."""
         if not len(self.answers):
             return ""
         rows = self.answers.loc[:, ["output", "criterion", "rater", "score"]].astype(
@@ -65,11 +65,11 @@ def read_answers(folder: Path) -> pd.DataFrame:
 
 
 def read_tests(dataset: Dataset, folder: Path, runs: Iterable[Path] = ()) -> GoldQuestions:
-    """The questions and answers of the dataset in `folder`, with those of judges' runs.
+    """Read the test questions and answers of the dataset in `folder` and of its judges' runs.
 
-    dataset: with the runs' raters. Raises DataError if two folders ask different things under one
-    id, and for an answer that could not be a rating: it is about a question that nobody asked, off
-    the scale, or given twice.
+    dataset: must include the runs' raters. Raises DataError if two folders show different texts
+    under one id. Also raises it for an answer that is about a question that nobody asked, off the
+    scale, or given twice.
     """
     questions: dict[str, Output] = {}
     answers = []
@@ -110,7 +110,7 @@ def answers_files(answers: pd.DataFrame) -> dict[str, bytes]:
 
 
 def write_tests(folder: Path, questions: Sequence[Output], answers: Iterable[Rating]) -> None:
-    """Write the questions of a run and their answers; nothing if there are no questions."""
+    """Write the questions and answers of a run; write nothing if there are no questions."""
     if questions:
         write_questions(folder, questions)
         ratings_files.write_ratings(answers, folder / FOLDER / ANSWERS)
@@ -125,7 +125,7 @@ def draw_questions(
     say: Callable[[str], None],
     used: Collection[str] = (),
 ) -> tuple[Output, ...]:
-    """Test questions to hide among the outputs; `say` gets a note if there are fewer than wanted.
+    """Draw test questions to hide among the outputs; tell `say` if there are fewer than wanted.
 
     earlier, used: as `draw`.
 

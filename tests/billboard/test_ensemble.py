@@ -171,7 +171,7 @@ def test_other_kinds_of_members() -> None:
 def test_an_alpha_that_leaves_no_member() -> None:
     board = billboard(made(world(), ("g0", "g1", "g2", "g3")), replace(TWO, alpha=1e6))
     assert board.warnings == (
-        "quality in English: no ensemble (alpha 1e+06 leaves no metric a coefficient)",
+        "quality in English: no ensemble (alpha 1e+06 gives no metric a nonzero coefficient)",
     )
 
 

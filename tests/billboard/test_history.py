@@ -141,11 +141,11 @@ def test_a_rater_of_the_dataset_that_has_changed(signature: str, kept: bool) -> 
 
 def test_what_does_not_fit_the_dataset() -> None:
     with pytest.raises(
-        DataError, match=r"version 2, generator g: output 's1/g' is in the dataset. Withdraw"
+        DataError, match=r"version 2, generator g: output 's1/g' is already in the dataset. Withdraw"
     ):
         board_at(base(), [generator(2, "g", {})])
     with pytest.raises(
-        DataError, match=r"version 3, metric chrf: rater 'chrf' is in the dataset. Withdraw"
+        DataError, match=r"version 3, metric chrf: rater 'chrf' is already in the dataset. Withdraw"
     ):
         board_at(base(a_metric("chrf")), [metric(3, a_metric("chrf"), {})])
     lost = Submission(

@@ -214,7 +214,7 @@ def test_a_dataset_that_gets_what_had_joined_can_be_put_right(small: Commands) -
     said = small.refused("billboard", "small", *QUICK_OPTIONS)
     assert (
         said
-        == "version 2, metric rouge-2: rater 'rouge-2' is in the dataset. Withdraw the submission"
+        == "version 2, metric rouge-2: rater 'rouge-2' is already in the dataset. Withdraw the submission"
     )
     assert "is at version 4: withdrawn rouge-2" in small("submit", "withdraw", "small", "rouge-2")
     assert "rouge-2: 14 scored" in small.generator("new")

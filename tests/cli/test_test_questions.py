@@ -413,6 +413,6 @@ def test_judges_alone_make_nobody_noisy(sim: Commands) -> None:
     """--exclude-noisy would have left out nobody, and signed that the noisy were left out."""
     imported(sim).unlink()
     sim("judge", "sim", "-j", "random", "--test-questions", "--out", "judged")
-    assert "judges are not left out" in sim.refused(
+    assert "answers of judges do not count" in sim.refused(
         "leaderboard", "sim", "judged", "--exclude-noisy", "--out", "page"
     )

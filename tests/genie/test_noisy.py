@@ -231,7 +231,7 @@ def test_learned_priors_flag_whom_the_optimum_flags(oracle: dict[str, Any]) -> N
 def test_a_model_may_come_with_its_beta() -> None:
     assert model_and_beta("class-fixed-2@9.5") == ("class-fixed-2", 9.5)
     assert model_and_beta("rate-learned-2") == ("rate-learned-2", 4.5)
-    with pytest.raises(UsageError, match="after @ stands the beta"):
+    with pytest.raises(UsageError, match="write the beta of its noisy component after @"):
         model_and_beta("class-fixed-2@much")
     with pytest.raises(UnknownName):
         model_and_beta("datasets/mine")
