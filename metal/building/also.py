@@ -14,7 +14,9 @@ ONLY, ALL = "No, only this one", "Yes, every answer that was given"
 
 
 def also_question(criterion: Criterion, *more: str) -> Criterion:
-    """Whether another of a criterion's answers would do as well. more: answers besides these."""
+    """The second question of a criterion: whether another of its answers would do as well. more:
+    further answers, after the criterion's levels.
+    """
     labels = (ONLY, *(level.label for level in criterion.scale.levels), *more)
     scale = Scale("nominal", tuple(Level(index, label) for index, label in enumerate(labels)))
     return Criterion(f"{criterion.name}{ENDING}", scale, label="Would another answer do as well?")
@@ -23,24 +25,26 @@ def also_question(criterion: Criterion, *more: str) -> Criterion:
 def with_second(
     rubrics: Mapping[str, Rubric], template: TaskTemplate, *, wanted: bool
 ) -> dict[str, Rubric]:
-    """The rubrics and, if wanted, the second questions of those with three or more levels, which
-    people may leave out. Raises UsageError for pairs, whose answers are turned when they come back.
+    """Add, if wanted, a second question to each rubric with three or more levels. People may leave
+    second questions out. Raises UsageError for pairs, because their answers are turned on import.
     """
     criteria = [each.criterion for each in rubrics.values() if wanted]
     if wanted and (template.paired or any(each.scale.compares for each in criteria)):
-        raise UsageError("`also` asks about single outputs; a pair has one answer")
+        raise UsageError("`also` works only for single outputs, not for pairs")
     second = [also_question(each) for each in criteria if len(each.scale.levels) > 2]
     return {**rubrics} | {each.name: Rubric(each, optional=True) for each in second}
 
 
 def with_also(criteria: Mapping[str, Criterion]) -> dict[str, Criterion]:
-    """The criteria and their second questions, as a form that comes back may have them."""
+    """The criteria with all second questions that a returned form may contain."""
     questions = [also_question(each) for each in criteria.values() if each.scale.levels]
     return {each.name: each for each in questions} | {**criteria}
 
 
 def others(criterion: Criterion, label: str, own: float) -> tuple[float, ...]:
-    """The values of other answers that would do as well, by the answer to the question."""
+    """The values of the other answers that would do as well, read from the answer to the second
+    question.
+    """
     if label == ONLY:
         return ()
     return tuple(
@@ -51,6 +55,6 @@ def others(criterion: Criterion, label: str, own: float) -> tuple[float, ...]:
 
 
 def label_of(question: Criterion, value: float | None) -> str:
-    """The label of an answer; ONLY if the question was left out."""
+    """The label of an answer to the second question; ONLY if the person left it out."""
     levels = question.scale.levels
     return next((level.label for level in levels if level.value == value), ONLY)

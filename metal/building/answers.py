@@ -1,8 +1,8 @@
-"""What people sent back is checked against what they were given, and becomes ratings.
+"""Check people's answers against the tasks that they were given, and turn them into ratings.
 
-For pairs of a reference and an output, shown in blind random order, scores are turned so that
-higher is better for the output. This is the only place that turns them, for every form, before
-answers become ratings.
+A pair of a reference and an output is shown in a random order that people do not know. Scores of
+pairs are turned so that a higher score is better for the output. This happens only here, for every
+form, before answers become ratings.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _Scored = tuple[float | None, Answer]  # a score and the answer it is from
 
 @dataclass(frozen=True)
 class Assigned:
-    """The tasks of a person. asked: task -> the criteria to rate it on."""
+    """The tasks assigned to a person. asked: task -> the criteria on which to rate it."""
 
     rater: str
     language: str
@@ -40,13 +40,13 @@ class Assigned:
 
 @dataclass(frozen=True)
 class CheckedAnswers:
-    """The result of an import. facts: the dataset's ratings and the new ones. raters: rater -> the
-    languages they rated.
+    """The result of an import. facts: the dataset's ratings and the new ratings. raters: rater ->
+    the languages that they rated.
 
-    answered, partly: by rater, tasks with an answer, and those with a criterion left blank.
-    unanswered: by rater, tasks that lack a criterion. same: ratings that were present already.
-    replaced: ratings whose score changed. blank: answers without any score. remarks: blank answers
-    that have a comment.
+    All others are counts. answered: rater -> tasks with an answer. partly: rater -> answered tasks
+    with a criterion left blank. unanswered: rater -> tasks that still lack a criterion. same:
+    ratings that the dataset had already. replaced: ratings with a changed score. blank: answers
+    without any score. remarks: blank answers with a comment.
     """
 
     facts: pd.DataFrame
@@ -62,7 +62,7 @@ class CheckedAnswers:
 
 @dataclass(frozen=True)
 class Fresh:
-    """What came back now for an output and criterion, and the answer that it is from."""
+    """A score imported now for an output and criterion, and the answer from which it comes."""
 
     score: float | None
     comment: str
@@ -70,7 +70,7 @@ class Fresh:
     also: str = ""
 
     def rating(self, key: Key) -> Rating:
-        """The rating of a person who had given none."""
+        """The rating, if the dataset has none of this person for this output and criterion."""
         reason = "" if self.score is not None else NO_ANSWER
         return Rating(*key, self.score, reason, self.comment, also=self.also)
 
@@ -88,11 +88,11 @@ def check_answers(
     """Check answers and turn them into ratings.
 
     tasks: task -> output. handed_out: by rater. existing: the dataset's ratings. languages: output
-    -> language. A criterion that was asked but left blank in an answered task becomes a rating
-    without a score; a task without any score becomes no rating. A score or comment fills in a
-    blank; with `replace` a later one also overrides an earlier one, in the order given. Raises
-    DataError for an unknown task or rater, a score off the scale, or a rater who answers twice
-    differently; UnknownName for a criterion that the dataset does not have.
+    -> language. A criterion that was left blank in an answered task becomes a rating without a
+    score. A task without any score becomes no rating. A score or comment fills an earlier blank.
+    With `replace`, a later score or comment, in the order given, also overrides an earlier one.
+    Raises DataError for an unknown task or rater, a score off the scale, or a rater who answers
+    twice differently; UnknownName for a criterion that the dataset does not have.
     """
     merged = _merged(answers, tasks, handed_out, criteria, replace)
     fresh = _fresh(merged, tasks, criteria)
@@ -119,8 +119,8 @@ def check_answers(
 
 @dataclass
 class _Merged:
-    """The answers of all files. scored, comments: by rater and task. blank, remarks: as in
-    CheckedAnswers.
+    """The answers of all files put together. scored, comments: by rater and task. blank, remarks:
+    as in CheckedAnswers.
     """
 
     scored: dict[tuple[str, str], dict[str, _Scored]] = field(default_factory=dict)
@@ -173,7 +173,7 @@ def _fresh(
 def _merge(
     scored: dict[str, _Scored], answer: Answer, scores: Mapping[str, float | None], replace: bool
 ) -> None:
-    """Add one more answer of a person to a task."""
+    """Add the scores of another answer to the person's scores of the same task."""
     for name, score in scores.items():
         before, earlier = scored.get(name, (None, answer))
         if before is None or (replace and score is not None):
@@ -231,7 +231,7 @@ def _check_known(
 def _scores(
     answer: Answer, criteria: Mapping[str, Criterion], asked: Container[str]
 ) -> dict[str, float | None]:
-    """The scores by criterion, without blanks for criteria that were not asked."""
+    """The scores of an answer by criterion. Blanks of criteria that were not asked are left out."""
     scores = {}
     second = with_also(criteria).keys() - criteria.keys()
     for name, text in answer.scores.items():
@@ -247,7 +247,7 @@ def _scores(
 
 
 def _also(answer: Answer, criterion: Criterion, score: float | None) -> str:
-    """The values of other answers that would do as well."""
+    """The values of other answers that the person says would do as well, as text."""
     text = answer.scores.get(f"{criterion.name}{ENDING}", "")
     if score is None or not text.strip():
         return ""
@@ -257,10 +257,10 @@ def _also(answer: Answer, criterion: Criterion, score: float | None) -> str:
 
 
 def read_score(text: str, criterion: Criterion, location: object) -> float | None:
-    """The score that a cell stands for: `2`, `2.0`, `2 Good`, `good`; None for a blank one.
+    """Read the score in a cell, such as `2`, `2.0`, `2 Good` or `good`; None for a blank cell.
 
-    A number is a value, even if it is also the label of another level. Raises DataError if the
-    score is not on the criterion's scale, or could mean two numbers on it (`1,500`).
+    A number is read as a value, even if it is also the label of another level. Raises DataError if
+    the score is not on the criterion's scale, or could mean two numbers on it (`1,500`).
     """
     cell = " ".join(text.split())
     if not cell:
@@ -310,9 +310,10 @@ def _keys(facts: pd.DataFrame) -> list[Key]:
 def _with_fresh(
     fresh: Mapping[Key, Fresh], existing: pd.DataFrame, replace: bool
 ) -> tuple[pd.DataFrame, int, int]:
-    """The existing ratings and the fresh ones; how many were the same, and how many were replaced.
+    """Merge existing and fresh ratings; also return how many are the same, and how many were
+    replaced.
 
-    An existing rating without a score gives way to one with a score.
+    A fresh rating with a score replaces an existing rating without a score.
     """
     rows = {key: row for row, key in enumerate(_keys(existing))}
     scores, reasons, comments = (existing[name].tolist() for name in ("score", "reason", "comment"))
@@ -342,7 +343,7 @@ def _with_fresh(
 
 
 class _Before(NamedTuple):
-    """A rating that the dataset has."""
+    """A rating that the dataset had before this import."""
 
     score: float | None
     reason: str
@@ -351,7 +352,9 @@ class _Before(NamedTuple):
 
 
 def _noted(key: Key, new: Fresh, before: _Before, replace: bool) -> Rating | None:
-    """The rating with the same score and what was noted besides; None if nothing was."""
+    """The existing rating with the new comment or other notes added; None if there is nothing to
+    add.
+    """
     comment, also = _comment(before.comment, new.comment, replace), new.also or before.also
     if (comment, also) == (before.comment, before.also):
         return None
@@ -359,7 +362,9 @@ def _noted(key: Key, new: Fresh, before: _Before, replace: bool) -> Rating | Non
 
 
 def _changed(key: Key, new: Fresh, before: _Before, replace: bool) -> Rating:
-    """The rating with another score. Raises DataError unless it had none, or may be replaced."""
+    """The rating with its new score. Raises DataError if it had another score and must not be
+    replaced.
+    """
     if before.score is not None and not replace:
         raise DataError(
             new.source.where,
@@ -372,11 +377,11 @@ def _changed(key: Key, new: Fresh, before: _Before, replace: bool) -> Rating:
 
 
 def ambiguous(ratings: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.DataFrame:
-    """Outputs and criteria on which three or more people all gave different labels, to be rated
-    again.
+    """Find the outputs and criteria on which three or more people all gave different labels; they
+    should be rated again.
 
     Columns: language, output, criterion, labels (`hi-1: 0 Bad; hi-2: ...`), comments. Criteria with
-    two levels, or without levels, have no such outputs. ratings: people's.
+    two levels, or without levels, never occur. ratings: ratings of people.
     """
     rows = []
     scored = ratings[ratings["score"].notna()]
@@ -414,7 +419,8 @@ class Pair:
 
 
 def turned(answers: Iterable[Answer], pairs: Mapping[str, Pair]) -> list[Answer]:
-    """The answers, with comparisons turned so that they rate the output. pairs: by task.
+    """Turn comparisons so that their scores rate the output, and return all answers. pairs: by
+    task.
 
     Criteria that do not compare, blanks, and answers to other tasks stay as they are. Raises
     DataError for a score off the scale, as `answers.read_score` does.
@@ -437,7 +443,7 @@ def _turned(answer: Answer, pair: Pair) -> Answer:
 
 
 def mirrored(score: float, scale: Scale) -> float:
-    """The score at the same distance from the other end of the scale.
+    """Mirror a score: return the score that is as far from the other end of the scale.
 
     On levels, the i-th from the bottom becomes the i-th from the top; on a range the result is low
     + high - score. Mirroring twice gives the score again, up to rounding.

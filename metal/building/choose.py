@@ -1,6 +1,4 @@
-"""What is handed out to people: the outputs, the template that shows them, and the criteria
-asked.
-"""
+"""Choose what people rate: the outputs, the template that shows them, and the criteria to ask."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ from metal.raters.judges.rubric import (
 
 
 def generators_named(dataset: Dataset, names: Iterable[str]) -> tuple[str, ...]:
-    """The generators of these names; an unknown name may be several names with commas. Raises
+    """The generators of these names. A name that is unknown is split at its commas. Raises
     UnknownName.
     """
     generators = sorted({output.generator for output in dataset.outputs.values()})
@@ -47,11 +45,11 @@ def outputs_to_rate(
     sources: frozenset[str] | None = None,
     say: Callable[[str], None],
 ) -> list[Output]:
-    """The chosen outputs that have a text.
+    """The outputs to rate: those chosen for rating that have a text.
 
-    languages, generators, sources: limit the outputs to these. only: a CSV that names the outputs.
-    say: told what is left out, and why. Raises UsageError if no output is left, UnknownName for an
-    unknown language.
+    languages, generators, sources: limit the outputs to these. only: a CSV file that names the
+    outputs. say: called with each note on what is left out, and why. Raises UsageError if no output
+    is left, UnknownName for an unknown language.
     """
     check_languages(languages, dataset.languages)
     if not dataset.outputs:
@@ -88,7 +86,7 @@ def _selected(
     generators: Collection[str],
     sources: Collection[str] | None,
 ) -> list[Output]:
-    """The outputs with these ids, within the languages, generators and sources given."""
+    """The outputs with these ids, limited to the given languages, generators and sources."""
     return [
         output
         for output in outputs
@@ -130,14 +128,14 @@ def choose_template(
     add_criteria: bool,
     say: Callable[[str], None],
 ) -> tuple[Dataset, TaskTemplate, dict[str, Rubric]]:
-    """The dataset, the template of that name, and the rubrics of the criteria that are asked.
+    """The dataset, the template of that name, and the rubrics of the criteria to ask.
 
-    name: None for METAL's own look, with all of the dataset's criteria that do not compare pairs.
-    criteria: the ones to ask, all if empty. add_criteria: add the template's criteria that the
-    dataset lacks to the returned dataset. Raises UnknownName for an unknown template or criterion,
-    UsageError for a criterion of the template that the dataset lacks (unless `add_criteria`) or has
-    on another scale, and for a criterion of single outputs if the template shows pairs, or the
-    reverse.
+    name: None means METAL's own template with all criteria of the dataset that do not compare
+    pairs. criteria: the criteria to ask, all if empty. add_criteria: add the template's criteria
+    that the dataset lacks to the returned dataset. Raises UnknownName for an unknown template or
+    criterion. Raises UsageError if the dataset lacks a criterion of the template (unless
+    `add_criteria`) or has it on another scale. Also raises it if the template shows pairs and a
+    criterion is about single outputs, or the reverse.
     """
     template = load_template(name, prompt_folders) if name else METAL
     filed = _filed(template, dataset, criteria, prompt_folders)
@@ -166,9 +164,10 @@ def choose_template(
 def _filed(
     template: TaskTemplate, dataset: Dataset, criteria: Sequence[str], folders: Sequence[Path]
 ) -> dict[str, Criterion]:
-    """The criteria to ask that neither template nor dataset has, but criteria/NAME.toml declares.
+    """The criteria to ask that neither the template nor the dataset has; criteria/NAME.toml must
+    declare them.
 
-    Raises UnknownName for one that nothing declares.
+    Raises UnknownName for a criterion that no file declares.
     """
     available = {**template.criteria, **dataset.asked}
     filed = {}
@@ -185,8 +184,8 @@ def _filed(
 def _check_missing(
     folder: Path, template: TaskTemplate, missing: Collection[str], filed: bool
 ) -> None:
-    """Raise UsageError if a dataset lacks criteria to ask. filed: whether files declare them,
-    not the template.
+    """Raise UsageError if the dataset lacks criteria to ask. filed: whether criteria files declare
+    them, rather than the template.
     """
     if not missing:
         return
@@ -200,9 +199,7 @@ def _check_missing(
 
 
 def _with_question(rubric: Rubric, say: Callable[[str], None]) -> Rubric:
-    """The rubric; if it has nothing but a name and levels, it gets a plain question, and a note
-    says so.
-    """
+    """Give a rubric with only a name and levels a plain question, and say so in a note."""
     criterion = rubric.criterion
     if rubric.simple or rubric.detailed or rubric.levels or criterion.question:
         return rubric
@@ -220,21 +217,21 @@ def _default_criteria(
     compared: Mapping[str, str],
     say: Callable[[str], None],
 ) -> list[str]:
-    """The template's criteria; if it has none, those of the dataset that do not compare pairs."""
+    """The template's criteria; if it has none, the dataset's criteria that do not compare pairs."""
     if template.criteria:
         return list(template.criteria)
     left_out = [criterion for criterion in dataset.asked if criterion in compared]
     if left_out:
         templates = ", ".join(dict.fromkeys(compared[criterion] for criterion in left_out))
-        say(f"note: not asked, for pairs only (`template={templates!r}`): {', '.join(left_out)}")
+        say(f"note: not asked without `template={templates!r}`, for pairs: {', '.join(left_out)}")
     return [criterion for criterion in dataset.asked if criterion not in compared]
 
 
 def _check_pairs(
     folder: Path, template: TaskTemplate, asked: Sequence[str], compared: Mapping[str, str]
 ) -> None:
-    """Check that comparing criteria have a template that shows pairs, and that such a template asks
-    only its own criteria.
+    """Check that a criterion that compares is asked with a template that shows pairs, and that such
+    a template asks only its own criteria.
     """
     if not asked:
         raise UsageError(
@@ -255,9 +252,9 @@ def _check_same(ours: Criterion, template: TaskTemplate) -> None:
     theirs = template.criteria[ours.name]
     if (_scale(ours), ours.direction) != (_scale(theirs), theirs.direction):
         raise UsageError(
-            f"criterion {ours.name} of the dataset ({ours.scale.describe()}) is not the one of"
-            f" template {template.name} ({theirs.scale.describe()}). Rename one of them: the"
-            " template can be copied to DIR/annotate/NAME.toml and given with"
+            f"criterion {ours.name} has another scale in the dataset ({ours.scale.describe()}) than"
+            f" in template {template.name} ({theirs.scale.describe()}). Rename one of them: you can"
+            " copy the template to DIR/annotate/NAME.toml and pass"
             ' `prompt_folders="DIR"`'
         )
 
@@ -278,9 +275,9 @@ def with_references(
     template: TaskTemplate,
     say: Callable[[str], None],
 ) -> list[Output]:
-    """The outputs that the template can show: if it shows references, those whose source has one.
+    """Keep the outputs that the template can show. If it shows references, the source needs one.
 
-    Raises UsageError if there are none.
+    Raises UsageError if no output is left.
     """
     if template.reference == "hidden":
         return list(outputs)
@@ -306,7 +303,8 @@ def with_references(
 def warn_of_repeated_sources(
     outputs: Iterable[Output], assignments: Iterable[Assignment], say: Callable[[str], None]
 ) -> None:
-    """Warn if somebody rates two pairs of one source: the text that appears twice is the reference.
+    """Warn if a person rates two pairs of one source, because the text that appears in both is the
+    reference.
 
     outputs: those in the assignments, including test questions.
     """
@@ -317,7 +315,7 @@ def warn_of_repeated_sources(
         repeats += assignment.template.paired and len(sources) < len(assignment.tasks)
     if repeats:
         say(
-            f"warning: {plural(repeats, 'sheet')} with several outputs of one source; whoever"
-            " recognizes a text seen before knows the reference. Hand out one generator at a time"
-            " (`only`), or have more people"
+            f"warning: {plural(repeats, 'sheet')} with several outputs of one source; a person"
+            " who recognizes a text from an earlier task knows which one is the reference. Hand out"
+            " one generator at a time (`only`), or have more people"
         )

@@ -1,8 +1,8 @@
-"""What is in a dataset: lengths and qualities by language, and the classes that people gave outputs
-of each quality.
+"""Describe a dataset: lengths and qualities by language, and people's classes for outputs of each
+quality.
 
-METAL's Table 1, Table 2 and Figure 2, with rates in addition to counts: METAL has more bad
-summaries than good ones, so a class can be more frequent among bad ones by count but rarer by rate.
+Makes METAL's Table 1, Table 2 and Figure 2, and adds rates to the counts. METAL has more bad
+summaries than good ones, so a class can have a higher count among bad summaries but a lower rate.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ CLASSES = ("language", "criterion", "quality", "level", "count", "items", "share
 
 
 def quality_of(dataset: Dataset) -> dict[str, str]:
-    """Generator -> quality: as `metal.generate` noted it, else the last word of its name if that is
-    a quality.
+    """Generator -> quality, as `metal.generate` recorded it; otherwise the last word of the
+    generator's name, if that is a quality.
     """
     noted: Mapping[str, Any] = dataset.extra.get("generators", {})
     qualities = {}
@@ -53,12 +53,12 @@ def quality_of(dataset: Dataset) -> dict[str, str]:
 def lengths(
     dataset: Dataset, count: Callable[[str], int] | None = None, *, languages: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """A row for each language: passages and chosen outputs, their tokens (mean, sd with n - 1),
-    outputs by quality.
+    """A row for each language: the number of passages and of chosen outputs, their tokens (mean;
+    standard deviation with n - 1), and the outputs by quality.
 
-    count: gives the tokens of a text for which they are not stored; without it such texts are left
-    out of the tokens (`passages_counted` and `outputs_counted` say how many have token counts).
-    languages: those to describe, by default all. Source: METAL 3.3, Table 1.
+    count: counts the tokens of a text if its number of tokens is not stored. Without `count`, such
+    texts do not enter the means; `passages_counted` and `outputs_counted` say how many texts do.
+    languages: the languages to describe, by default all. Source: METAL 3.3, Table 1.
     """
     qualities = quality_of(dataset)
     listed = sorted(set(qualities.values()), key=_quality_order)
@@ -89,8 +89,8 @@ def lengths(
 def _spread(
     texts: Sequence[Any], count: Callable[[str], int] | None
 ) -> tuple[int, float, float, int]:
-    """The number of texts, mean and standard deviation of their tokens, and how many of the texts
-    have token counts.
+    """The number of texts, the mean and the standard deviation of their tokens, and how many texts
+    have a number of tokens.
     """
     counted: list[int] = []
     for text in texts:
@@ -119,13 +119,13 @@ def classes(
     criteria: Sequence[str] = (),
     languages: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """How often people's aggregate is each class, by language, criterion and quality; ALL sums over
-    each of them.
+    """How often each class is people's aggregate, by language, criterion and quality. Rows with ALL
+    sum over languages or qualities.
 
     An output counts if it has at least one rating. If its ratings give no class (as METAL's mean of
     three distinct labels may), it counts under NO_CLASS. share: the class's share of the items with
-    that quality. criteria, languages: those to describe, by default all. Source: METAL 3.3, Table
-    2, Figure 2.
+    that quality. criteria, languages: what to describe, by default all. Source: METAL 3.3, Table 2,
+    Figure 2.
     """
     qualities = quality_of(dataset)
     columns = ["language", "source", "generator", "output", "criterion", "rater", "score"]
@@ -197,8 +197,9 @@ def _class_counts(labelled: pd.DataFrame, criterion: Criterion) -> Iterator[dict
 
 
 def numbers(dataset: Dataset) -> pd.DataFrame:
-    """For each criterion without classes: the number of outputs that people scored, and the mean,
-    standard deviation (n - 1; NaN for one output) and range of the outputs' mean scores.
+    """For each criterion without classes, the number of outputs that people scored, and statistics
+    of the outputs' mean scores: mean, standard deviation (with n - 1; NaN for one output) and
+    range.
     """
     people = dataset.ratings[
         (dataset.ratings["kind"] == "human") & dataset.ratings["score"].notna()
@@ -216,8 +217,8 @@ def numbers(dataset: Dataset) -> pd.DataFrame:
 
 
 def table_1(lengths: pd.DataFrame) -> pd.DataFrame:
-    """Language, tokens of passage and output as `mean ± sd`, outputs of each quality (METAL Table
-    1).
+    """METAL's Table 1: language, tokens of passages and of outputs as `mean ± sd`, and outputs of
+    each quality.
     """
     shown = pd.DataFrame({"language": lengths["language"]})
     for column, what in (("Passage", "passage"), ("Summary", "output")):
@@ -235,12 +236,12 @@ def _mean(mean: float, sd: float) -> str:
 
 
 def table_2(classes: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
-    """Classes in rows, criteria in columns, `N(good) / N(bad)` in cells, then the same as rates
-    (METAL Table 2).
+    """METAL's Table 2: classes in rows, criteria in columns, `N(good) / N(bad)` in cells; the same
+    follows as rates.
 
-    Classes are listed by their place on the scale, so that criteria with different labels share
-    rows; `-` if a criterion has no class in that place. Outputs without a class, if any, get a last
-    row, so that rates add up.
+    A row is a rank on the scale, so that criteria with different labels share rows; `-` marks a
+    criterion without a class of that rank. Outputs without a class get a last row, so that rates
+    add up to 1.
     """
     overall = classes[classes["language"] == ALL]
     qualities = overall["quality"]
@@ -268,8 +269,8 @@ def table_2(classes: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
 
 
 def _place(rank: int, criteria: Sequence[Criterion]) -> str:
-    """The name of the class at this place: its value if the criteria agree on the value, else its
-    place.
+    """What a row is called: the value of the class of this rank if the criteria agree on the value,
+    else the rank.
     """
     scales = [criterion.scale for criterion in criteria]
     values = {scale.levels[rank].value for scale in scales if rank < len(scale.levels)}
@@ -293,7 +294,9 @@ def _figure(
 
 
 def reversals(classes: pd.DataFrame, dataset: Dataset) -> list[str]:
-    """Sentences on classes for which counts and rates of good and bad outputs say the opposite."""
+    """A sentence on each class for which counts and rates of good and bad outputs point in opposite
+    directions.
+    """
     overall = classes[classes["language"] == ALL]
     sentences = []
     for (criterion, level), group in overall.groupby(["criterion", "level"], sort=False):
@@ -338,12 +341,12 @@ GENERATED_BY = (
 def generated(
     dataset: Dataset, outputs: Sequence[Output], languages: Sequence[str]
 ) -> dict[str, pd.DataFrame]:
-    """What generators wrote in each of these languages: tables `languages` and, by generator,
-    `texts`.
+    """Describe what generators wrote in each of these languages. Table `languages` has a row per
+    language, table `texts` a row per generator.
 
-    passages: those with a text. without: passages none of whose outputs is chosen. missing:
-    passages for which the generator has no text; NaN for people, because nobody was asked. reasons:
-    those of the flags, with counts.
+    passages: passages with a text. without: passages that have no chosen output. missing: passages
+    for which the generator has no text; NaN for people, who were not asked to write one for each
+    passage. reasons: the reasons of flags, with counts.
     """
     noted: Mapping[str, Any] = dataset.extra.get("generators", {})
     qualities = {name: facts.get("quality", "") for name, facts in noted.items()} | quality_of(

@@ -1,10 +1,10 @@
-"""Why a generated text cannot serve as an output: it refuses, copies the passage, or is in another
-language.
+"""Flag generated texts that cannot serve as outputs: refusals, copies of the passage, and texts in
+another language.
 
-Its language is judged by the dataset's own passages: a language's profile is how often three
-letters follow each other in the words of its passages. English always has one, from the texts of
-METAL's own rubrics, because models fall back to it. There is no list of languages and no model: it
-works for any language that has passages.
+The language of a text is recognised with the dataset's own passages. A language's profile says how
+often each group of three letters occurs in the words of its passages. English always has a profile,
+made from METAL's own rubrics, because models fall back to English. This needs no list of languages
+and no model, so it works for any language that has passages.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ COPIED_LENGTH, COPIED_OVERLAP = 0.8, 0.95
 
 
 def flags(text: str, source: Source, profiles: LanguageProfiles) -> tuple[str, ...]:
-    """What is wrong with a summary of that passage; empty if nothing is.
+    """The faults of a summary of that passage; empty if there are none.
 
-    A bad summary may be bad in any other way; with one of these faults it is no summary in that
+    A bad summary may have other faults. A text with one of these faults is not a summary in that
     language at all.
     """
     faults = []
@@ -76,7 +76,8 @@ UNSEEN = 0.1  # total probability of all letter groups that a language's passage
 
 
 def words_of(text: str) -> list[str]:
-    """The text's terms (metal.raters.judges.baselines) without digits, which belong to no language.
+    """The terms of a text (metal.raters.judges.baselines) without digits, because digits belong to
+    no language.
 
     >>> words_of("In 2024 it rained.")
     ['in', 'it', 'rained']
@@ -85,7 +86,8 @@ def words_of(text: str) -> list[str]:
 
 
 def letter_groups(text: str) -> Iterator[str]:
-    """Every three letters in a row of each word; its beginning and end count as letters.
+    """Every group of three letters in a row in each word; the beginning and the end of a word count
+    as letters.
 
     >>> list(letter_groups("rain"))
     [' ra', 'rai', 'ain', 'in ']
@@ -135,12 +137,12 @@ class LanguageProfiles:
         }
 
     def another(self, text: str, language: str) -> str:
-        """The language that the text is clearly in instead of `language`; "?" for another script;
-        else empty.
+        """The language in which the text clearly is, if it is not `language`; "?" for another
+        script; else empty.
 
-        A name in foreign letters proves nothing: if at least half of the words are in the
-        language's own script, only those are compared. Varieties of one language (`en-GB`, `en`)
-        are not distinguished.
+        A name in foreign letters proves nothing. So if at least half of the words are in the
+        language's own script, only these words are compared. Varieties of one language (`en-GB`,
+        `en`) are not distinguished.
         """
         native, foreign = (text, "") if language in self._own_script else by_script(text, language)
         in_script = len(words_of(native)) >= len(words_of(foreign))
@@ -156,8 +158,8 @@ class LanguageProfiles:
 
 
 def by_script(text: str, language: str) -> tuple[str, str]:
-    """The text without letters of scripts other than the language's, and the text without letters
-    of the language's own script.
+    """Split a text by script: the text without letters of foreign scripts, and the text without
+    letters of the language's own script.
     """
     letters = native_letters(language)
     native = _LETTER.sub(lambda letter: letter[0] if letters.match(letter[0]) else " ", text)

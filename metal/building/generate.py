@@ -1,10 +1,10 @@
-"""Generating texts of several qualities, and choosing which of them people rate (METAL 3.1.2).
+"""Generate texts of several qualities, and choose which of them people rate (METAL 3.1.2).
 
-Instructions for generators are prompts/generate/QUALITY.toml, filled with a passage. A file is a
-quality: `good` and `bad` are METAL's summaries, any other name is a quality of your own
-(`quality="medium"`). `writes` names the field of the reply that holds the text; the default is
-`summary`. METAL's released templates (generation_prompts/QUALITY_prompt.md, for guidance 0.0.64)
-are read unchanged: METAL adds nothing to what they send.
+Instructions for generators are in prompts/generate/QUALITY.toml; METAL inserts the passage. Each
+file defines a quality: `good` and `bad` are METAL's own, for summaries; any other name is a quality
+of your own (`quality="medium"`). `writes` names the field of the reply that holds the text; the
+default is `summary`. METAL's released templates (generation_prompts/QUALITY_prompt.md, for guidance
+0.0.64) are read unchanged: METAL adds nothing to what they send.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ _VARIABLES = (
 
 @dataclass(frozen=True)
 class Instruction:
-    """How to write texts of a quality: the templates, the temperature, and the criteria that the
-    quality is about.
+    """The instruction for texts of a quality: the templates, the temperature, and the criteria that
+    the templates mention.
 
     writes: the field of the reply that holds the text.
     """
@@ -68,11 +68,13 @@ class Instruction:
 
     @cached_property
     def schema(self) -> dict[str, Any]:
-        """The JSON schema of a reply."""
+        """The JSON schema that a reply must follow."""
         return object_schema({name: {"type": "string"} for name in (self.writes, "justification")})
 
     def write(self, source: Source) -> Message:
-        """The message about one passage. Raises DataError for a template that cannot be filled."""
+        """Write the message about one passage. Raises DataError for a template that cannot be
+        filled.
+        """
         values = {
             "language": language_name(sides(source.language)[1]),
             "source": fence("PASSAGE", fence_code(source.text), source.text),
@@ -97,7 +99,7 @@ class Instruction:
 
     @property
     def shows_criteria(self) -> bool:
-        """Whether it mentions the criteria."""
+        """Whether the instruction mentions the criteria."""
         return "criteria" in self.system + self.user
 
     @cached_property
@@ -110,7 +112,9 @@ class Instruction:
 
 
 def _described(rubric: Rubric) -> dict[str, str]:
-    """The criterion's variables, with the worst and the best answer in words."""
+    """The variables that a template may use about a criterion, with the worst and the best answer
+    in words.
+    """
     variables, scale = rubric_variables(rubric), rubric.criterion.scale
     answers = (
         [f"{level['label']}. {level['definition']}".strip() for level in variables["levels"]]
@@ -126,8 +130,8 @@ def _described(rubric: Rubric) -> dict[str, str]:
 def load_instruction(
     quality: str, folders: Sequence[Path], rubrics: Mapping[str, Rubric]
 ) -> Instruction:
-    """The first instruction of that name in the folders. Raises UnknownName, or DataError for a bad
-    file.
+    """Load the first instruction of that name in the folders. Raises UnknownName, or DataError for
+    a bad file.
     """
     paths = {
         path.stem.removesuffix(_RELEASED): path
@@ -182,7 +186,7 @@ def _temperature_in(content: Mapping[str, Any], path: Path) -> float:
 
 
 def _read_released(path: Path) -> dict[str, Any]:
-    """A template for guidance 0.0.64: its system and user message, and the temperature of its
+    """Read a template for guidance 0.0.64: its system and user message, and the temperature in its
     `gen`.
     """
     text = read_text(path)
@@ -198,8 +202,8 @@ def _read_released(path: Path) -> dict[str, Any]:
 
 
 def read_generated(text: str, writes: str = SUMMARY) -> tuple[str, str] | None:
-    """(text, justification) of a reply's last JSON object that has the field, wherever it is; None
-    if there is none.
+    """(text, justification) from the last JSON object in a reply that has the field; None if there
+    is no such object.
 
     >>> read_generated('Here: {"summary": "It rained.", "justification": "short"}')
     ('It rained.', 'short')
@@ -216,8 +220,8 @@ ANSWER_TOKENS = 400  # tokens of a summary with its justification
 
 
 def generator_name(model: Model, quality: str) -> str:
-    """`openai:gpt-4o/good`: a model that is told to write well counts as a different generator from
-    one told to write badly.
+    """The generator's name, such as `openai:gpt-4o/good`. A model told to write well and the same
+    model told to write badly are different generators.
     """
     return f"{model.name}/{quality}"
 
@@ -245,12 +249,12 @@ class TextRequest:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """The temperature that is set for this quality."""
+        """The parameters of the call: the temperature that is set for this quality."""
         return {"temperature": self.instruction.temperature}
 
     @property
     def output(self) -> str:
-        """The id of the resulting output."""
+        """The id of the output that the text will become."""
         return f"{self.source.source}/{self.generator}"
 
     @property
@@ -259,7 +263,7 @@ class TextRequest:
         return {"prompt": self.instruction.quality, "output": self.output, "sample": 1}
 
     def kind(self, text: str, ending: str) -> str:
-        """The kind of a reply: VERDICT if it contains the text."""
+        """Classify a reply: VERDICT if it contains the text."""
         if ending != calls.COMPLETE:
             return ending
         if not text.strip():
@@ -269,7 +273,7 @@ class TextRequest:
 
 @dataclass(frozen=True)
 class Generation:
-    """All texts to be generated: every source by every model in every quality
+    """All texts to generate, one for every source, model and quality
     (metal.raters.judges.call.RunPlan).
     """
 
@@ -315,8 +319,8 @@ class Generation:
 
 
 def generated_outputs(plan: Generation, replies: JournalIndex) -> Iterator[Output]:
-    """The texts in a journal as outputs, neither flagged nor chosen yet. Also updates the
-    statistics of `replies`.
+    """Turn the texts in a journal into outputs, which are neither flagged nor chosen yet. Also
+    updates the statistics in `replies`.
     """
     for model in plan.models:
         for request, record in replies.records(plan.questions(model)):
@@ -341,8 +345,8 @@ def generated_outputs(plan: Generation, replies: JournalIndex) -> Iterator[Outpu
 
 
 def references(sources: Iterable[Source]) -> Iterator[Output]:
-    """The summaries that people wrote, as outputs of the generator `reference`; sources without one
-    are skipped.
+    """The references of the sources as outputs of the generator `reference`. Sources without a
+    reference are skipped.
     """
     for source in sources:
         if source.references:
@@ -356,7 +360,7 @@ def flagged(
     profiles: LanguageProfiles,
     count: Callable[[str], int | None],
 ) -> Iterator[Output]:
-    """The outputs with their flags and tokens. count: gives the tokens of a text."""
+    """Add flags and numbers of tokens to the outputs. count: counts the tokens of a text."""
     for output in outputs:
         faults = flags(output.text, sources[output.source], profiles)
         yield replace(output, flags=faults, tokens=count(output.text))
@@ -370,11 +374,11 @@ def choose(
     keep_flagged: bool = False,
     seed: int = 0,
 ) -> list[Output]:
-    """The outputs, with one of each source chosen at random, seeded by (seed, source); with
-    `every`, all are chosen.
+    """Choose one output of each source at random, seeded by (seed, source); with `every`, choose
+    all. Returns all outputs.
 
     Flagged outputs are not chosen unless keep_flagged. held: outputs that people have rated or were
-    given to rate; these stay chosen, and no other output of their source is chosen.
+    given to rate. They stay chosen, and no other output of their source is chosen.
     """
     by_source = grouped(candidates, lambda output: output.source)
     held = set(held)

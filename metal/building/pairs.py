@@ -1,6 +1,4 @@
-"""Pairs of outputs to be compared, made from single outputs of one source, or of one content in two
-languages.
-"""
+"""Make pairs to compare from single outputs of one source, or of one content in two languages."""
 
 from __future__ import annotations
 
@@ -24,22 +22,22 @@ Pair = tuple[Output, Output]
 
 
 def compared(dataset: Dataset, which: str, *, seed: int = 0) -> Dataset:
-    """A dataset whose outputs are pairs of outputs of one source, with the preferences that follow
+    """Make a dataset of pairs: each output is a pair of outputs of one source. Preferences follow
     from their scores.
 
-    which: ALL, all pairs of generators; a generator's name, each of the others against it;
-    `random:N`, N pairs for each source; SWISS, for each source pairs of generators with equal
-    standing by people's preferences so far, so that few pairs say most about close ones; LANGUAGES,
-    a generator's outputs for one content in two languages, which then take the place of generators.
-    A rater who scored both outputs prefers the one with the better score, or neither. Pairs are
-    always in the order of their generators' names, so each pair is one output. Criteria keep their
-    names and questions. MADE in dataset.toml records how the dataset was made. Raises UsageError if
-    no source has two outputs or they are pairs already, UnknownName for a `which` that is none of
-    these.
+    which: ALL means all pairs of generators. A generator's name means each other generator paired
+    with this one. `random:N` means N random pairs for each source. SWISS means pairs of generators
+    that are about equal by people's preferences so far, so that few pairs say most about close
+    generators. LANGUAGES means a generator's outputs for one content in two languages; then each
+    language is treated as a generator. A rater who scored both outputs prefers the output with the
+    better score, or neither if the scores are equal. The outputs of a pair are in the order of
+    their generators' names, so two outputs make only one pair. Criteria keep their names and
+    questions. MADE in dataset.toml records how the dataset was made. Raises UsageError if no source
+    has two outputs, or if the outputs are already pairs. Raises UnknownName for any other `which`.
     """
     if dataset.asked and all(criterion.scale.compares for criterion in dataset.asked.values()):
         raise UsageError(
-            "`pairs` makes pairs of single outputs, but these are pairs already; leave it out"
+            "`pairs` makes pairs of single outputs, but these are pairs already; leave out `pairs`"
         )
     if which == LANGUAGES:
         dataset = _across_languages(dataset)
@@ -67,7 +65,9 @@ def compared(dataset: Dataset, which: str, *, seed: int = 0) -> Dataset:
 
 
 def _pairs_by_source(outputs: Iterable[Output]) -> dict[str, list[Pair]]:
-    """For each source that has any: all pairs of single outputs that are to be rated."""
+    """source -> all pairs of its single outputs that are to be rated; sources without pairs are
+    left out.
+    """
     singles: dict[str, list[Output]] = defaultdict(list)
     for output in outputs:
         if output.chosen and not output.condition and not output.is_pair:
@@ -77,7 +77,9 @@ def _pairs_by_source(outputs: Iterable[Output]) -> dict[str, list[Pair]]:
 
 
 def _across_languages(dataset: Dataset) -> Dataset:
-    """Recast the dataset: a source per (content, generator), a generator per language."""
+    """Rearrange the dataset so that each (content, generator) is a source and each language is a
+    generator.
+    """
     texts: dict[str, dict[str, None]] = defaultdict(dict)
     outputs, contents = {}, {}
     for name, output in dataset.outputs.items():
@@ -118,8 +120,8 @@ def _asked(criterion: Criterion) -> Criterion:
 
 
 def _shares(dataset: Dataset) -> pd.DataFrame:
-    """Scores from 0, the worst, to 1 (unchanged on scales without ends), reversed if lower is
-    better.
+    """Scores as shares of the scale: 0 is the worst, 1 the best. On a scale without ends, scores
+    stay unchanged, or are negated if lower is better.
     """
     table = dataset.ratings[dataset.ratings["score"].notna()]
     parts = []
@@ -140,7 +142,7 @@ def _shares(dataset: Dataset) -> pd.DataFrame:
 
 
 def _preferences(pairs: Iterable[Pair], shares: pd.DataFrame) -> pd.DataFrame:
-    """A preference for each pair, criterion and rater that scored both outputs."""
+    """The preference of each rater who scored both outputs of a pair on a criterion."""
     names = [(_joined(pair).output, pair[0].output, pair[1].output) for pair in pairs]
     frame = pd.DataFrame(names, columns=["pair", "first", "second"], dtype=object)
     left = frame.merge(shares, left_on="first", right_on="output")
@@ -155,7 +157,7 @@ def _preferences(pairs: Iterable[Pair], shares: pd.DataFrame) -> pd.DataFrame:
 def _chosen(
     every: Mapping[str, list[Pair]], which: str, shares: pd.DataFrame, seed: int
 ) -> Iterator[Pair]:
-    """The pairs that `which` names."""
+    """The pairs that `which` selects."""
     outputs = chain.from_iterable(chain.from_iterable(every.values()))
     generators = {output.generator for output in outputs}
     kind, _, number = which.partition(":")
@@ -187,10 +189,11 @@ def _chosen(
 def _swiss(
     every: Mapping[str, list[Pair]], shares: pd.DataFrame, rng: np.random.Generator
 ) -> Iterator[Pair]:
-    """A round of a Swiss tournament in each source: in each language, the next opponents have equal
-    points.
+    """Make a round of a Swiss tournament for each source: it pairs generators with about equal
+    points in the source's language.
 
-    A preference of a person is a point; the mean over people and criteria counts.
+    A generator gets a point if a person prefers its output; points are averaged over people and
+    criteria.
     """
     people = (
         shares[shares["kind"] == "human"].groupby("output", observed=True)["share"].mean().to_dict()

@@ -1,5 +1,5 @@
-"""A dataset of probes: unchanged outputs, and each changed in known ways, for any judge or person
-to rate.
+"""Plan a dataset of probes: unchanged outputs, and the same outputs changed in known ways, to be
+rated by any judge or person.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ MADE = ("language", "condition", "kind", "what", "made", "skipped", "why")
 
 @dataclass(frozen=True)
 class Planned:
-    """The dataset of probes. made: a row of MADE for each language and condition. warnings: what to
-    know before judging.
+    """The dataset of probes. made: a row (with columns MADE) for each language and condition.
+    warnings: what to know before judging.
     """
 
     dataset: Dataset
@@ -57,12 +57,12 @@ def plan_probes(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> Planned:
-    """Take a seeded sample of `per_language` outputs in each language, and change each with the
-    probes.
+    """Draw `per_language` outputs in each language, and change each output with the probes.
 
-    criteria: those to be judged; all that can be asked, if empty. aspects: {criterion: what it
-    looks at} for criteria that METAL does not know by name. People's ratings of the originals are
-    kept, but judges' are not, because they judge again. progress: called with the originals done.
+    criteria: the criteria to judge; if empty, all that can be asked. aspects: criterion -> the
+    aspect it looks at, for criteria that METAL does not know by name. People's ratings of the
+    originals are kept. Judges' ratings are not, because judges rate the originals again. progress:
+    called with the number of originals done.
 
     Raises UsageError if there is nothing to change, UnknownName for names that do not exist.
     """
@@ -102,8 +102,8 @@ def plan_probes(
 def _originals(
     dataset: Dataset, languages: Sequence[str], per_language: int, seed: int
 ) -> list[Output]:
-    """Outputs in each language, of as many sources as possible; good ones first, because they have
-    the most to lose.
+    """Draw outputs in each language, from as many sources as possible. Good outputs come first,
+    because changes can lower their scores most.
     """
     usable = [
         output for output in dataset.outputs.values() if output.chosen and output.text.strip()
@@ -132,8 +132,8 @@ def _originals(
 
 
 def _good(dataset: Dataset) -> set[str]:
-    """Outputs that people put into the upper half of their scales; if there are no people, those of
-    generators told to write well.
+    """The outputs that people rated in the upper half of their scales. Without people, the outputs
+    of generators that were told to write well.
     """
     table = dataset.ratings[dataset.ratings["kind"] == "human"]
     shares = [
@@ -166,7 +166,9 @@ def _changed(
     seed: int,
     progress: Progress,
 ) -> tuple[list[Output], pd.DataFrame]:
-    """The changed outputs of each original, in the order of the probes, and how many there are."""
+    """The changed outputs of each original, in the order of the probes, and a table that counts
+    them.
+    """
     changed: list[Output] = []
     counts: dict[tuple[str, str, str, str], Counter[str]] = {}
     beside = followed(_beside(dataset, originals), progress, len(originals))
@@ -210,8 +212,8 @@ def _changed(
 
 
 def _beside(dataset: Dataset, originals: Sequence[Output]) -> Iterator[tuple[Others, list[str]]]:
-    """For each output: texts of other contents in its language, and some texts in other languages,
-    those of the same content first.
+    """For each output, the texts of other contents in its language, and some texts in other
+    languages; texts of the same content come first.
     """
     contents = [dataset.sources[output.source].content or output.source for output in originals]
     of_content = np.unique(contents, return_inverse=True)[1]
@@ -260,8 +262,8 @@ def _declared(
     asked: Mapping[str, Criterion],
     aspect_of: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """What dataset.toml records about each condition that occurs: its probe, and what scores must
-    do on which criteria.
+    """What dataset.toml records about each condition that occurs: its probe, and on which criteria
+    scores must fall, stay or not rise.
     """
     occurring = {output.condition for output in changed}
     declared = []
@@ -299,8 +301,8 @@ def _warnings(
     unknown = [name for name, aspect in aspect_of.items() if not aspect]
     if unknown:
         yield (
-            f"what {first_few(unknown)} look at is not known, so that no probe says what must"
-            f" happen there; say it with `aspects`, e.g. `aspects={{{unknown[0]!r}: 'language'}}`"
+            f"METAL does not know what {first_few(unknown)} look at, so no probe says how scores on"
+            f" them must change; declare it with `aspects={{{unknown[0]!r}: 'language'}}`"
             f" (one of {', '.join(ASPECTS)})"
         )
     counts = Counter(output.language for output in originals)
@@ -315,4 +317,4 @@ def _warnings(
             f"{row['what']} in {language_name(row['language'])}: {row['why']}"
             for row in none.to_dict("records")
         ]
-        yield f"{plural(len(none), 'probe')} made nothing: {first_few(places, 4)}"
+        yield f"{plural(len(none), 'probe')} changed no text: {first_few(places, 4)}"

@@ -1,8 +1,8 @@
-"""Choosing passages of about the same length: the fullest bin of a histogram of token counts (METAL
-3.1.1).
+"""Choose passages of about the same length: those in the fullest bin of a histogram of token counts
+(METAL 3.1.1).
 
-A split is read twice: once to count, once to take the passages that were drawn. Counts and digests
-are kept on disk in the meantime, so that memory does not grow with the split.
+A split is read twice: first to count tokens, then to take the drawn passages. Counts and digests
+are kept on disk in between, so that memory does not grow with the split.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Histogram:
 
     @property
     def fullest(self) -> int:
-        """The bin with the most passages; of several, the lowest."""
+        """The number of the bin with the most passages; the lowest of several such bins."""
         return int(np.argmax(self.counts))
 
     @property
@@ -61,8 +61,8 @@ class Histogram:
         return self.edges[self.fullest], self.edges[self.fullest + 1]
 
     def bins_that_hold(self, passages: int) -> set[int]:
-        """The numbers of bins, up to that of this histogram, with which the fullest bin holds at
-        least so many passages.
+        """The numbers of bins (at most as many as now) with which the fullest bin holds at least so
+        many passages.
         """
         if sum(self.counts) < passages:
             return set()
@@ -83,7 +83,7 @@ class Histogram:
 
 @dataclass(frozen=True)
 class SampleSettings:
-    """How passages are drawn. min_tokens: passages with fewer are near-empty."""
+    """How passages are drawn. min_tokens: passages with fewer tokens are left out."""
 
     per_language: int = 100
     bins: int = 20
@@ -99,12 +99,12 @@ def draw(
     settings: SampleSettings,
     advance: Callable[[int], None] = lambda count: None,
 ) -> tuple[Histogram, list[Source]]:
-    """A random sample of the fullest bin, without replacement, in the order of the split; seeded by
-    (seed, language).
+    """Draw a random sample of the fullest bin, without replacement. It is in the order of the split
+    and seeded by (seed, language).
 
     passages: starts reading the split each time it is called. advance(count): called with how many
-    more were counted. Nothing is drawn from a bin with too few, unless fewer are allowed. Raises
-    DataError for a split without passages.
+    more passages were counted. Nothing is drawn from a bin with too few passages, unless fewer are
+    allowed. Raises DataError for a split without passages.
     """
     tokens, digests, near_empty = _tokens_and_digests(
         passages(), encoding, settings.min_tokens, advance
@@ -134,11 +134,11 @@ def _tokens_and_digests(
     least: int,
     advance: Callable[[int], None],
 ) -> tuple[Array, Array, int]:
-    """Token count and digest of every passage, and how many have fewer tokens than `least`; the
-    count of these is set to LEFT_OUT.
+    """The token count and digest of every passage, and how many passages have fewer than `least`
+    tokens; the token count of these is set to LEFT_OUT.
 
-    Both arrays are writable, each in a file that lasts as long as it does. advance: gets how many
-    more were counted.
+    Both arrays are writable. Each is in a file that exists as long as the array. advance: called
+    with how many more passages were counted.
     """
     with tempfile.TemporaryFile() as token_file, tempfile.TemporaryFile() as digest_file:
 
@@ -175,7 +175,7 @@ def _steps(length: int) -> Iterator[slice]:
 
 
 def _leave_out_repeated(tokens: Array, digests: Array) -> int:
-    """Mark every passage whose text occurred before; return how many there are. Processes a share
+    """Mark every passage whose text occurred before; return how many were marked. Processes a share
     of the digests at a time.
     """
     count = 0
@@ -213,7 +213,7 @@ def _counted(by_length: Array, bins: int) -> Array:
 
 
 def _counts(tokens: Array) -> Iterator[Array]:
-    """The counts of passages that are not left out, a step at a time."""
+    """The token counts of passages that are not left out, in batches."""
     for part in _steps(len(tokens)):
         kept = tokens[part][tokens[part] != LEFT_OUT]
         if len(kept):
@@ -223,7 +223,7 @@ def _counts(tokens: Array) -> Iterator[Array]:
 def _rows_drawn(
     tokens: Array, histogram: Histogram, language: str, settings: SampleSettings
 ) -> list[int]:
-    """The rows of the split that were drawn, in ascending order."""
+    """Draw rows of the split; return them in ascending order."""
     size = histogram.counts[histogram.fullest]
     rng = np.random.default_rng([settings.seed, *language.encode()])
     drawn = np.sort(rng.choice(size, min(size, settings.per_language), replace=False))
@@ -238,7 +238,7 @@ def _rows_drawn(
 
 
 def _in_fullest(tokens: Array, histogram: Histogram) -> Array:
-    """Which of the counts are in the fullest bin, as numpy.histogram assigns them."""
+    """Whether each token count is in the fullest bin, by the rule of numpy.histogram."""
     low, high = histogram.bounds
     last = histogram.fullest == len(histogram.counts) - 1
     inside: Array = (

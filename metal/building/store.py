@@ -1,4 +1,4 @@
-"""annotation/ in a dataset folder: who was given which tasks, and everything that came back.
+"""annotation/ in a dataset folder: who was given which tasks, and all answers.
 
 key              the secret that task ids are made with; never given to people
 tasks.jsonl      task, output: what an id in a form stands for; for a pair also template and output_first; never given
@@ -37,7 +37,7 @@ CROWD = ("mturk", "crowd-csv")
 
 
 def task_key(dataset: Path) -> str:
-    """The dataset's key for task ids; before the first export, a new key, which `note_given`
+    """The dataset's key for task ids. Before the first export, it is a new key, which `note_given`
     stores.
     """
     path = dataset / FOLDER / KEY
@@ -63,7 +63,7 @@ def tasks_handed_out(dataset: Path) -> dict[str, str]:
 
 
 def read_given(dataset: Path) -> dict[str, Assigned]:
-    """What each person was given, in all exports together."""
+    """Person -> what they were assigned in all exports together."""
     asked: dict[str, dict[str, tuple[str, ...]]] = {}
     languages: dict[str, str] = {}
     for entry in _lines(dataset / FOLDER / GIVEN, ("rater", "language", "criteria", "tasks")):
@@ -93,7 +93,7 @@ def _lines(path: Path, needed: Sequence[str]) -> Iterator[dict[str, Any]]:
 def note_given(
     dataset: Path, assignments: Sequence[Assignment], form: str, seed: int, key: str
 ) -> None:
-    """Record what is handed out, in addition to what was handed out before."""
+    """Record the assignments handed out now, in addition to earlier ones."""
     folder = dataset / FOLDER
     folder.mkdir(exist_ok=True)
     with new_file(folder / KEY) as partial:
@@ -133,8 +133,8 @@ def _given_record(assignment: Assignment, form: str, seed: int) -> dict[str, Any
 
 
 def _note_templates(folder: Path, assignments: Mapping[str, Assignment]) -> None:
-    """Record which criteria compare, and the labels people saw. assignments: one for each template
-    that shows pairs.
+    """Record which criteria compare the texts of pairs, and which labels people saw. assignments:
+    one for each template that shows pairs.
     """
     if not assignments:
         return
@@ -153,7 +153,7 @@ def _note_templates(folder: Path, assignments: Mapping[str, Assignment]) -> None
 
 
 def read_drawn(dataset: Path) -> dict[str, dict[str, Any]]:
-    """Source -> its record in drawn.jsonl, in the order of the file; empty without a draw."""
+    """Source -> its record in drawn.jsonl, in the order of the file; empty if nothing was drawn."""
     drawn: dict[str, dict[str, Any]] = {}
     path = dataset / FOLDER / DRAWN
     for entry in _lines(path, ("source", "language", "probability", "seed", "judge")):
@@ -172,10 +172,10 @@ def read_drawn(dataset: Path) -> dict[str, dict[str, Any]]:
 def note_drawn(
     dataset: Path, records: Sequence[Mapping[str, Any]], number: str, *, force: bool
 ) -> None:
-    """Replace drawn.jsonl. Raises UsageError if a source drawn before would be lost, unless forced;
-    then the old file is kept.
+    """Replace drawn.jsonl. Raises UsageError if a source drawn before would be lost. With `force`,
+    replaces it anyway and keeps the old file.
 
-    number: the parameter that says how many are drawn.
+    number: the name of the parameter that says how many sources are drawn, for the message.
     """
     drawn = read_drawn(dataset)
     lost = len({*drawn} - {entry["source"] for entry in records})
@@ -195,15 +195,15 @@ def note_drawn(
 
 
 def read_compared(dataset: Path) -> dict[str, str]:
-    """Criterion -> the template that shows the pairs it compares, over everything that was handed
-    out.
-    """
+    """Criterion -> the template that shows its pairs, from everything handed out so far."""
     entries = _lines(dataset / FOLDER / TEMPLATES, ("template", "compared"))
     return {name: str(entry["template"]) for entry in entries for name in entry["compared"]}
 
 
 def read_pairs(dataset: Path, criteria: Mapping[str, Criterion]) -> dict[str, Pair]:
-    """Task -> the pair it showed, for tasks that showed one. criteria: the dataset's."""
+    """Task -> the pair that it showed, for tasks that showed pairs. criteria: the dataset's
+    criteria.
+    """
     path = dataset / FOLDER / TEMPLATES
     compared = {
         str(entry["template"]): {
@@ -236,8 +236,8 @@ def _as_shown(criterion: Criterion, labels: Sequence[str], path: Path) -> Criter
 def history_files(
     dataset: Path, answers: Iterable[Answer], now: str, standing: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, bytes]:
-    """answers.jsonl and rounds.jsonl with one more round, for `update_dataset`; empty if the round
-    adds nothing.
+    """The new contents of answers.jsonl and rounds.jsonl after this round, for `update_dataset`;
+    empty if the round adds nothing.
 
     An answer already recorded, in any round, is not repeated. now: UTC. standing: each rater's
     record after this round.
@@ -284,7 +284,7 @@ def read_rounds(dataset: Path) -> list[dict[str, Any]]:
 
 
 def _is_standing(value: Any) -> bool:
-    """Whether this is a number of ratings, or [right, answered]."""
+    """Whether a value is a number of ratings, or [right, answered]."""
     pair = value if isinstance(value, list) and len(value) == 2 else [0, value]
     return all(isinstance(number, int) for number in pair) and 0 <= pair[0] <= pair[1]
 
@@ -295,8 +295,8 @@ def _text_lines(path: Path) -> list[str]:
 
 
 def _recorded(line: str, path: Path, row: int) -> dict[str, Any]:
-    """An answer of answers.jsonl. Raises DataError if it cannot be one: scores are texts, as
-    people gave them.
+    """Read an answer from a line of answers.jsonl. Raises DataError if it is not an answer, for
+    instance if a score is not text.
     """
     try:
         record = parse_json(line)
@@ -320,7 +320,7 @@ def _recorded(line: str, path: Path, row: int) -> dict[str, Any]:
 
 
 def _identity(record: Mapping[str, Any]) -> str:
-    """What makes two answers the same: everything except the round."""
+    """Everything in an answer's record except the round. Answers are the same if this is equal."""
     return json.dumps(
         {key: value for key, value in record.items() if key != "round"}, sort_keys=True
     )

@@ -1,8 +1,8 @@
-"""Tasks for people: what each person rates, in which order, and how it looks, without a hint of who
-wrote what.
+"""Tasks for people: what each person rates, in which order, and how it looks. No task reveals which
+generator wrote a text.
 
-What a task shows, and what it asks, is a template: prompts/annotate/NAME.toml, a file for each kind
-of task.
+A template says what a task shows and asks. Each kind of task has a template in
+prompts/annotate/NAME.toml.
 
     reference = "hidden"      # or "shown": the reference beside the output; or "paired": both side
                               # by side, blind
@@ -14,7 +14,7 @@ of task.
                               # `shown` is what people read, and `label` what it means for the
                               # output: more is better for the output
 
-A criterion whose table is empty is the one of prompts/criteria/NAME.toml.
+If the table of a criterion is empty, prompts/criteria/NAME.toml declares the criterion.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ TAKEN_IN = "metal annotate import DATASET"
 
 @dataclass(frozen=True)
 class TaskTemplate:
-    """How a task is shown. The default is METAL's own: a source and an output; nobody sees the
-    reference.
+    """How a task is shown. METAL's default shows a source and an output, but no reference.
 
-    headings: by field, those that differ from HEADINGS. criteria: as a dataset has to declare them.
-    rubrics: what people read about them, for those that the template describes. compared: those
-    that compare the texts of a pair. opinions: whether people are asked what they think, and not
-    what is right. taken_in: the command that takes in the answers.
+    headings: field -> heading, if it differs from HEADINGS. criteria: the criteria, as a dataset
+    has to declare them. rubrics: criterion -> what people read about it, for criteria that the
+    template describes. compared: the criteria that compare the texts of a pair. opinions: whether
+    people are asked for their opinion, not for the right answer. taken_in: the
+    command that imports the answers.
     """
 
     name: str = DEFAULT
@@ -71,9 +71,7 @@ class TaskTemplate:
 
     @property
     def paired(self) -> bool:
-        """Whether people see the reference and the output side by side, without knowing which is
-        which.
-        """
+        """Whether people see the reference and the output side by side, but not which is which."""
         return self.reference == "paired"
 
     def heading(self, name: str) -> str:
@@ -106,8 +104,8 @@ def named_files(folders: Iterable[Path], kind: str) -> dict[str, Path]:
 
 
 def load_template(name: str, folders: Sequence[Path]) -> TaskTemplate:
-    """The first template of that name in the folders. Raises UnknownName, or DataError for a bad
-    file.
+    """Load the first template of that name in the folders. Raises UnknownName, or DataError for a
+    bad file.
     """
     paths = named_files(folders, "annotate")
     if name in paths:
@@ -143,7 +141,7 @@ def _read(name: str, path: Path, folders: Sequence[Path]) -> TaskTemplate:
 
 
 def _check_parts(content: Mapping[str, Any], path: Path) -> None:
-    """Raise UnknownName or DataError for an impossible part of a template."""
+    """Raise UnknownName or DataError if a part of a template is wrong."""
     check_known(f"{path}: key", content, _KEYS)
     reference = content.get("reference", "hidden")
     if reference not in REFERENCES:
@@ -186,8 +184,8 @@ def _check_compared(criterion: Criterion, reference: str, path: Path) -> None:
     if criterion.scale.ends is None:
         raise DataError(
             path,
-            f"criterion {criterion.name} compares on a scale without ends, which cannot be turned"
-            " round",
+            f"criterion {criterion.name} compares on a scale without ends, which cannot be"
+            " reversed",
             "Give it levels in an order, or a range",
         )
 
@@ -203,11 +201,12 @@ def relabelled(criterion: Criterion, labels: Sequence[str]) -> Criterion:
 
 @dataclass(frozen=True)
 class Task:
-    """One output to be rated, as people see it: nothing in it reveals its generator or quality.
+    """One output to be rated, as people see it. Nothing in the task reveals the output's generator
+    or quality.
 
-    task: an opaque id. references: those of the source, if people see them. output and output_first
-    are never written into a form; in a pair (the first reference and the output) output_first says
-    whether the output comes first.
+    task: an opaque id. references: the references of the source, if people see them. output_first:
+    whether the output comes first in a pair (of the first reference and the output). output and
+    output_first are never written into a form.
     """
 
     task: str
@@ -238,8 +237,8 @@ class Task:
 
 @dataclass(frozen=True)
 class Frame:
-    """The form's own words around the tasks, in a language. texts: English -> its translation;
-    texts that it lacks stay English.
+    """The form's own words around the tasks, in one language. texts: English -> translation; other
+    texts stay English.
 
     reviewed: who has reviewed the translation, or `unreviewed`.
     """
@@ -251,8 +250,8 @@ class Frame:
 
 @dataclass(frozen=True)
 class Assignment:
-    """What one person is given: tasks in order, the criteria to rate them on, and the template that
-    shows both.
+    """What one person is given: tasks in order, the criteria on which to rate them, and the
+    template.
     """
 
     dataset: str
@@ -266,10 +265,10 @@ class Assignment:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back for one task.
+    """A person's answer to one task.
 
-    scores: by criterion, as written in the file; blank if the rater gave none. where: file and row,
-    for messages. seconds: time spent on the task, if the form measured it.
+    scores: criterion -> score as written in the file, blank if the rater gave none. where: file and
+    row, for messages. seconds: time spent on the task, if the form measured it.
     """
 
     task: str
@@ -298,9 +297,10 @@ def make_tasks(
 ) -> list[Task]:
     """A task for each output. key: see task_id.
 
-    A pair gets a task id of its own, so its answers are never mistaken for answers about the output
-    alone. The key and that id decide which text comes first; the order is the same in every round.
-    If the template shows references, leave out outputs whose source has none.
+    The id of a pair differs from the id of its output, so answers about the pair are never mistaken
+    for answers about the output alone. The key and the id decide which text of a pair comes first,
+    so the order is the same in every round. If the template shows references, callers leave out
+    outputs whose source has none.
     """
     tasks = []
     for output in outputs:
@@ -346,14 +346,15 @@ def assign(
     hidden: Sequence[Sequence[Task]] = (),
     template: TaskTemplate = METAL,
 ) -> list[Assignment]:
-    """Assignments for the people of each language, named `hi-1`, `hi-2`, ... from `first` on.
+    """Assign tasks to the people of each language. People are called `hi-1`, `hi-2`, ..., numbered
+    from `first`.
 
     Every task goes to `raters` people. With more `people` than that, loads differ by at most one
     task, and every two people share about as many tasks as any other two. common: how many tasks of
-    a language all of its people rate. hidden: test questions, one list for each kind; each kind is
-    spread in the same way, so everybody gets the same number of it, give or take one. Each person's
-    order is shuffled, seeded by (seed, person). People without a task get no assignment. Raises
-    UsageError if there are fewer people than raters.
+    a language all of its people rate. hidden: test questions, one list for each kind. Each kind is
+    spread in the same way, so the number of its questions differs by at most one between people.
+    Each person's order is shuffled, seeded by (seed, person). People without a task get no
+    assignment. Raises UsageError if there are fewer people than raters.
     """
     people = people or raters
     if people < raters:
@@ -387,11 +388,13 @@ def assign(
 def _spread(
     count: int, raters: int, before: Sequence[int], common: int, rng: np.random.Generator
 ) -> list[list[int]]:
-    """For each person the positions of their tasks. before: how many tasks each person already has.
+    """Spread `count` tasks over people: for each person, the positions of their tasks. before: how
+    many tasks each person already has.
 
-    Each task goes to the people with the fewest of these tasks, then to those with the fewest in
-    all, then to those who share the fewest tasks with the others chosen for it. Ties are broken at
-    random; a fixed rule would pair the same people at the end of every round.
+    Each task goes to the people with the fewest of these tasks. Among equals, people with the
+    fewest tasks in all come first, then people who share the fewest tasks with the others chosen
+    for the task. Ties are broken at random, because a fixed rule would pair the same people at the
+    end of every round.
     """
     people, order = len(before), rng.permutation(count)
     piles: list[list[int]] = [order[:common].tolist() for _ in range(people)]

@@ -1,4 +1,4 @@
-"""The same contents in more languages: the texts to translate, and the dataset with their
+"""Bring contents into more languages: list the texts to translate, and build the dataset with their
 translations.
 """
 
@@ -16,12 +16,12 @@ SOURCE, OUTPUT = "source", "output"
 
 
 def content_of(dataset: Dataset, output: Output) -> tuple[str, str]:
-    """What is the same across languages: the content, and who made the output."""
+    """The two things that an output and its translations share: the content and the generator."""
     return dataset.sources[output.source].content or output.source, output.generator
 
 
 def untranslated(dataset: Dataset, language: str, pivot: str) -> Iterator[Output]:
-    """The outputs in the pivot language whose content is missing in another language."""
+    """The outputs in the pivot language that have no counterpart in another language."""
     originals = [output for output in dataset.outputs.values() if not output.condition]
     have = {content_of(dataset, output) for output in originals if output.language == language}
     for output in originals:
@@ -30,9 +30,9 @@ def untranslated(dataset: Dataset, language: str, pivot: str) -> Iterator[Output
 
 
 def texts_to_translate(dataset: Dataset, languages: Sequence[str], pivot: str) -> Dataset:
-    """The texts of the outputs, and of their sources, that are missing in the languages: each
-    becomes a source whose language is the pair (`en-eu`), the form that
-    `metal.generate(quality="translation")` takes.
+    """The texts of outputs and of their sources that are missing in the languages. Each text
+    becomes a source, and its language is a pair such as `en-eu`, as
+    `metal.generate(quality="translation")` expects.
     """
     texts: dict[str, Source] = {}
     for language in languages:
@@ -57,11 +57,11 @@ def texts_to_translate(dataset: Dataset, languages: Sequence[str], pivot: str) -
 def with_translations(
     dataset: Dataset, translations: Mapping[str, str], languages: Sequence[str], pivot: str
 ) -> tuple[Dataset, int]:
-    """The dataset with an output for each translated output, in a source of the same content; and
-    how many translations are missing.
+    """Add an output for each translated output, in a source of the same content; also return how
+    many translations are missing.
 
-    translations: the texts, by the ids of `texts_to_translate`. An output without its translation
-    is left out; a source without one has no text.
+    translations: id of `texts_to_translate` -> translated text. An output without a translation is
+    left out. A source without a translation has no text.
     """
     sources, outputs, missing = dict(dataset.sources), dict(dataset.outputs), 0
     for language in languages:

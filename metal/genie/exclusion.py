@@ -142,7 +142,8 @@ def without_noisy(
     ):
         raise UsageError(
             f"`exclude_noisy`: no person answered a test question of {folder} (answers of judges"
-            f" do not count); hide some with `metal.annotate_export({str(folder)!r}, test_questions=True)`"
+            " do not count); hide some with"
+            f" `metal.annotate_export({str(folder)!r}, test_questions=True)`"
         )
     return without(dataset, _noisy(dataset, folder, gold, model))
 

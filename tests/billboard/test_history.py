@@ -140,9 +140,8 @@ def test_a_rater_of_the_dataset_that_has_changed(signature: str, kept: bool) -> 
 
 
 def test_what_does_not_fit_the_dataset() -> None:
-    with pytest.raises(
-        DataError, match=r"version 2, generator g: output 's1/g' is already in the dataset. Withdraw"
-    ):
+    fault = "version 2, generator g: output 's1/g' is already in the dataset. Withdraw"
+    with pytest.raises(DataError, match=fault):
         board_at(base(), [generator(2, "g", {})])
     with pytest.raises(
         DataError, match=r"version 3, metric chrf: rater 'chrf' is already in the dataset. Withdraw"

@@ -113,7 +113,7 @@ def test_columns_of_others_are_left_alone_and_said() -> None:
         ("t1", "prolific:p1", {"task_quality": "2 Good", "fluency": ""}, 12.5),
         ("t2", "prolific:p2", {"task_quality": "1", "fluency": "99"}, None),
     ]
-    assert notes == ["answers-0.csv: columns left alone: StartDate, Browser"]
+    assert notes == ["answers-0.csv: columns ignored: StartDate, Browser"]
 
 
 @pytest.mark.parametrize(

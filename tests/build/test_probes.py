@@ -18,6 +18,7 @@ from metal.building.probe_plan import plan_probes
 from metal.building.probes import load_probes, scripts
 from metal.building.probes.contract import KINDS, Material, NotApplicable, Others, Probe
 from metal.errors import UnknownName, UsageError
+from tests.saying import tells
 
 # A sentence or two in each script, whose words are drawn from.
 TEXTS = {
@@ -264,7 +265,7 @@ def test_a_dataset_of_probes() -> None:
     }
     assert declared["wrong language"]["falls"] == ["fluency"]
     assert declared["swapped output"]["stays"] == ["fluency"]
-    assert any("what tone look at is not known" in warning for warning in planned.warnings)
+    assert tells(planned.warnings, "does not know what tone", "`aspects=")
     named = plan_probes(world(), load_probes(), aspects={"tone": "language"})
     assert {about["condition"]: about for about in named.dataset.extra["probes"]["conditions"]}[
         "wrong language"

@@ -143,7 +143,7 @@ def test_pairs_come_back_turned_the_right_way_from_every_form(pairs: Commands) -
         check(own, load_template("summarization", [bundled("prompts")]).criteria, 3)
         assert len(load_dataset(own).ratings) == 2 * COUNT * 6 * 3
         assert {str(each["task"]) for each in records(own, "answers.jsonl")} == set(sides)
-        assert ("columns left alone: StartDate" in done) == (form == "crowd-csv")
+        assert ("columns ignored: StartDate" in done) == (form == "crowd-csv")
     again = pairs("annotate", "import", "mine", *back)
     assert f"{2 * COUNT * 6 * 3} ratings there already" in again
 

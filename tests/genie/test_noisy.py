@@ -154,7 +154,7 @@ def test_order_does_not_matter_and_one_more_right_is_never_noisier(
 def test_wrong_choices_are_refused() -> None:
     with pytest.raises(UnknownName, match="did you mean 'rate-learned-2'"):
         judged([1], [1], "rate-learnd-2")
-    with pytest.raises(UsageError, match="beta is above 0"):
+    with pytest.raises(UsageError, match="beta of the noisy component must be above 0"):
         judged([1], [1], noisy_beta=0.0)
 
 

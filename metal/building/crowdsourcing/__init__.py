@@ -1,3 +1,3 @@
-"""Tasks posted to crowdsourcing platforms and fetched back; everything posted is recorded on disk
-before it counts.
+"""Post tasks to crowdsourcing platforms and fetch the answers; each step is on disk before it
+counts.
 """

@@ -4,9 +4,9 @@ DATASET/annotation/campaigns/NAME/
     campaign.toml    what was asked; written last, so a folder without it is not a campaign
     *.jsonl          what happened, as each platform's module says
 
-Lines of a journal are only ever added, and each is on the disk before what it announces is done or
-counts. A journal is opened again for every line, because an import may have put another folder in
-this one's place in the meantime. Campaigns hold no credentials. They do hold ids of workers, so
+Lines are only added to a journal, never changed. A line that announces a step is on the disk before
+the step is taken or counts. A journal is opened again for every line, because an import may have
+replaced the folder in the meantime. Campaigns hold no credentials. They do hold ids of workers, so
 treat them as personal data.
 """
 
@@ -32,11 +32,10 @@ MAY_DIFFER = ("key", "created", "start")
 
 @dataclass(frozen=True)
 class Campaign:
-    """A campaign's folder, and the settings in its card. Hold the dataset's lock while adding to
-    it.
+    """A campaign's folder and its settings. Callers hold the dataset's lock while they add to it.
 
-    A platform has a subclass, with a record of settings that has the fields `platform`, `digest` (a
-    hash of what is posted) and `key` (a mark on everything that belongs to the campaign).
+    Each platform has a subclass with a record of settings. Its fields include `platform`, `digest`
+    (a hash of what is posted) and `key` (a mark on everything that belongs to the campaign).
     """
 
     folder: Path
@@ -48,7 +47,7 @@ class Campaign:
 
     @property
     def name(self) -> str:
-        """What the campaign is called: its folder's name."""
+        """The campaign's name, which is the name of its folder."""
         return self.folder.name
 
     @classmethod
@@ -67,7 +66,7 @@ class Campaign:
 
     @classmethod
     def open(cls, dataset: Path, name: str = "") -> Self:
-        """The campaign of that name; without a name the only one.
+        """Open the campaign of that name or, without a name, the only campaign.
 
         Raises UnknownName, and UsageError if no name was given and there are none or several.
         """
@@ -107,8 +106,8 @@ class Campaign:
 
     @classmethod
     def begun(cls, dataset: Path, name: str, settings: Any) -> Self | None:
-        """The campaign of that name, if it exists. Raises UsageError if it has other settings, or
-        for a bad name.
+        """The campaign of that name, or None if it does not exist. Raises UsageError for a bad
+        name, or if the campaign has other settings.
         """
         folder = _folder(dataset, name)
         if not (folder / CARD).is_file():
@@ -136,8 +135,8 @@ class Campaign:
 
     @classmethod
     def begin(cls, dataset: Path, name: str, settings: Any, files: Mapping[str, bytes]) -> Self:
-        """The campaign of that name: a new one, or the one that an earlier push began with the same
-        settings.
+        """Begin a campaign, or return the one that an earlier push began under that name with the
+        same settings.
 
         files: what is posted, by name. Raises UsageError if the campaign has other settings.
         """
@@ -157,8 +156,8 @@ class Campaign:
         return cls(folder, settings)
 
     def note(self, file: str, **record: Any) -> None:
-        """Add a line, and return when it is on the disk. A line that a killed process left
-        half-written is removed.
+        """Add a line to a journal, and return when it is on the disk. If a killed process left a
+        half-written line, remove it first.
         """
         path = self.folder / file
         heal(path)
@@ -179,8 +178,8 @@ class Campaign:
                 yield record
 
     def merged(self, file: str, key: str) -> dict[str, dict[str, Any]]:
-        """The lines of a journal by their value of `key`, in the order of first mention; later
-        lines override.
+        """The lines of a journal by their value of `key`, in the order of first mention. Lines with
+        equal keys are merged; later values override earlier ones.
         """
         records: dict[str, dict[str, Any]] = {}
         for line in self.lines(file):

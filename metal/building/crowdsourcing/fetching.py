@@ -1,5 +1,5 @@
-"""What workers submitted on Mechanical Turk: assignments, their answers, and approvals and bonuses,
-each given only once.
+"""Fetch assignments from Mechanical Turk, read their answers, and pay approvals and bonuses only
+once.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ from metal.errors import MetalError, UsageError
 AT_ONCE = "taskAnswers"
 _CHOICE = re.compile(r"[\w +-]{1,80}")
 REHEARSAL = (
-    "answers of the sandbox are ratings like any other from now on; rehearse on a copy of the"
-    " dataset"
+    "answers from the sandbox now count like all other ratings; rehearse on a copy of the dataset"
 )
 SHOWN = 10  # unreadable assignments that are named
 
@@ -42,7 +41,8 @@ SHOWN = 10  # unreadable assignments that are named
 def fetch(
     turk: MTurk, campaign: MTurkCampaign, progress: Progress = no_progress
 ) -> tuple[int, int]:
-    """Store every assignment that was submitted since the last pull, and every new status.
+    """Store every assignment that was submitted since the last pull, and every status that has
+    changed.
 
     HITs whose assignments were all approved or rejected are not asked for again. Returns how many
     assignments are new, and how many HITs no longer exist on Mechanical Turk.
@@ -92,8 +92,8 @@ def _record(assignment: Mapping[str, Any], task: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Received:
-    """Answers of a campaign. complete: assignments without a gap. unreadable: the reason, by
-    assignment. rehearsed: whether it is a campaign of the sandbox.
+    """The answers of a campaign. complete: assignments without a blank criterion. unreadable:
+    assignment -> why it cannot be read. rehearsed: whether the campaign is in the sandbox.
     """
 
     answers: list[Answer]
@@ -103,7 +103,7 @@ class Received:
     rehearsed: bool
 
     def notes(self) -> list[str]:
-        """What was left out, and that a rehearsal counts."""
+        """Notes on answers that were left out, and on a rehearsal in the sandbox."""
         notes = [f"{self.rejected:,} rejected assignments left out"] if self.rejected else []
         notes += [f"left out: {why}" for why in list(self.unreadable.values())[:SHOWN]]
         if len(self.unreadable) > SHOWN:
@@ -114,10 +114,10 @@ class Received:
 
 
 def received(campaign: MTurkCampaign, criteria: Mapping[str, Criterion]) -> Received:
-    """The answers of all assignments that were not rejected, as read by the form `mturk`.
+    """The answers of all assignments except rejected ones, as the form `mturk` reads them.
 
-    Workers can send anything: an assignment that cannot be read, or has a score off the scale, is
-    left out by itself.
+    Workers can send anything. If an assignment cannot be read, or has a score off the scale, only
+    this assignment is left out.
     """
     rows = {row["task"]: row for _, _, row in campaign.rows()}
     answers: list[Answer] = []
@@ -161,10 +161,10 @@ def _result(
     answers: Mapping[str, str],
     fields: Sequence[str],
 ) -> dict[str, str]:
-    """The row that MTurk's own table of results has for an assignment, which is what the form's
-    reader reads.
+    """Make the row that MTurk's own table of results would have for an assignment, for the form's
+    reader.
 
-    Only the layout's own fields are used: workers can make up others.
+    Only fields of the layout are used, because workers can make up others.
     """
     taken = {f"Answer.{field}": answers.get(field, "") for field in fields}
     # `task_quality.2`: one field per choice. Nothing that could pass for another mark between
@@ -188,7 +188,7 @@ def _result(
 def enforce_cap(turk: MTurk, campaign: MTurkCampaign) -> int:
     """Exclude workers who have reached the limit of tasks; return how many are newly excluded.
 
-    MTurk itself has no such limit: between two pulls a worker can do more.
+    MTurk itself has no such limit, so between two pulls a worker can do more tasks.
     """
     if not campaign.settings.cap:
         return 0
@@ -206,14 +206,16 @@ def enforce_cap(turk: MTurk, campaign: MTurkCampaign) -> int:
 
 
 def approve(turk: MTurk, campaign: MTurkCampaign, complete: Iterable[str]) -> int:
-    """Approve those of these assignments that still wait for approval; return how many."""
+    """Approve the assignments in `complete` that still wait for approval; return how many were
+    approved.
+    """
     assignments = campaign.assignments()
     waiting = [name for name in complete if assignments[name]["status"] == "Submitted"]
     return _review(campaign, "approving", dict.fromkeys(waiting, True), turk.approve, "Approved")
 
 
 def reject(turk: MTurk, campaign: MTurkCampaign, reasons: Mapping[str, str]) -> int:
-    """Reject assignments, each with the reason that its worker is told; return how many. Ratings
+    """Reject assignments, and tell each worker the reason; return how many were rejected. Ratings
     that were imported before stay.
 
     Raises UsageError for an assignment of another campaign.
@@ -241,9 +243,7 @@ def _review(
     review: Callable[[str], None],
     status: str,
 ) -> int:
-    """Review assignments, each with its intention on the disk before the call and its status
-    after.
-    """
+    """Review assignments. The intention is on disk before each call, the new status after it."""
     for name, intention in waiting.items():
         campaign.note(ASSIGNMENTS, assignment=name, **{doing: intention})
         review(name)
@@ -256,9 +256,9 @@ def planned_bonuses(
 ) -> list[dict[str, str]]:
     """The bonuses (worker -> USD) that have not been paid yet, as recorded in the journal.
 
-    Each has token, worker, assignment, usd and reason. The same worker, sum and reason is the same
-    bonus, paid once in a campaign; another reason makes another bonus. Raises UsageError for a
-    worker who has submitted nothing.
+    Each has token, worker, assignment, usd and reason. Bonuses with the same worker, sum and reason
+    are one bonus, which a campaign pays once. Another reason makes another bonus. Raises UsageError
+    for a worker who has submitted nothing.
     """
     assignments, before = campaign.assignments(), campaign.bonuses()
     due = []
@@ -270,8 +270,8 @@ def planned_bonuses(
         ]
         if not submitted:
             raise UsageError(
-                f"worker {worker!r} has no assignment in campaign {campaign.name!r} that was not"
-                " rejected"
+                f"worker {worker!r} has no assignment in campaign {campaign.name!r}, or only"
+                " rejected ones"
             )
         token = campaign.token("bonus", worker, f"{usd:.2f}", reason)
         bonus = {
@@ -309,7 +309,7 @@ def pay(turk: MTurk, campaign: MTurkCampaign, bonuses: Iterable[dict[str, str]])
 
 
 def expire(turk: MTurk, campaign: MTurkCampaign, when: datetime) -> int:
-    """Let all HITs end at that time; return how many there are."""
+    """Set the end of all HITs to that time; return the number of HITs."""
     hits = campaign.posted()
     for task, hit in hits.items():
         try:

@@ -1,8 +1,9 @@
-"""A thin client of Label Studio's REST API: what handing out tasks and fetching answers needs.
+"""A thin client of Label Studio's REST API, with only the calls for handing out tasks and fetching
+answers.
 
-The token is in LABEL_STUDIO_API_KEY: a personal access token, which is exchanged for one that lasts
-minutes, or a legacy token. It is sent to the given address only, never along a redirect, and never
-shown. Written against 1.23.
+The token is in LABEL_STUDIO_API_KEY. It is a legacy token, or a personal access token, which is
+exchanged for a token that lasts minutes. It is sent only to the given address, never to a
+redirect's target, and never shown. Written for Label Studio 1.23.
 """
 
 from __future__ import annotations
@@ -37,19 +38,19 @@ class LabelStudioError(MetalError):
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Redirects are errors, because the token would be sent along."""
+    """Treat redirects as errors, because a redirected request would carry the token."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
 
 
 class LabelStudio:
-    """A server. sleep: how to wait between attempts."""
+    """A Label Studio server. sleep: the function that waits between attempts."""
 
     def __init__(
         self, url: str, token: str | None = None, sleep: Callable[[float], None] = time.sleep
     ) -> None:
-        """Raises UsageError without a token, or for a bad address."""
+        """Check address and token. Raises UsageError for a bad address or if there is no token."""
         self.url = checked_url(url)
         self._token = (os.environ.get(KEY, "") if token is None else token).strip()
         if not self._token:
@@ -66,14 +67,14 @@ class LabelStudio:
     # ------------------------------------------------------------ calls
 
     def projects(self) -> Iterator[dict[str, Any]]:
-        """Every project that the token may see, id and title."""
+        """The id and title of every project that the token may see."""
         yield from self._pages(
             "/api/projects/?include=id,title&page_size={size}&page={page}", "results"
         )
 
     def create_project(self, title: str, interface: str, raters: int) -> int:
-        """The number of a new project. raters: people a task is for. Not repeated on failure:
-        `projects` tells whether it worked.
+        """Create a project and return its number. raters: how many people rate each task. A failed
+        call is not repeated; use `projects` to see whether it worked.
         """
         described = {
             "title": title,
@@ -94,13 +95,15 @@ class LabelStudio:
         return int(listed["task_number"])
 
     def tasks(self, project: int) -> list[str]:
-        """METAL's ids of all tasks in a project; blank for tasks from elsewhere."""
+        """METAL's ids of all tasks in a project; empty for tasks that METAL did not make."""
         path = f"/api/tasks?project={project}&fields=all&page_size={{size}}&page={{page}}"
         contents = [task.get("data") for task in self._pages(path, "tasks")]
         return [str(data.get("task", "")) if isinstance(data, dict) else "" for data in contents]
 
     def import_tasks(self, project: int, tasks: Iterable[object]) -> None:
-        """Add tasks. Not repeated on failure: `count_tasks` tells whether it worked."""
+        """Add tasks to a project. A failed call is not repeated; use `count_tasks` to see whether
+        it worked.
+        """
         self._call("POST", f"/api/projects/{project}/import", list(tasks))
 
     def export(self, project: int) -> bytes:
@@ -134,7 +137,9 @@ class LabelStudio:
             raise self._strange("JSON") from None
 
     def _send(self, method: str, path: str, body: object = None) -> bytes:
-        """The answer's bytes. A call that only reads is repeated if the server is busy or away."""
+        """Send a request and return the bytes of the response. A call that only reads is repeated
+        if the server is busy or unreachable.
+        """
         what = f"{method} {path.partition('?')[0]}"
         for left in reversed(range(TRIES)):
             try:
@@ -209,8 +214,8 @@ class LabelStudio:
 
 
 def checked_url(url: str, parameter: str = "url", example: str = "http://127.0.0.1:8080") -> str:
-    """The address without a slash at its end. Raises UsageError for a bad one, or one with a
-    password in it.
+    """The address without a final slash. Raises UsageError if the address is bad or contains a
+    password.
     """
     parts = urlsplit(url)
     if (
@@ -229,7 +234,7 @@ def checked_url(url: str, parameter: str = "url", example: str = "http://127.0.0
 
 
 def _detail(body: bytes) -> str:
-    """The reason in an error's body, on one line."""
+    """The reason given in the body of an error response, on one line."""
     try:
         answer = json.loads(body)
     except ValueError:

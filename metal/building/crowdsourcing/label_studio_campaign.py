@@ -1,12 +1,13 @@
-"""A campaign on Label Studio: projects that tasks were imported into, and everything known about them.
+"""A campaign on Label Studio: the projects that hold its tasks, and what is known about them.
 
 DATASET/annotation/campaigns/NAME/
     interface-LANG.xml, PERSON.json   what is posted, as the form `label-studio` wrote it
     campaign.toml                     the settings; written last
     projects.jsonl                    sheet, title before a project is made; project after; tasks when all are in it
 
-A project is for one person, or with `shared` for a language. Its title carries the campaign's key and that name, so a
-project whose number was lost is found again; tasks are compared with what the project already has.
+A project is for one person or, with `shared`, for one language. Its title contains this name and
+the campaign's key, so METAL finds the project again if its number was lost. Tasks that the project
+already has are not imported again.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ PROJECTS = "projects.jsonl"
 
 @dataclass(frozen=True)
 class Project:
-    """The contents of a project. name: the person's, or the language's. raters: people a task is
-    for.
+    """The contents of a project. name: of the person, or of the language. raters: how many people
+    rate each task.
     """
 
     name: str
@@ -68,25 +69,27 @@ class LabelStudioCampaign(Campaign):
     settings_type: ClassVar[type] = LabelStudioSettings
 
     def title_of(self, project: str) -> str:
-        """A project's title: its name, for people, and the campaign's key, to find it again."""
+        """A project's title: its name, for people to read, and the campaign's key, with which METAL
+        finds it again.
+        """
         ending = f" [metal {self.settings.key}]"
         if len(project) + len(ending) > TITLE_LIMIT:
             project = blake2b(project.encode(), digest_size=6).hexdigest()
         return project + ending
 
     def projects(self) -> list[Project]:
-        """What is posted, read back from the campaign's folder."""
+        """The projects to post, read from the campaign's folder."""
         return read_projects(
             {path.name: path.read_bytes() for path in _files(self.folder)},
             shared=self.settings.shared,
         )
 
     def journal(self) -> dict[str, dict[str, Any]]:
-        """By project name: title; project (its number) and tasks if they are known."""
+        """Project name -> its title, and its number (`project`) and `tasks` if they are known."""
         return self.merged(PROJECTS, "sheet")
 
     def standing(self, now: object = None) -> dict[str, Any]:
-        """Projects and tasks, and how many of the projects are posted; none of it expires."""
+        """How many projects and tasks there are, and how many projects are posted. None expires."""
         journal, projects = self.journal(), self.projects()
         return {
             "campaign": self.name,
@@ -107,7 +110,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def read_export(export: Path) -> dict[str, bytes]:
-    """The exported files that are posted, by name. Raises UsageError if there are none."""
+    """The exported files to post, by name. Raises UsageError if there are none."""
     files = {path.name: path.read_bytes() for path in _files(export)} if export.is_dir() else {}
     if not any(name.endswith(".xml") for name in files) or not any(
         name.endswith(".json") for name in files
@@ -120,10 +123,10 @@ def read_export(export: Path) -> dict[str, bytes]:
 
 
 def read_projects(files: Mapping[str, bytes], *, shared: bool) -> list[Project]:
-    """The projects of exported files: one for each person; if shared, one for each language with
-    each task once.
+    """The projects of exported files: one for each person or, if shared, one for each language,
+    with each task once.
 
-    Raises DataError for a file that is not as it was exported.
+    Raises DataError if a file was changed after the export.
     """
     by_language: dict[str, list[list[Mapping[str, Any]]]] = {}
     projects = []
@@ -175,10 +178,11 @@ def _interface(files: Mapping[str, bytes], language: str, name: str) -> str:
 def post(
     server: LabelStudio, campaign: LabelStudioCampaign, progress: Progress = no_progress
 ) -> int:
-    """Make and fill every project that is missing or incomplete; return how many these were.
+    """Create and fill every project that is missing or incomplete; return the number of these
+    projects.
 
-    Anything that an earlier push did, even if its last answer was lost, is recognised and not done
-    twice. Raises DataError for a project with tasks that are not its own, or with some of them
+    METAL recognises what an earlier push did, even if the server's last response was lost, and does
+    not do it twice. Raises DataError if a project has tasks that are not its own, or has a task
     twice.
     """
     journal = campaign.journal()
@@ -205,7 +209,7 @@ def post(
 
 
 def _fill(server: LabelStudio, number: int, project: Project) -> None:
-    """Import the tasks that the project does not have."""
+    """Import the tasks that the project still lacks."""
     present = set(server.tasks(number)) if server.count_tasks(number) else set()
     absent = [task for task in project.tasks if task["data"]["task"] not in present]
     if absent:
@@ -223,7 +227,7 @@ def _fill(server: LabelStudio, number: int, project: Project) -> None:
 def fetch(
     server: LabelStudio, campaign: LabelStudioCampaign, progress: Progress = no_progress
 ) -> Iterator[tuple[str, bytes]]:
-    """(label, JSON export) of each project, with what was submitted so far. Raises UsageError if
+    """(label, JSON export) of each project, with everything submitted so far. Raises UsageError if
     nothing was posted.
     """
     numbers = {

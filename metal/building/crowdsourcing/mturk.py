@@ -1,8 +1,8 @@
-"""A thin client of Mechanical Turk over boto3. Every call may be repeated: nothing is posted or
-paid twice.
+"""A thin client of Mechanical Turk over boto3. Every call can be repeated safely: nothing is posted
+or paid twice.
 
-Credentials are boto3's own: environment variables, ~/.aws, a profile. They are never written or
-shown in messages.
+boto3 finds the credentials in environment variables, in ~/.aws, or in a profile. They are never
+written to disk or shown in messages.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HIT_ID = re.compile(r"\b[0-9A-Z]{20,}\b")
 
 
 class MTurkError(MetalError):
-    """Mechanical Turk answered with an error. code: its own name for it, e.g.
+    """Mechanical Turk answered with an error. code: MTurk's name for the error, such as
     AWS.MechanicalTurk.HitAlreadyExists.
     """
 
@@ -43,8 +43,8 @@ class MTurkError(MetalError):
 
 
 def fee(reward: Decimal, assignments: int) -> Decimal:
-    """The fee in USD that MTurk takes for each assignment of a HIT with that many assignments: 20%,
-    or 40% from ten on, but at least a cent.
+    """The fee in USD that MTurk takes for each assignment of a HIT. It is 20% of the reward, or 40%
+    for a HIT with ten or more assignments, but at least a cent.
 
     >>> fee(Decimal("0.25"), 3), fee(Decimal("0.25"), 10), fee(Decimal("0.01"), 1)
     (Decimal('0.0500'), Decimal('0.1000'), Decimal('0.01'))
@@ -53,12 +53,12 @@ def fee(reward: Decimal, assignments: int) -> Decimal:
 
 
 class MTurk:
-    """The calls that a campaign needs. `with MTurk(endpoint) as turk`: connections are closed at
-    the end of the block.
+    """The calls that a campaign needs. Use it as `with MTurk(endpoint) as turk`, which closes
+    connections at the end.
     """
 
     def __init__(self, endpoint: str) -> None:
-        """Raises MissingExtra without boto3, UsageError without credentials."""
+        """Connect. Raises MissingExtra without boto3, UsageError without credentials."""
         try:
             import boto3
             import botocore.exceptions
@@ -89,7 +89,7 @@ class MTurk:
         self._client.close()
 
     def call(self, operation: str, **parameters: Any) -> dict[str, Any]:
-        """One call, repeated while the service is busy or unreachable.
+        """Make a call, and repeat it while the service is busy or unreachable.
 
         Repeating is safe: see the methods that create or pay something. Raises MTurkError if the
         call is refused, UsageError if the service stays unreachable.
@@ -140,17 +140,17 @@ class MTurk:
             more = {"NextToken": page["NextToken"]}
 
     def balance(self) -> Decimal:
-        """USD that can be spent."""
+        """The balance of the account in USD."""
         return Decimal(self.call("get_account_balance")["AvailableBalance"])
 
     # ------------------------------------------------------------ HITs
 
     def create_hit(self, token: str, **described: Any) -> str:
-        """The id of the HIT of this token: a new one, or the one that an earlier call with the
-        token made.
+        """Create the HIT of this token and return its id. If an earlier call created it, return the
+        id of that HIT.
 
-        MTurk remembers a token for 24 hours; the HIT keeps it as its RequesterAnnotation, which
-        workers do not see.
+        MTurk remembers a token for 24 hours. The HIT keeps the token as its RequesterAnnotation,
+        which workers do not see.
         """
         try:
             reply = self.call(
@@ -174,7 +174,7 @@ class MTurk:
             return ""
 
     def find_hits(self, tokens: Collection[str]) -> dict[str, str]:
-        """Token -> HIT id, of the tokens that have a HIT."""
+        """Token -> HIT id, for those of the tokens that have a HIT."""
         hits: dict[str, str] = {}
         if tokens:
             for hit in self.pages("list_hits", "HITs"):
@@ -185,13 +185,13 @@ class MTurk:
         return hits
 
     def expire(self, hit: str, when: datetime) -> None:
-        """End a HIT at that time, or at once if it is past. Work that was begun can still be
-        submitted.
+        """End a HIT at that time, or at once if the time is past. Workers who have begun can still
+        submit.
         """
         self.call("update_expiration_for_hit", HITId=hit, ExpireAt=when)
 
     def assignments(self, hit: str) -> Iterator[dict[str, Any]]:
-        """Everything that was submitted for a HIT so far, in whatever status."""
+        """All assignments submitted for a HIT so far, with any status."""
         wanted = ["Submitted", "Approved", "Rejected"]
         return self.pages(
             "list_assignments_for_hit", "Assignments", HITId=hit, AssignmentStatuses=wanted
@@ -200,20 +200,22 @@ class MTurk:
     # ------------------------------------------------------------ money
 
     def approve(self, assignment: str) -> None:
-        """Pay the reward. Nothing happens if it is approved already; a rejected one raises
-        MTurkError.
+        """Approve an assignment, which pays the reward. Does nothing if it is approved already.
+        Raises MTurkError if it was rejected.
         """
         self._review("approve_assignment", "Approved", AssignmentId=assignment)
 
     def reject(self, assignment: str, reason: str) -> None:
-        """Refuse to pay, and tell the worker why. METAL never does this unasked."""
+        """Reject an assignment, so that it is not paid, and tell the worker why. METAL does this
+        only if the user asks for it.
+        """
         self._review(
             "reject_assignment", "Rejected", AssignmentId=assignment, RequesterFeedback=reason
         )
 
     def _review(self, operation: str, status: str, **parameters: str) -> None:
-        """Leave an assignment as it is if it has that status already, perhaps from a call whose
-        answer was lost.
+        """Review an assignment, unless it already has that status, perhaps from a call whose
+        response was lost.
         """
         try:
             self.call(operation, **parameters)
@@ -223,8 +225,8 @@ class MTurk:
                 raise
 
     def bonus(self, token: str, worker: str, assignment: str, usd: Decimal, reason: str) -> None:
-        """Pay a bonus, once for each token; one paid before is recognised by worker, sum and
-        reason.
+        """Pay a bonus once for each token. A bonus that was paid before is recognised by worker,
+        sum and reason.
         """
         paid = {
             "WorkerId": worker,
@@ -249,8 +251,8 @@ class MTurk:
     # ------------------------------------------------------------ qualifications
 
     def qualification(self, name: str, described: Mapping[str, Any]) -> str:
-        """The id of our qualification type of that name, which is created if it does not exist.
-        Names are unique.
+        """The id of our qualification type of that name. It is created if it does not exist. Names
+        are unique.
         """
         if existing := self._own_qualification(name):
             return existing
@@ -281,7 +283,7 @@ class MTurk:
         )
 
     def give(self, qualification: str, worker: str) -> None:
-        """Give a worker one of our qualifications, without a message."""
+        """Give a worker one of our qualifications without sending them a message."""
         self.call(
             "associate_qualification_with_worker",
             QualificationTypeId=qualification,

@@ -33,11 +33,12 @@ from metal.errors import DataError, UsageError
 class MTurkSettings:
     """What a campaign requires of Mechanical Turk and its workers.
 
-    reward: USD per assignment. lifetime, duration, auto_approval: the seconds for which a HIT is
-    offered, that a worker has for it, and after which MTurk itself pays what nobody reviewed. cap:
-    how many assignments a worker may do, 0 for any number. minimum: qualification type -> lowest
-    score. fields: those of the layouts. digest: hash of what is posted. key: the basis of the
-    tokens; not secret. start: the schedule by which it was published, if any.
+    reward: USD per assignment. lifetime: seconds for which a HIT is offered. duration: seconds that
+    a worker has for it. auto_approval: seconds after which MTurk itself pays an assignment that
+    nobody reviewed. cap: how many assignments a worker may do, 0 for any number. minimum:
+    qualification type -> lowest score. fields: the fields of the layouts. digest: hash of what is
+    posted. key: the basis of the tokens; not secret. start: the schedule by which the campaign was
+    published, if any.
     """
 
     environment: str
@@ -68,7 +69,7 @@ class MTurkSettings:
 
 
 def read_usd(text: str, parameter: str) -> Decimal:
-    """Money in whole cents. Raises UsageError, naming the parameter.
+    """Read an amount of USD in whole cents. Raises UsageError, which names the parameter.
 
     >>> read_usd("$0.25", "reward")
     Decimal('0.25')
@@ -85,7 +86,7 @@ def read_usd(text: str, parameter: str) -> Decimal:
 
 
 def read_qualification(text: str) -> tuple[str, int]:
-    """(qualification type, lowest score) of `ID=LOWEST`; without a score 1."""
+    """Read (qualification type, lowest score) from `ID=LOWEST`; from `ID` alone the score is 1."""
     kind, _, lowest = text.partition("=")
     if not kind.isalnum() or not (lowest or "1").isdecimal():
         raise UsageError(f"`qualification` {text!r} is not ID or ID=LOWEST")
@@ -93,7 +94,7 @@ def read_qualification(text: str) -> tuple[str, int]:
 
 
 def read_bonus(text: str) -> tuple[str, Decimal]:
-    """(worker, USD) of `WORKER=USD`."""
+    """Read (worker, USD) from `WORKER=USD`."""
     worker, equals, usd = text.rpartition("=")
     if not equals or not worker:
         raise UsageError(f"`bonus` {text!r} is not WORKER=USD, such as A1B2C3=2.50")
@@ -101,7 +102,7 @@ def read_bonus(text: str) -> tuple[str, Decimal]:
 
 
 def read_rejection(text: str) -> tuple[str, str]:
-    """(assignment, reason) of `ASSIGNMENT=REASON`."""
+    """Read (assignment, reason) from `ASSIGNMENT=REASON`."""
     assignment, _, reason = text.partition("=")
     if not assignment or not reason.strip():
         raise UsageError(f"`reject` {text!r} is not ASSIGNMENT=REASON; workers are told why")
@@ -109,8 +110,8 @@ def read_rejection(text: str) -> tuple[str, str]:
 
 
 def read_endpoint(url: str | None, production: bool) -> str:
-    """Where calls go. Raises UsageError for an address with a password, and for production without
-    `production`.
+    """The address to which calls go. Raises UsageError for an address with a password, and for the
+    real Mechanical Turk without `production`.
     """
     if not url:
         return ENDPOINTS["production" if production else "sandbox"]
@@ -140,8 +141,8 @@ class MTurkCampaign(Campaign):
     settings_type: ClassVar[type] = MTurkSettings
 
     def token(self, *parts: str) -> str:
-        """The token of a request, the same for the same parts: from it MTurk sees that a request
-        was made before.
+        """The token of a request. Equal parts give equal tokens, from which MTurk sees that a
+        request was made before.
         """
         return blake2b(
             "\0".join(parts).encode(), key=self.settings.key.encode(), digest_size=24
@@ -155,25 +156,25 @@ class MTurkCampaign(Campaign):
             yield from rows_of(files, language, str(self.folder))
 
     def hits(self) -> dict[str, dict[str, Any]]:
-        """By task, in the order of posting: token, id (`hit`) once it is known, when it began
-        (`at`) and `expires`.
+        """Task -> token, the HIT's id (`hit`) once it is known, when it began (`at`) and `expires`;
+        in the order of posting.
         """
         return self.merged(HITS, "task")
 
     def posted(self) -> dict[str, str]:
-        """Task -> HIT id, of tasks that are posted."""
+        """Task -> HIT id, for the tasks that are posted."""
         return {task: hit["hit"] for task, hit in self.hits().items() if "hit" in hit}
 
     def assignments(self) -> dict[str, dict[str, Any]]:
-        """By id, each with its latest status."""
+        """Assignment id -> the assignment, with its latest status."""
         return self.merged(ASSIGNMENTS, "assignment")
 
     def bonuses(self) -> dict[str, dict[str, Any]]:
-        """By token; with `paid` if it is known to be."""
+        """Token -> the bonus, with `paid` if the bonus is known to be paid."""
         return self.merged(BONUSES, "token")
 
     def excluded(self) -> dict[str, str]:
-        """Worker -> why."""
+        """Excluded worker -> why they are excluded."""
         return {line["worker"]: line["why"] for line in self.lines(WORKERS)}
 
     def qualifications(self) -> dict[str, str]:
@@ -184,9 +185,9 @@ class MTurkCampaign(Campaign):
         """Tasks, HITs and assignments by status, USD spent and still to come, and when the last HIT
         expires.
 
-        As of the last pull. open: assignments that can still come, of HITs that have not expired by
-        `now`. spent: approved assignments and bonuses with MTurk's fees; waiting: what approving
-        everything submitted would add.
+        Figures are as of the last pull. open: assignments that can still come, because their HIT
+        has not expired by `now`. spent: USD for approved assignments and bonuses, with MTurk's
+        fees. waiting: USD that approving all submitted assignments would add.
         """
         assignments = self.assignments()
         status = Counter(assignment["status"] for assignment in assignments.values())
@@ -216,8 +217,8 @@ class MTurkCampaign(Campaign):
 
 
 def noisy_workers(dataset: Path, name: str, environment: str) -> list[str]:
-    """The workers that other campaigns of the dataset in this environment excluded as noisy. name:
-    that of this campaign.
+    """The workers whom the dataset's other campaigns in this environment excluded as noisy. name:
+    the name of this campaign.
     """
     noisy: list[str] = []
     for campaign in MTurkCampaign.of(dataset):
@@ -227,9 +228,7 @@ def noisy_workers(dataset: Path, name: str, environment: str) -> list[str]:
 
 
 def read_export(export: Path, languages: Sequence[str] = ()) -> dict[str, dict[str, bytes]]:
-    """Language -> the exported files that are posted, by name. Raises UsageError if there are
-    none.
-    """
+    """Language -> the exported files to post, by name. Raises UsageError if there are none."""
     files: dict[str, dict[str, bytes]] = {}
     for table in sorted(export.glob("tasks-*.csv")):
         language = table.stem.removeprefix("tasks-")
@@ -255,7 +254,7 @@ def rows_of(
 ) -> Iterator[tuple[str, str, dict[str, str]]]:
     """(language, layout, row of the CSV) of each task of a language.
 
-    Raises DataError for a row without a task, or with too few or too many cells.
+    Raises DataError if a row has no task, or too few or too many cells.
     """
     layout = files[f"layout-{language}.html"].decode("utf-8", "replace")
     table = f"{folder}/tasks-{language}.csv"

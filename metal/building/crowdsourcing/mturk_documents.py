@@ -46,10 +46,10 @@ _POSTING = """<form name="mturk_form" id="mturk_form" method="post" action="http
 
 
 def html_question(layout: str, row: Mapping[str, str], location: str) -> str:
-    """The HTMLQuestion document of one HIT: the layout, filled in from this row of the CSV.
+    """The HTMLQuestion document of one HIT: the layout with the values of one row of the CSV.
 
-    Raises DataError, naming `location`, for a variable without a column, and for a document longer
-    than the 65,535 bytes that MTurk takes.
+    Raises DataError if a variable has no column, or if the document is longer than the 65,535 bytes
+    that MTurk accepts. location: named in the message.
     """
 
     def cell(variable: re.Match[str]) -> str:
@@ -86,17 +86,17 @@ def fields_of(layout: str) -> list[str]:
 
 
 def read_answers(document: str, location: str) -> dict[str, str]:
-    """A worker's answers, by field, from a QuestionFormAnswers document.
+    """Read a worker's answers by field from a QuestionFormAnswers document.
 
-    A field that occurs twice gets both values, with a comma. The content is up to the worker, so a
-    DOCTYPE is refused: it could declare entities that expand without end. Raises DataError for that
-    and for anything that is not XML.
+    If a field occurs twice, its values are joined with a comma. Workers control the content, so a
+    DOCTYPE is refused, because it could declare entities that expand without end. Raises DataError
+    for a DOCTYPE and for anything that is not XML.
     """
     if "<!DOCTYPE" in document or "<!ENTITY" in document:
         raise DataError(
             location,
             "the answer declares XML entities",
-            "MTurk writes none: look at it before you approve it",
+            "MTurk writes none: look at this answer before you approve it",
         )
     try:
         root = fromstring(document)  # noqa: S314 - without a DOCTYPE there are no entities to expand
@@ -129,8 +129,8 @@ TEST_LIMIT = 65_535  # bytes
 
 @dataclass(frozen=True)
 class QualificationTest:
-    """A test in the form that MTurk takes. A worker's score is in percent if `key` maps it so, as
-    `make_test` does.
+    """A test in the form that MTurk accepts. Scores are in percent if `key` says so, as in tests of
+    `make_test`.
     """
 
     form: str
@@ -138,7 +138,7 @@ class QualificationTest:
 
 
 def read_test(path: Path, key: Path | None = None) -> QualificationTest:
-    """The test in a file: QuestionForm XML with its AnswerKey XML, or items in JSON Lines (see
+    """Read a test from QuestionForm XML with its AnswerKey XML, or from items in JSON Lines (see
     `make_test`).
     """
     if path.suffix.lower() != ".xml":
@@ -148,19 +148,19 @@ def read_test(path: Path, key: Path | None = None) -> QualificationTest:
             )
         return make_test(path)
     if not key:
-        raise UsageError(f'{path} needs `answer_key="FILE.xml"`, or nobody\'s score is known')
+        raise UsageError(f'{path} needs `answer_key="FILE.xml"`, or no score can be computed')
     return _checked(
         QualificationTest(path.read_text(encoding="utf-8"), key.read_text(encoding="utf-8")), path
     )
 
 
 def make_test(path: Path) -> QualificationTest:
-    """The test that asks the items in a file, each worth the same, scored in percent.
+    """Make a test from the items in a file. All items count the same, and scores are in percent.
 
     An item is a line such as `{"question": "...", "choices": ["...", "..."], "right": "..."}`;
-    `right` is a choice, or a list of choices any of which is right. Identifiers are numbers:
-    nothing in the page reveals which choice is right, and only MTurk gets the key. Raises
-    DataError, naming the row.
+    `right` is a choice, or a list of choices any of which is right. Identifiers are numbers, so
+    nothing in the page reveals which choice is right; only MTurk gets the key. Raises DataError,
+    which names the row, for a bad item.
     """
     from metal.data.files import read_jsonl
 
@@ -196,7 +196,7 @@ def make_test(path: Path) -> QualificationTest:
 
 
 def _checked_item(entry: Mapping[str, Any], location: str) -> tuple[list[Any], list[Any]]:
-    """An item's choices, and the right ones among them."""
+    """An item's choices, and which of them are right."""
     choices, right = entry.get("choices"), entry.get("right")
     right = right if isinstance(right, list) else [right]
     if (

@@ -1,8 +1,8 @@
-"""Tasks of a campaign on Mechanical Turk become HITs, each exactly once, however often the process
+"""Post a campaign's tasks as HITs on Mechanical Turk, each exactly once, however often the process
 is killed.
 
-Who may work on them follows GENIE (section 6, Quality Control): 5,000 completed HITs, 99% of
-assignments approved, a country where the language is spoken, and a test of each task.
+The requirements for workers follow GENIE (section 6, Quality Control): 5,000 completed HITs, 99% of
+assignments approved, a country where the language is spoken, and a passed test for each task.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ class PostingCost:
 def questions(
     rows: Iterable[tuple[str, str, Mapping[str, str]]], tasks: Mapping[str, str]
 ) -> dict[str, tuple[str, str]]:
-    """Task -> (language, document to post) of each (language, layout, row). tasks: those that were
-    handed out.
+    """Make the document to post for each (language, layout, row): task -> (language, document).
+    tasks: the tasks that were handed out.
 
-    Everything is checked before anything is posted: raises DataError for a task that was not handed
-    out or occurs twice, a layout that does not fit its rows, and a page that is too long for a HIT.
+    Everything is checked before anything is posted. Raises DataError if a task was not handed out
+    or occurs twice, if a layout does not fit its rows, or if a page is too long for a HIT.
     """
     by_task: dict[str, tuple[str, str]] = {}
     for language, layout, row in rows:
@@ -77,7 +77,7 @@ def questions(
 def still_to_post(
     campaign: MTurkCampaign | None, settings: MTurkSettings, tasks: Iterable[str]
 ) -> PostingCost:
-    """What it costs to post the tasks that are not posted yet. campaign: None if it has not
+    """The cost of posting the tasks that are not posted yet. campaign: None if the campaign has not
     begun.
     """
     posted = campaign.posted() if campaign else {}
@@ -94,13 +94,13 @@ def post(
     clock: Callable[[], datetime],
     progress: Progress = no_progress,
 ) -> int:
-    """Post what is not posted yet; return how many HITs these were. needed: requirements of the
-    HITs.
+    """Post the tasks that are not posted yet; return the number of HITs posted. needed: the
+    requirements of the HITs.
 
-    The intention, with its token, is on the disk before the call, the HIT's id after it. An
-    intention without an id comes from a push that was killed, or whose answer was lost. Its HIT is
-    looked up among ours by the token; if it is not listed (yet), the call with the same token
-    creates it, or answers with the existing one.
+    The intention, with its token, is on the disk before the call; the HIT's id is added after it.
+    If the id is missing, the push was killed or MTurk's response was lost. Then the HIT is looked
+    up by the token among our HITs. If it is not listed (yet), a call with the same token creates it
+    or returns the existing HIT.
     """
     unsure = {hit["token"]: task for task, hit in campaign.hits().items() if "hit" not in hit}
     for token, hit in turk.find_hits(unsure).items():
@@ -149,8 +149,8 @@ def _described(settings: MTurkSettings, code: str, question: str) -> dict[str, A
 
 
 def _exclusion(turk: MTurk, campaign: MTurkCampaign) -> str:
-    """The qualification type that excludes workers from this campaign: workers who have it do not
-    see its HITs.
+    """The qualification type that excludes workers: those who have it do not see the campaign's
+    HITs.
     """
     description = "Workers who have done their share of these tasks."
     return _qualification(turk, campaign, "share done", {"Description": description})
@@ -159,9 +159,9 @@ def _exclusion(turk: MTurk, campaign: MTurkCampaign) -> str:
 def _qualification(
     turk: MTurk, campaign: MTurkCampaign, purpose: str, described: Mapping[str, Any]
 ) -> str:
-    """The campaign's qualification type for a purpose, made once.
+    """The campaign's qualification type for a purpose. It is created only once.
 
-    Workers can see its name, which comes from the campaign's key and says nothing about the
+    Workers can see its name, so the name comes from the campaign's key and says nothing about the
     campaign.
     """
     if made_before := campaign.qualifications().get(purpose):
@@ -176,8 +176,8 @@ def _qualification(
 def requirements_of(
     turk: MTurk, campaign: MTurkCampaign, test: QualificationTest | None, noisy: Iterable[str]
 ) -> list[dict[str, Any]]:
-    """The requirements of the campaign's HITs; makes the qualification types they need, and
-    excludes `noisy`.
+    """Make the qualification types that the campaign's HITs need, exclude the workers in `noisy`,
+    and return the requirements of the HITs.
     """
     settings = campaign.settings
     minimum = dict(settings.minimum)
@@ -192,7 +192,7 @@ def requirements_of(
 def requirements(
     settings: MTurkSettings, minimum: Mapping[str, int] | None = None, excluded_by: str = ""
 ) -> list[dict[str, Any]]:
-    """QualificationRequirements of a HIT, without asking Mechanical Turk.
+    """The QualificationRequirements of a HIT. Makes no call to Mechanical Turk.
 
     minimum: qualification type -> the lowest score that qualifies. excluded_by: the qualification
     type that excludes a worker. Raises UsageError for a bad country code.
@@ -233,8 +233,8 @@ def _place(code: str) -> dict[str, str]:
 
 
 def exclude(turk: MTurk, campaign: MTurkCampaign, workers: Mapping[str, str]) -> int:
-    """Keep workers (worker -> why) from further HITs of the campaign. Returns how many were not
-    excluded before.
+    """Exclude workers (worker -> why) from further HITs of the campaign. Returns how many are newly
+    excluded.
     """
     before = campaign.excluded()
     fresh = {worker: why for worker, why in workers.items() if worker not in before}

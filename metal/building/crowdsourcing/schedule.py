@@ -1,5 +1,5 @@
-"""When tasks are published: always at the same time of the week, so that day and hour do not vary
-between batches.
+"""When tasks are published: at the same time of the week, so that batches do not differ in day and
+hour.
 
 GENIE (section 6) publishes on weekdays at 10 am Pacific time.
 """
@@ -24,7 +24,7 @@ EXAMPLE = "Mon-Fri 10:00 America/Los_Angeles"
 
 @dataclass(frozen=True)
 class Schedule:
-    """A time of day on some days of the week (0 is Monday), in a time zone."""
+    """A time of day on some days of the week, in a time zone. Day 0 is Monday."""
 
     days: frozenset[int]
     at: time
@@ -32,8 +32,8 @@ class Schedule:
 
 
 def parse_schedule(text: str) -> Schedule:
-    """The schedule of `Mon-Fri 10:00 America/Los_Angeles`, `weekday 10:00 UTC`, `Sat,Sun 09:30
-    Asia/Tokyo`.
+    """Read a schedule such as `Mon-Fri 10:00 America/Los_Angeles`, `weekday 10:00 UTC` or `Sat,Sun
+    09:30 Asia/Tokyo`.
 
     A range may wrap around Sunday: `Sat-Mon`. Raises UsageError for another shape or an impossible
     time, UnknownName for an unknown day or time zone.
@@ -56,7 +56,7 @@ def parse_schedule(text: str) -> Schedule:
 
 
 def _weekdays(text: str) -> frozenset[int]:
-    """Weekdays, 0 for Monday, of text such as "Mon-Fri", "Sat,Sun" or "daily". Raises
+    """Read weekdays (0 is Monday) from text such as "Mon-Fri", "Sat,Sun" or "daily". Raises
     UnknownName.
     """
     days: set[int] = set()
@@ -92,7 +92,8 @@ def next_start(schedule: Schedule, after: datetime) -> datetime:
     """The first start later than `after` (an aware datetime), in the schedule's zone.
 
     If the local time does not exist because clocks go forward, the start is the first instant after
-    the gap; if it occurs twice because they go back, the start is the first of the two.
+    the gap. If the local time occurs twice because clocks go back, the start is the first of the
+    two.
     """
     today = after.astimezone(schedule.zone).date()
     starts = (
@@ -104,7 +105,7 @@ def next_start(schedule: Schedule, after: datetime) -> datetime:
 
 
 def _instant(day: date, schedule: Schedule) -> datetime:
-    """The instant, in UTC, at which the day's start is due."""
+    """The instant, in UTC, of the start on that day."""
     local = datetime.combine(day, schedule.at, schedule.zone)
     instant = local.astimezone(UTC)
     if instant.astimezone(schedule.zone).replace(tzinfo=None) == local.replace(tzinfo=None):
@@ -123,18 +124,20 @@ def now() -> datetime:
 
 
 def start_of(text: str) -> datetime:
-    """The next start of a schedule such as `Mon-Fri 10:00 America/Los_Angeles`, in its zone."""
+    """The next start of a schedule such as `Mon-Fri 10:00 America/Los_Angeles`, in the schedule's
+    time zone.
+    """
     return next_start(parse_schedule(text), now())
 
 
 def start_line(start: datetime) -> str:
-    """`Start: Friday 2024-03-08 10:00 PST, in 1 min 30 s`."""
+    """The line that announces a start: `Start: Friday 2024-03-08 10:00 PST, in 1 min 30 s`."""
     return f"Start: {start:%A %Y-%m-%d %H:%M} {start.tzname()}, in {in_words(start - now())}"
 
 
 def wait_until(start: datetime, countdown: Callable[[timedelta], None] = lambda left: None) -> None:
-    """Return at `start`, not before. countdown: called every second with the time left, and with
-    zero at the end.
+    """Wait until `start`. countdown: called every second with the time left, and with zero at the
+    end.
 
     The clock is read every second, so a machine that was asleep does not wait too long.
     """

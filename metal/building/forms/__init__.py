@@ -1,5 +1,5 @@
-"""Forms that people fill in, one module for each kind. They take and return bytes: nothing here
-opens a file.
+"""Forms that people fill in, one module for each kind. They take and return bytes and never open a
+file.
 
 A form is an entry point of the group `metal.forms` that names a module with these functions:
 
@@ -38,11 +38,11 @@ def write(form: str, assignments: Iterable[Assignment]) -> Iterator[tuple[str, b
 def read_all(
     files: Iterable[tuple[str, bytes]], criteria: Mapping[str, Criterion], platform: str = ""
 ) -> tuple[list[Answer], list[str]]:
-    """The answers in all files that came back, (name, content) each, with notes on what was left
-    out.
+    """Read the answers in all returned files, (name, content) each; also return notes on what was
+    left out.
 
-    Prolific's export of participants may be among them: it says whose answers count. platform: see
-    `read`.
+    Prolific's export of participants may be among the files; it says whose answers count. platform:
+    see `read`.
     """
     answers: list[Answer] = []
     notes: list[str] = []
@@ -63,10 +63,10 @@ def read_all(
 def read(
     name: str, content: bytes, criteria: Mapping[str, Criterion], platform: str = ""
 ) -> tuple[list[Answer], list[str]]:
-    """The answers in a file that came back, in whatever form, and notes on what was left out of it.
+    """Read the answers in a returned file of any form; also return notes on what was left out.
 
-    platform: the platform whose people answered, if a CSV is not one of our forms; they are called
-    `PLATFORM:ID`. Raises DataError for a file that is in no known form.
+    platform: the platform on which people answered, for a CSV that is not one of our forms. Its
+    raters are called `PLATFORM:ID`. Raises DataError for a file that is in no known form.
     """
     form = form_of(name, content)
     if form == "csv" and platform:
@@ -79,8 +79,8 @@ def read(
 
 
 def form_of(name: str, content: bytes) -> str:
-    """The form of a file, recognised by its ending and its content. Plug-ins are asked before
-    METAL's own forms.
+    """Find the form of a file by its ending and content. Forms of plug-ins are tried before METAL's
+    own.
     """
     ending = name.rpartition(".")[2].lower()
     for form in reversed(plugins(GROUP)):

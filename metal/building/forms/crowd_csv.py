@@ -1,9 +1,10 @@
-"""CSV for Prolific and any other platform: a row for each task out, a row for each answer in.
+"""CSV for Prolific and other platforms: METAL writes a row for each task and reads a row for each
+answer.
 
-What goes out is data for the user's own survey tool: texts, and the questions as texts. What comes
-back is any CSV with a column `task`, one that names the person (RATERS), and a column for each
-criterion that was answered. Prolific's own export of participants (Participant id, Status, Time
-taken) can be given with it.
+The CSV that METAL writes is data for the user's own survey tool: the texts, and the questions as
+texts. METAL reads any CSV with a column `task`, a column that names the person (RATERS), and a
+column for each answered criterion. Prolific's own export of participants (Participant id, Status,
+Time taken) can be given together with it.
 """
 
 from __future__ import annotations
@@ -30,19 +31,20 @@ _PROLIFIC_COLUMNS = ("participantid", "prolificpid")
 README = """Rating with Prolific or any other platform
 ==========================================
 
-tasks-LANGUAGE.csv  one row per task: the texts; in question_CRITERION what is asked about them and the possible answers
+tasks-LANGUAGE.csv  one row per task: the texts, and in question_CRITERION the question with its possible answers
 guidelines.html     what the people who rate should read first
 
-1. Show the tasks with a survey tool of yours. The columns are data for its pages. Texts are plain text: a page has to
+1. Show the tasks with your own survey tool. The columns are data for its pages. Texts are plain text: a page has to
    put them in as text, never as HTML. A text or line that begins like a formula (= + - @) has an apostrophe before it.
    `direction` is the direction the texts are written in. Do not save the files again from a spreadsheet.
-2. Let the tool write a CSV with a row for each answer: `task` as it stands here, a column with the person's id (one of
-   {raters}), a column for each criterion, named as it is, that holds
-   the number of the level, and `comment` and `seconds` (spent on the task) where you have them.
+2. Let the tool write a CSV with a row for each answer. Its columns are: `task`, with the ids of this file; the person's
+   id (one of {raters}); one column per criterion,
+   with the criterion's name, which holds the number of the level; and, if you have them, `comment` and `seconds` (spent
+   on the task).
 3. {taken_in} answers.csv [prolific_export.csv]
-   People become prolific:ID where the column is one of Prolific's, else csv:ID; `--platform NAME` says another name.
-   With Prolific's export of participants beside it, the answers of people whose submission was rejected, returned or
-   timed out are left out and counted, and its time taken is shared out over a person's answers.
+   People are called prolific:ID if the id's column is one of Prolific's, else csv:ID; `--platform NAME` sets another name.
+   If you also give Prolific's export of participants, METAL leaves out (and counts) the answers of people whose
+   submission was rejected, returned or timed out, and divides the time taken evenly among a person's answers.
 
 Ids can be traced to people. Do not publish them.
 """  # noqa: E501
@@ -50,8 +52,8 @@ Ids can be traced to people. Do not publish them.
 
 @dataclass(frozen=True)
 class Participant:
-    """A person in Prolific's export. status: that of their submission in small letters; if they
-    have several, that of one that counts.
+    """A person in Prolific's export. status: the status of their submission in small letters; if
+    they have several submissions, the status of one that counts.
     """
 
     status: str
@@ -61,7 +63,7 @@ class Participant:
 def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
     """tasks-LANGUAGE.csv for each language, guidelines.html, README.txt.
 
-    Participants take the place of the people named in the assignments.
+    The platform's participants answer instead of the people named in the assignments.
     """
     groups = sheet.by_language(assignments)
     for language, group in groups.items():
@@ -85,7 +87,9 @@ def _tasks(assignments: Sequence[Assignment]) -> bytes:
 
 
 def _question(name: str, rubric: Rubric) -> str:
-    """The question and its answers: `Fluency: Which reads better? (1 A is much better, ...)`."""
+    """A question with its possible answers, such as `Fluency: Which reads better? (1 A is much
+    better, ...)`.
+    """
     criterion = rubric.criterion
     question = criterion.question or rubric.simple
     asked = f"{criterion.asked_as}: {question}" if question else criterion.asked_as
@@ -96,7 +100,9 @@ def _question(name: str, rubric: Rubric) -> str:
 
 
 def recognises(name: str, content: bytes) -> bool:
-    """Whether this is a CSV of a platform's answers; METAL's own sheets have the column `rater`."""
+    """Whether this is a CSV of a platform's answers. METAL's own sheets are recognised by the
+    column `rater`.
+    """
     if mturk.recognises(name, content):
         return False
     head = sheet.header_of(name, content)
@@ -109,9 +115,9 @@ def read(
 ) -> list[Answer]:
     """The answers of a CSV, one in each row. The rater is `PLATFORM:ID`.
 
-    platform: by default prolific if the column of people is Prolific's, else csv. Raises DataError
-    for missing or doubled columns and rows without task or person, UnknownName for a column whose
-    name is close to that of a missing criterion.
+    platform: by default prolific if the column of people is one of Prolific's, else csv. Raises
+    DataError for missing or repeated columns, and for rows without a task or a person. Raises
+    UnknownName for a column with nearly the name of a missing criterion.
     """
     head, rows = sheet.csv_table(name, content)
     position_of = _columns(name, head, criteria)
@@ -130,7 +136,7 @@ def notes(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[
         for at, column in enumerate(head)
         if column and at not in used and column not in ours and not column.startswith(QUESTION)
     ]
-    return [f"{name}: columns left alone: {sheet.listed(unused)}"] if unused else []
+    return [f"{name}: columns ignored: {sheet.listed(unused)}"] if unused else []
 
 
 def _columns(name: str, head: Sequence[str], criteria: Mapping[str, Criterion]) -> dict[str, int]:
@@ -174,7 +180,9 @@ def _rater_columns(head: Sequence[str]) -> list[int]:
 
 
 def _folded(column: str) -> str:
-    """`participantid` for `Participant id` and `participant_id`."""
+    """A column's name in its plain form: `participantid` for both `Participant id` and
+    `participant_id`.
+    """
     return re.sub(r"[\W_]+", "", column).casefold()
 
 
@@ -182,14 +190,14 @@ def _folded(column: str) -> str:
 
 
 def is_participants(head: Sequence[str]) -> bool:
-    """Whether these columns are those of Prolific's export of participants."""
+    """Whether the columns are those of Prolific's export of participants."""
     names = set(map(_folded, head))
     return {"participantid", "status"} <= names and "task" not in names
 
 
 def read_participants(name: str, content: bytes) -> dict[str, Participant]:
-    """Prolific's export, by participant. Of several submissions of one person, one that counts is
-    taken.
+    """Read Prolific's export by participant. If a person has several submissions, one that counts
+    is taken.
     """
     columns, rows = sheet.csv_table(name, content)
     head = list(map(_folded, columns))
@@ -212,10 +220,10 @@ def read_participants(name: str, content: bytes) -> dict[str, Participant]:
 def of_participants(
     answers: Sequence[Answer], people: Mapping[str, Participant]
 ) -> tuple[list[Answer], list[str]]:
-    """The answers of those whose submissions count, and notes on those left out.
+    """Keep the answers of people whose submissions count; also return notes on people left out.
 
-    Prolific measures the time of a submission; it is divided evenly among a person's answers that
-    have no seconds of their own.
+    Prolific measures the time of a whole submission. This time is divided evenly among the person's
+    answers without seconds.
     """
     prefix = f"{PROLIFIC}:"
     counts = Counter(answer.rater for answer in answers)
@@ -242,8 +250,8 @@ def of_participants(
 def _notes_on(
     counts: Mapping[str, int], refused: Mapping[str, Collection[str]], unknown: int
 ) -> list[str]:
-    """Notes on Prolific's export. counts: answers by rater; refused: raters by status; unknown: how
-    many people the export lacks.
+    """Notes on Prolific's export. counts: rater -> number of answers. refused: status -> raters.
+    unknown: how many people are missing from the export.
     """
     notes = [
         f"{len(theirs):,} {'person' if len(theirs) == 1 else 'people'} left out whose submission"
@@ -255,7 +263,7 @@ def _notes_on(
         notes.append(f"{unknown:,} {who} not in Prolific's export; their answers are kept")
     if not any(rater.startswith(f"{PROLIFIC}:") for rater in counts):
         notes.append(
-            "Prolific's export was not used: nobody here is one of its people (if they are, pass"
-            " `platform='prolific'`)"
+            "Prolific's export was not used, because none of these raters is in it (if they are"
+            " from Prolific, pass `platform='prolific'`)"
         )
     return notes

@@ -1,4 +1,4 @@
-"""One CSV file per person, to be filled in with any spreadsheet, and the guidelines as a page."""
+"""One CSV file per person, to fill in with any spreadsheet, and the guidelines as an HTML page."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from metal.data.records import Criterion
 
 
 def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
-    """guidelines.html, then RATER.csv for each person: a row for each task, with empty columns to
-    fill in.
+    """guidelines.html, then RATER.csv for each person, with a row for each task and empty columns
+    for answers.
     """
     for number, assignment in enumerate(assignments):
         if number == 0:
@@ -25,7 +25,7 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
 
 
 def _content(assignment: Assignment) -> bytes:
-    """UTF-8 with a byte order mark, without which Excel assumes another encoding."""
+    """The CSV in UTF-8 with a byte order mark; without it, Excel assumes another encoding."""
     import pandas as pd
 
     blanks = [""] * (len(assignment.rubrics) + 1)

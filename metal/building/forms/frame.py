@@ -1,10 +1,11 @@
-"""The words of a form in the rater's language: forms/LANGUAGE.toml in a folder of prompts, METAL's own last.
+"""The words of a form in the rater's language, from forms/LANGUAGE.toml in folders of prompts.
 
     reviewed = "unreviewed"   # or who, a speaker of the language, has reviewed it
     [texts]
     "Start" = "शुरू करें"       # the English text as it stands in the form; {number} and the like stay as they are
 
-What a file lacks is taken from the next folder that has it, and is English where none has.
+A text that a file lacks is taken from the next folder that has it; METAL's own folder comes last. A
+text that no folder has stays English.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def english() -> frozenset[str]:
 
 
 def translation(frame: Frame, text: str, **values: object) -> str:
-    """The text in the frame's language, with values inserted for their names."""
+    """The text in the frame's language, with the values in place of their names."""
     wording = frame.texts.get(text, text)
     for name, value in values.items():
         wording = wording.replace(f"{{{name}}}", str(value))
@@ -50,8 +51,8 @@ def translation(frame: Frame, text: str, **values: object) -> str:
 
 
 def in_their_language(assignment: Assignment, folders: Sequence[Path]) -> Assignment:
-    """The assignment with the form's words and the rubrics in the language of the outputs, as far
-    as `folders` have them; METAL's own rubrics only where the form's words are there, too.
+    """Put the form's words and the rubrics into the language of the outputs, as far as `folders`
+    have translations. METAL's own rubrics are translated only if the form's words are, too.
     """
     language = sides(assignment.language)[1]
     frame = load_frame(language, folders)
@@ -65,8 +66,8 @@ def in_their_language(assignment: Assignment, folders: Sequence[Path]) -> Assign
 
 
 def read_in_english(assignment: Assignment) -> str:
-    """The language of the outputs if it has no words for the form, which then stays in English;
-    empty otherwise.
+    """The language of the outputs if the form stays in English because it has no translation; empty
+    otherwise.
     """
     language = sides(assignment.language)[1]
     understood = assignment.frame.language != "en" or language.split("-")[0] in (*NO_LANGUAGE, "en")
@@ -74,8 +75,8 @@ def read_in_english(assignment: Assignment) -> str:
 
 
 def note_on_english(assignments: Iterable[Assignment], dataset: Path) -> list[str]:
-    """A note for the person who hands out forms: which languages they have not been translated
-    into, and how to add one.
+    """A note for the person who hands out forms. It names the languages without a translation of
+    the form, and says how to add one.
     """
     lacking = sorted(
         {language for each in assignments if (language := read_in_english(each))},
@@ -93,7 +94,7 @@ def note_on_english(assignments: Iterable[Assignment], dataset: Path) -> list[st
 
 
 def load_frame(language: str, folders: Sequence[Path]) -> Frame:
-    """The form's words in a language. Raises DataError or UnknownName for a bad file."""
+    """Load the form's words in a language. Raises DataError or UnknownName for a bad file."""
     files = [
         path for folder in folders if (path := folder / "forms" / f"{language}.toml").is_file()
     ]

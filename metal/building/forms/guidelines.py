@@ -1,5 +1,5 @@
-"""Guidelines for raters: how to rate, and what each criterion asks. They are made from the judges'
-rubrics.
+"""Guidelines for raters: how to rate, and what each criterion asks. They are made from the rubrics
+that judges also get.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ READ_FIRST = (
 
 
 def advice_for(template: TaskTemplate) -> tuple[str, ...]:
-    """What people read before the criteria: the first of ADVICE, the template's instructions, the
-    rest of ADVICE.
+    """What people read before the criteria: the first paragraph of ADVICE, the template's
+    instructions, and the rest of ADVICE.
     """
     return (ADVICE[0], *(template.paragraphs or [READ_FIRST]), *ADVICE[1:])
 
@@ -74,7 +74,9 @@ def lines(rubrics: Mapping[str, Rubric], template: TaskTemplate = METAL) -> list
 
 
 def _descriptions(rubric: Rubric) -> list[str]:
-    """Question, simple and detailed description, paragraph by paragraph, without repetitions."""
+    """The question, the simple and the detailed description, paragraph by paragraph, without
+    repetitions.
+    """
     texts = (rubric.criterion.question, rubric.simple, rubric.detailed)
     paragraphs: dict[str, None] = {}
     for text in texts:
@@ -83,7 +85,7 @@ def _descriptions(rubric: Rubric) -> list[str]:
 
 
 def as_html(rubrics: Mapping[str, Rubric], template: TaskTemplate = METAL) -> str:
-    """The guidelines as a page of their own, which loads nothing."""
+    """The guidelines as a separate HTML page that loads nothing."""
     templates = environment(
         "metal.building.forms", lambda value: printable(value) if isinstance(value, str) else value
     )
@@ -91,7 +93,7 @@ def as_html(rubrics: Mapping[str, Rubric], template: TaskTemplate = METAL) -> st
 
 
 def content(rubrics: Mapping[str, Rubric], template: TaskTemplate = METAL) -> dict[str, Any]:
-    """The variables of the template criteria.html."""
+    """The values that the template criteria.html needs."""
     described = [(name, rubric, _descriptions(rubric)) for name, rubric in rubrics.items()]
     return {
         "title": TITLE,

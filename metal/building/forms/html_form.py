@@ -1,9 +1,9 @@
-"""The rating form as one HTML file for each person: it works offline, saves as people go, and
-downloads the answers.
+"""The rating form as one HTML file for each person. It works offline, saves every answer, and
+downloads the answers as a file.
 
 The answers file is JSON: {"metal": "answers", "version": 1, "dataset", "rater", "answers":
-[{"task", "scores": {criterion: "2"}, "comment", "seconds"}]}. It has every task of the person, with
-blanks for missing answers.
+[{"task", "scores": {criterion: "2"}, "comment", "seconds"}]}. The answers file has every task of
+the person, with blanks for missing answers.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
 def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
-    """(file name, HTML) of one self-contained page per person: RATER.html, numbered where names
-    would collide.
+    """(file name, HTML) of one self-contained page per person. The file is RATER.html, with a
+    number if names would collide.
     """
     templates = environment("metal.building.forms", _harmless)
     style, script = (
@@ -78,8 +78,8 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
 
 
 def file_stem(rater: str, taken: set[str]) -> str:
-    """The rater's name as a file name for any system, different from other people's even if case is
-    ignored.
+    """The rater's name as a file name that is valid on any system and differs from all in `taken`,
+    even if case is ignored.
     """
     stem = re.sub(r"[^\w.-]+", "-", rater)[:60].strip("-.") or "rater"
     if _RESERVED.match(stem):
@@ -93,7 +93,9 @@ def file_stem(rater: str, taken: set[str]) -> str:
 
 
 def _question(rubric: Rubric) -> dict[str, Any]:
-    """A criterion as the page asks it: levels with their keys and texts, or the ends of a range."""
+    """A criterion in the form that the page needs: its levels with keys and texts, or the ends of
+    its range.
+    """
     criterion = rubric.criterion
     scale = criterion.scale
     values = list(map(_number, scale.values))
@@ -134,8 +136,8 @@ def _number(value: float) -> str:
 
 
 def _keys(values: list[str]) -> list[str]:
-    """The digit that chooses each level: its value if all values are digits, else its place; no
-    digits if there are many levels.
+    """The digit key that chooses each level: its value if all values are digits, else its position.
+    There are no keys if there are many levels.
     """
     if all(re.fullmatch("[0-9]", value) for value in values):
         return values
@@ -145,8 +147,8 @@ def _keys(values: list[str]) -> list[str]:
 
 
 def _data(assignment: Assignment, questions: list[dict[str, Any]], file: str) -> dict[str, Any]:
-    """The script's data. Names stay as they are, because they come back; texts are made
-    harmless.
+    """The data for the page's script. Names stay unchanged, because the answers file contains them;
+    texts are made harmless.
     """
     names = "\0".join(task.task for task in assignment.tasks)
     asked = [
@@ -184,7 +186,9 @@ def _data(assignment: Assignment, questions: list[dict[str, Any]], file: str) ->
 
 
 def _sides(language: str) -> dict[str, dict[str, str]]:
-    """`lang` and `dir` of source and output; in a pair such as `zh-en` they differ."""
+    """The attributes `lang` and `dir` of source and output. For a pair such as `zh-en`, the two
+    differ.
+    """
     named = zip(("source", "output"), sides(language), strict=True)
     return {side: {"lang": code, "dir": direction} for side, (code, direction) in named}
 
@@ -193,12 +197,12 @@ def _sides(language: str) -> dict[str, dict[str, str]]:
 
 
 def _harmless(value: Any) -> Any:
-    """Any value that the template writes, made harmless; our own markup stays as it is."""
+    """Make any value that the template writes harmless; our own markup stays unchanged."""
     return printable(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _in_script(value: Any) -> Markup:
-    """JSON for a script element: no character of it can end the element or change the direction of
+    """JSON for a script element. No character in it can end the element or change the direction of
     text.
     """
     text = json.dumps(value, ensure_ascii=False)
@@ -209,12 +213,12 @@ def _in_script(value: Any) -> Markup:
 
 
 def recognises(name: str, content: bytes) -> bool:
-    """Whether this is JSON other than a list; `read` says what is wrong with it, if anything."""
+    """Whether this is JSON other than a list. `read` checks whether it is an answers file."""
     return name.lower().endswith(".json") and not json_list(content)
 
 
 def json_list(content: bytes) -> bool:
-    """Whether this is JSON of a list."""
+    """Whether the content is a JSON list."""
     try:
         return isinstance(json_in(content, "", ""), list)
     except DataError:
@@ -222,11 +226,11 @@ def json_list(content: bytes) -> bool:
 
 
 def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[Answer]:
-    """The answers in a file that the form saved, one for every task of the person, even if all of
-    it is blank.
+    """Read the answers in a file that the form saved: one for every task of the person, even a
+    blank one.
 
-    Raises DataError, naming file and place, for any other file. Tasks and scores are not checked
-    against `criteria`: metal.building.answers does that for all forms.
+    Raises DataError, which names the file and the position, for any other file. Tasks and scores
+    are not checked against `criteria`: metal.building.answers does that for all forms.
     """
     saved = json_in(content, name, _REMEDY)
     if not isinstance(saved, dict) or saved.get("metal") != ANSWERS:
@@ -248,7 +252,7 @@ def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[A
 
 
 def _answer(location: str, entry: Any, rater: str) -> Answer:
-    """One entry of `answers`, its types checked."""
+    """Check the types of one entry of `answers`, and return it as an answer."""
     if not isinstance(entry, dict):
         raise DataError(location, "not an object", _REMEDY)
     task, scores, comment = entry.get("task"), entry.get("scores"), entry.get("comment", "")

@@ -1,11 +1,11 @@
-"""Label Studio: an interface for each language, tasks for each person, and the reader of its JSON
-or JSON-MIN export.
+"""Forms for Label Studio: write an interface per language and tasks per person, and read exports in
+JSON or JSON-MIN.
 
 Written and read against Label Studio 1.23. Its interface is XML in which `$name` stands for a field
-of the task; in our own texts an invisible joiner follows every `$`. A criterion's control is called
-`score:CRITERION`, so no criterion can be mistaken for a part of the form, or be a number or a truth
-value, which Label Studio refuses as names. Choices are saved as the value of the level, whatever
-its label.
+of the task; in our own texts, an invisible joiner follows every `$`, so that none starts a field. A
+criterion's control is called `score:CRITERION`. So no criterion can be mistaken for a part of the
+form, and no name is a number or a truth value, which Label Studio refuses. Choices are saved as the
+value of the level, not as its label.
 """
 
 from __future__ import annotations
@@ -60,26 +60,26 @@ BY_ITSELF
 One project for each person (they cannot see each other's answers)
 ------------------------------------------------------------------
 1. Create a project, named after the person (hi-1), and leave its sampling as it is: sequential.
-2. Settings > Labeling Interface > Code: replace what stands there with interface-LANGUAGE.xml, and save.
+2. Settings > Labeling Interface > Code: replace the code there with interface-LANGUAGE.xml, and save.
 3. Import PERSON.json into the project. Do this once: a second import makes every task twice.
-4. Let the person open the project, press "Label All Tasks" and go on until none is left. Keys under the answers
-   choose them; Ctrl+Enter submits. What cannot be answered is skipped.
-5. Export > JSON (JSON-MIN does as well, but does not say what was skipped), then
+4. Let the person open the project, press "Label All Tasks" and go on until none is left. The keys under the answers
+   choose them; Ctrl+Enter submits. They skip tasks that they cannot answer.
+5. Export > JSON (JSON-MIN works as well, but does not say which tasks were skipped), then
        TAKEN_IN FILE
    Ratings carry the person's name as in PERSON.json, whoever was logged in.
 
 One project shared by several people
 ------------------------------------
 Use this when all of them rate the same tasks: import only ONE of the PERSON.json files, and set how many people
-rate a task, here 3; Label Studio gives a task to one person only otherwise. The free edition has no button for it.
+rate a task, here 3; otherwise Label Studio gives each task to only one person. The free edition has no button for it.
 With a personal access token (Account & Settings), and within five minutes of each other:
     curl -X POST http://localhost:8080/api/token/refresh/ -H "Content-Type: application/json" \\
          -d '{"refresh": "PERSONAL_ACCESS_TOKEN"}'
     curl -X PATCH http://localhost:8080/api/projects/PROJECT_NUMBER/ -H "Content-Type: application/json" \\
          -H "Authorization: Bearer WHAT_THE_FIRST_GAVE_AS_access" -d '{"maximum_annotations": 3}'
-Each person needs a login of their own, for that is what tells them apart: their ratings carry the name
-LANGUAGE:NUMBER of the login, LANGUAGE:EMAIL where the export has it. Ask them to use "Label All Tasks" only: in the
-list of tasks they could see what the others said. Export once, for all of them, as above.
+Each person needs their own login, because only the login tells them apart: the rater of their ratings is called
+LANGUAGE:NUMBER of the login, or LANGUAGE:EMAIL if the export has it. Ask them to use "Label All Tasks" only, because
+the list of tasks would show them the answers of the others. Export once, for all of them, as above.
 
 The guidelines are inside the interface, under "How to decide". To show a text of your own before people start, put
 it in Settings > Annotation and choose "Show before labeling".
@@ -109,20 +109,21 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
 
 
 def recognises(name: str, content: bytes) -> bool:
-    """Whether this is JSON of a list."""
+    """Whether the content is a JSON list."""
     return name.lower().endswith(".json") and json_list(content)
 
 
 def read(
     name: str, content: bytes, criteria: Mapping[str, Criterion], *, shared: bool = False
 ) -> list[Answer]:
-    """The answers in an export, as JSON or JSON-MIN. name: the file, for messages.
+    """Read the answers in an export, which is JSON or JSON-MIN. name: the file's name, for
+    messages.
 
-    The rater is the person the tasks were made for, if one login gave all answers to them; if
-    several did, each rater is `LANGUAGE:` with their email or number. shared: name raters in this
-    way even while only one has answered. Skipped tasks are left out (see `skipped`), as are drafts,
-    predictions and fields that are not criteria; a criterion without an answer is blank. Raises
-    DataError, with file and task, for anything that Label Studio does not write.
+    If one login gave all answers to a person's tasks, the rater is this person. If several logins
+    answered them, each rater is `LANGUAGE:` with the login's email or number. shared: name raters
+    by login even if only one login has answered so far. Skipped tasks are left out (see `skipped`),
+    as are drafts, predictions and fields that are not criteria; a criterion without an answer is
+    blank. Raises DataError, with file and task, for anything that Label Studio does not write.
     """
     submitted = [
         annotation for annotation in read_annotations(name, content) if not annotation.skipped
@@ -137,7 +138,7 @@ def read(
 
 
 def skipped(name: str, content: bytes) -> int:
-    """How often somebody skipped a task. JSON-MIN does not say, so it is 0 there."""
+    """How often a task was skipped. It is 0 for JSON-MIN, which does not record skipped tasks."""
     return sum(annotation.skipped for annotation in read_annotations(name, content))
 
 
@@ -160,8 +161,8 @@ def _answer(annotation: Annotation, criteria: Mapping[str, Criterion], shared: b
 
 
 def _task(assignment: Assignment, task: Task) -> dict[str, dict[str, str]]:
-    """The fields of a task. None may be called `source`: in its place the page would show the
-    task's entire record.
+    """The fields of a task. None may be called `source`, because the page would show the task's
+    entire record for such a field.
     """
     identity = {"task": task.task, "rater": assignment.rater, "language": assignment.language}
     shown = {"title": task.title, "source_text": task.source}
@@ -170,7 +171,7 @@ def _task(assignment: Assignment, task: Task) -> dict[str, dict[str, str]]:
 
 
 def control_of(criterion: str) -> str:
-    """The name of the control that asks a criterion."""
+    """The name of the control with which people answer a criterion."""
     return FIELD + harmless(criterion)
 
 
@@ -188,8 +189,8 @@ def _literal(text: str) -> str:
 
 
 def interface(language: str, assignments: Sequence[Assignment]) -> bytes:
-    """The labelling configuration: the source on one side, the other texts and the questions on the
-    other.
+    """The labelling configuration. The source is on one side; the other texts and the questions are
+    on the other side.
 
     A text has the direction of its language. The source, which may be in another language, has the
     direction of most of its letters. Parts that no task fills (titles, sources) are left out.
@@ -240,8 +241,8 @@ def _text(side: Element, field: str, heading: str, direction: str, titled: bool 
 
 
 def _ask(view: Element, rubric: Rubric, keys: str, to: str) -> None:
-    """A criterion: its question, the answers, and the entire rubric, folded away under a line that
-    opens it.
+    """Add a criterion: its question, its answers, and the entire rubric, which is folded until
+    somebody opens it.
     """
     criterion = rubric.criterion
     label = criterion.asked_as
@@ -273,8 +274,8 @@ def _ask(view: Element, rubric: Rubric, keys: str, to: str) -> None:
 
 
 def _guide(view: Element, rubric: Rubric, label: str) -> None:
-    """The rubric's descriptions, and for each level its definition and the reasons for giving
-    it.
+    """Add the rubric's descriptions and, for each level, its definition and the reasons for
+    choosing it.
     """
     shown = rubric.criterion.question or rubric.simple  # above the answers already
     texts = [text for text in (rubric.simple, rubric.detailed) if text and text != shown]
@@ -301,8 +302,8 @@ def _line(view: Element, text: str, style: str = PROSE) -> None:
 
 
 def hotkeys(rubrics: Iterable[Rubric]) -> Iterator[str]:
-    """For each rubric the keys of its levels, next to each other on the keyboard; blank if no row
-    of keys has enough left.
+    """For each rubric, the keys of its levels, which are neighbours on the keyboard. Blank if no
+    row of the keyboard has enough free keys.
     """
     free = list(HOTKEYS)
     for number, rubric in enumerate(rubrics):
@@ -322,7 +323,7 @@ def level_text(value: float) -> str:
 
 
 def _direction(texts: Iterable[str], enough: int = 40) -> str:
-    """`rtl` if most letters of the first texts are, else `ltr`."""
+    """`rtl` if most letters of the first texts are written from right to left, else `ltr`."""
     letters = [
         unicodedata.bidirectional(char)
         for text in islice(filter(None, texts), enough)

@@ -1,6 +1,4 @@
-"""Label Studio's exports, JSON and JSON-MIN: their shape is checked, and they are read as
-annotations.
-"""
+"""Check and read Label Studio's exports, JSON and JSON-MIN, as annotations."""
 
 from __future__ import annotations
 
@@ -18,8 +16,8 @@ KINDS = {"choices": "choices", "number": "number", "rating": "rating", "textarea
 
 @dataclass(frozen=True)
 class Annotation:
-    """What one login answered to one task. values: by field, as text. login: blank if the file does
-    not say.
+    """The answers of one login to one task. values: field -> answer as text. login: blank if the
+    file does not name it.
     """
 
     where: str
@@ -33,8 +31,8 @@ class Annotation:
 
 
 def read_annotations(name: str, content: bytes) -> Iterator[Annotation]:
-    """Every submitted or skipped annotation in the order of the file. Raises DataError for another
-    shape.
+    """Every submitted or skipped annotation in the order of the file. Raises DataError if the file
+    has another structure.
     """
     shape = "It should be Label Studio's export as JSON"
     entries = json_in(content, name, shape)
@@ -51,7 +49,7 @@ def read_annotations(name: str, content: bytes) -> Iterator[Annotation]:
 
 
 def _full(location: str, entry: Mapping[str, Any]) -> Iterator[Annotation]:
-    """JSON: a task with its data and its annotations."""
+    """Read an entry of a JSON export: a task with its data and its annotations."""
     data = entry.get("data")
     if not isinstance(data, dict):
         raise DataError(location, "no data", "Export as JSON")
@@ -77,7 +75,9 @@ def _full(location: str, entry: Mapping[str, Any]) -> Iterator[Annotation]:
 
 
 def _result(location: str, result: object) -> tuple[str, str]:
-    """The field and its value; blank for kinds of fields that our forms do not have."""
+    """The field and its value as text; both are blank for kinds of fields that our forms do not
+    have.
+    """
     if not isinstance(result, dict) or not isinstance(result.get("value", {}), dict):
         raise DataError(location, "a result is not an object with a value", "Export as JSON")
     field = _text(result.get("from_name", ""))
@@ -87,8 +87,8 @@ def _result(location: str, result: object) -> tuple[str, str]:
 
 
 def _brief(location: str, entry: Mapping[str, Any]) -> Annotation:
-    """JSON-MIN: a row for each annotation, data and fields side by side; a number as `[{"number":
-    1.5}]`.
+    """Read an entry of a JSON-MIN export: an annotation whose data and fields are side by side. A
+    number has the form `[{"number": 1.5}]`.
     """
     values = {
         field: _value(location, field, _unpacked(value))
@@ -148,7 +148,7 @@ def _annotation(
 
 
 def _value(location: str, field: str, value: object) -> str:
-    """A choice, a number or the lines of a text, as text."""
+    """The text of a value, which is a choice, a number or the lines of a text."""
     if value is None:
         return ""
     if isinstance(value, list) and all(isinstance(part, str) for part in value):

@@ -1,5 +1,5 @@
-"""Mechanical Turk: for each language the input CSV and the page layout of a project, and
-instructions for setting it up.
+"""Forms for Mechanical Turk: the input CSV and the page layout of a project for each language, with
+instructions.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
     """tasks-LANG.csv and layout-LANG.html for each language, README.txt, and the guidelines as a
     page.
 
-    A HIT is a task; workers take the place of the people named in the assignments.
+    Each task is a HIT. Workers answer instead of the people named in the assignments.
     """
     groups = sheet.by_language(assignments)
     import pandas as pd
@@ -52,8 +52,8 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
 
 
 def _batch(language: str, assignments: Sequence[Assignment]) -> dict[str, Any]:
-    """The HITs of a language: the rows of its CSV, how many people rate each, and the layout that
-    the rows fill.
+    """The HITs of a language: the rows of the CSV, how many people rate each task, and the layout
+    into which the rows are inserted.
 
     too_long: the tasks whose texts do not fit into a HIT.
     """
@@ -109,7 +109,7 @@ def _plain(value: Any) -> Any:
 
 
 def recognises(name: str, content: bytes) -> bool:
-    """Whether this is a batch's table of results."""
+    """Whether this is the table of results of a batch on Mechanical Turk."""
     head = content[:4096].replace(b"\0", b"")
     return sheet.is_csv(name) and b"AssignmentId" in head and b"WorkerId" in head
 
@@ -117,10 +117,11 @@ def recognises(name: str, content: bytes) -> bool:
 def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[Answer]:
     """The answers of a batch's results, without rejected assignments.
 
-    An answer is in `Answer.CRITERION`, or is the true one of several `Answer.CRITERION.VALUE`, or
-    in the JSON of `Answer.taskAnswers`. The rater is `mturk:` and the worker's id; seconds are
-    WorkTimeInSeconds. Raises DataError for missing columns, rows without task or worker, and
-    unreadable JSON; UnknownName for an answer whose name is close to that of a criterion.
+    An answer is in the column `Answer.CRITERION`, or is the one column `Answer.CRITERION.VALUE`
+    that is true, or is in the JSON of `Answer.taskAnswers`. The rater is `mturk:` and the worker's
+    id; seconds are WorkTimeInSeconds. Raises DataError for missing columns, rows without a task or
+    worker, and unreadable JSON. Raises UnknownName for an answer with nearly the name of a
+    criterion.
     """
     return answers_in(name, *_results(name, content), criteria)
 
@@ -131,8 +132,8 @@ def answers_in(
     rows: Iterable[tuple[str, dict[str, str]]],
     criteria: Mapping[str, Criterion],
 ) -> list[Answer]:
-    """The answers in rows of a table of results; each row is its place and its cells by column.
-    Errors: see `read`.
+    """The answers in rows of a table of results. A row is its location, for messages, and its cells
+    by column. Errors: see `read`.
     """
     fields = list(
         dict.fromkeys(_named(column, criteria) for column in head if column.startswith(ANSWER))
@@ -192,7 +193,7 @@ def _is_rejected(row: Mapping[str, str]) -> bool:
 
 
 def _results(name: str, content: bytes) -> tuple[list[str], list[tuple[str, dict[str, str]]]]:
-    """The columns, and each row as its place and its cells by column."""
+    """The columns, and each row as its location and its cells by column."""
     filled = sheet.filled_rows(sheet.csv_rows(name, content))
     head = filled[0][1] if filled else []
     for column in ("Input.task", "WorkerId"):
@@ -210,7 +211,9 @@ def _results(name: str, content: bytes) -> tuple[list[str], list[tuple[str, dict
 
 
 def _named(column: str, criteria: Iterable[str]) -> str:
-    """`task_quality` for `Answer.task_quality` and for `Answer.task_quality.2`."""
+    """The criterion that a column answers: `task_quality` for `Answer.task_quality` and
+    `Answer.task_quality.2`.
+    """
     rest = column.removeprefix(ANSWER)
     fields = [sheet.COMMENT, *map(sheet.column_of, criteria)]
     return (
@@ -221,7 +224,7 @@ def _named(column: str, criteria: Iterable[str]) -> str:
 
 
 def _in_columns(row: Mapping[str, str], criteria: Mapping[str, Criterion]) -> dict[str, str]:
-    """A worker's answers, by field, from a column for each field or for each choice."""
+    """A worker's answers by field, from a table with a column for each field or for each choice."""
     answers: dict[str, str] = {}
     for column, cell in row.items():
         field = _named(column, criteria)

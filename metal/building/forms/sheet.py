@@ -1,4 +1,4 @@
-"""Rows of a sheet: what a cell may hold, CSV as other programs save it, and answers from returned
+"""Rows of a sheet: clean cells, read CSV as other programs save it, and read answers from returned
 rows.
 """
 
@@ -33,10 +33,10 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufde
 
 
 def printable(text: str) -> str:
-    r"""The text with \n as its only line break and U+FFFD for what files cannot hold.
+    r"""The text with \n as its only line break, and U+FFFD for characters that files cannot hold.
 
-    Marks of writing direction stay, because people rate the text as it was made; each cell or block
-    contains them.
+    Marks of writing direction stay, because people rate the text as the generator wrote it. Their
+    effect ends with the cell or block.
     """
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", _LINE_BREAKS.sub("\n", text))
 
@@ -53,13 +53,13 @@ def cut(text: str) -> str:
 
 
 def by_language(assignments: Iterable[Assignment]) -> dict[str, list[Assignment]]:
-    """The assignments of each language, in order."""
+    """Group the assignments by language, in their order."""
     return grouped(assignments, lambda assignment: assignment.language)
 
 
 def crowd_rows(assignments: Sequence[Assignment]) -> list[dict[str, str]]:
-    """A row for each task of assignments in one language; workers take the place of the people
-    named in them.
+    """A row for each task of assignments in one language. Workers answer instead of the people
+    named in the assignments.
     """
     template = assignments[0].template
     tasks = {task.task: task for assignment in assignments for task in assignment.tasks}
@@ -72,31 +72,31 @@ def crowd_rows(assignments: Sequence[Assignment]) -> list[dict[str, str]]:
 
 
 def about(assignment: Assignment, task: Task) -> list[str]:
-    """The cells under `about_columns`: nothing in them reveals where the output comes from."""
+    """The cells under `about_columns`. They do not reveal which generator wrote the output."""
     cells = (task.task, assignment.rater, task.language, task.title, task.source)
     return list(map(cut, (*cells, *task.texts(assignment.template).values())))
 
 
 def about_columns(template: TaskTemplate = METAL) -> tuple[str, ...]:
-    """The columns before the criteria: ABOUT, with the texts that the template shows instead of the
-    output.
-    """
+    """The columns before the criteria: ABOUT, with the template's texts in place of the output."""
     return (*ABOUT[:-1], *template.texts)
 
 
 def column_of(criterion: str) -> str:
-    """The column of a criterion: its name, unless another column has that name."""
+    """What a criterion's column is called: the criterion's name, changed only if another column has
+    that name.
+    """
     return f"{criterion} score" if criterion in OURS else criterion
 
 
 def header(criteria: Iterable[str], template: TaskTemplate = METAL) -> list[str]:
-    """The names of all columns in order."""
+    """The names of all columns of a sheet, in order."""
     return [*about_columns(template), *map(column_of, criteria), COMMENT]
 
 
 def sides(language: str) -> tuple[tuple[str, str], tuple[str, str]]:
-    """(language, direction) of the source and of the output: two languages for a pair such as
-    `zh-ar`, else one.
+    """(language, direction) of the source and of the output. The languages differ for a pair such
+    as `zh-ar`.
 
     >>> sides("en-ar")
     (('en', 'ltr'), ('ar', 'rtl'))
@@ -110,10 +110,10 @@ def answers_from(
 ) -> list[Answer]:
     """Answers from the rows of a sheet; the first row that is not blank is the header.
 
-    A criterion without a column is not among an answer's scores, because it was not asked there.
-    Columns may be in any order, and other columns are allowed. Raises DataError for an empty sheet,
-    missing or doubled columns and rows without task or rater, UnknownName for a column that must be
-    a criterion but is not one of the dataset's.
+    A criterion without a column was not asked, so the answers have no score on it, not even a
+    blank. Columns may be in any order, and other columns are allowed. Raises DataError for an empty
+    sheet, missing or repeated columns, and rows without a task or a rater. Raises UnknownName for a
+    column that must be a criterion but is not a criterion of the dataset.
     """
     filled = filled_rows(rows)
     if not filled:
@@ -135,10 +135,10 @@ def answers_at(
     rater: str = "rater",
     prefix: str = "",
 ) -> list[Answer]:
-    """The answers in numbered rows. position_of: the position of each column that matters; rater:
-    the name of the rater's column.
+    """The answers in numbered rows. position_of: the position of each column that matters. rater:
+    the name of the column that names the rater.
 
-    prefix: what every rater's name begins with; added where it is missing.
+    prefix: put before a rater's name that does not begin with it.
     """
     asked = [criterion for criterion in criteria if column_of(criterion) in position_of]
     answers = []
@@ -173,7 +173,9 @@ def filled_rows(rows: Iterable[Sequence[str]]) -> list[tuple[int, list[str]]]:
 
 
 def columns(name: str, head: Sequence[str], criteria: Mapping[str, Criterion]) -> dict[str, int]:
-    """The position of each column that matters; checks the header. Errors: see `answers_from`."""
+    """Check the header, and return the position of each column that matters. Errors: see
+    `answers_from`.
+    """
     relevant = {*OURS, *map(column_of, criteria)}
     doubled = [column for column in relevant if head.count(column) > 1]
     if doubled:
@@ -201,8 +203,8 @@ def check_criteria(
 ) -> None:
     """Raise UnknownName for a column that must be meant as a criterion but is unknown.
 
-    Such a column is between `first` and `last`, where criteria are, or its name is close to that of
-    a missing criterion.
+    A column must be meant as a criterion if it is between `first` and `last`, where criteria are,
+    or if its name is close to that of a missing criterion.
     """
     ours = list(map(column_of, criteria))
     absent = [column for column in ours if column not in head]
@@ -224,7 +226,7 @@ def unguarded(cell: str) -> str:
 
 
 def listed(names: Sequence[str], most: int = 20) -> str:
-    """Names for a message, the long ones shortened."""
+    """Join names for a message, and shorten long names."""
     short = [name if len(name) <= 40 else f"{name[:39]}…" for name in names if name]
     if len(short) > most:
         short[most:] = ["..."]
@@ -249,24 +251,24 @@ def is_csv(name: str) -> bool:
 
 
 def csv_table(name: str, content: bytes) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The header of a CSV file and its other rows, blank ones left out, each with its row number in
-    a spreadsheet.
+    """The header of a CSV file, and its other rows with their row numbers in a spreadsheet. Blank
+    rows are left out.
     """
     rows = filled_rows(csv_rows(name, content))
     return (list(map(unguarded, rows[0][1])), rows[1:]) if rows else ([], [])
 
 
 def header_of(name: str, content: bytes) -> list[str]:
-    """The header of a CSV file; empty for any other file."""
+    """The header of a CSV file; empty if the file is not CSV."""
     return csv_table(name, content)[0] if is_csv(name) else []
 
 
 def csv_rows(name: str, content: bytes) -> list[list[str]]:
-    """The rows of a CSV file as programs save it: comma, semicolon or tab, UTF-8 or UTF-16, cells
-    with line breaks.
+    """Read the rows of a CSV file as programs save it: with comma, semicolon or tab, in UTF-8 or
+    UTF-16, with line breaks in cells.
 
-    Row N of the list is row N + 1 in a spreadsheet. Raises DataError for other encodings and
-    unclosed quotes.
+    The row at index N of the list is row N + 1 in a spreadsheet. Raises DataError for other
+    encodings and unclosed quotes.
     """
     text = _decoded(name, content)
     first, _, rest = text.partition("\n")
@@ -308,7 +310,7 @@ def _decoded(name: str, content: bytes) -> str:
 
 
 def _delimiter(text: str) -> str:
-    """The mark that divides the first non-blank line into the most columns."""
+    """The delimiter that divides the first non-blank line into the most columns."""
     line = next(
         (line for line in io.StringIO(text, newline="") if line.strip(f" {DELIMITERS}\r\n")), ""
     )[:100_000]

@@ -1,8 +1,8 @@
-"""One workbook for each person: the guidelines, and a sheet of tasks with a list to choose from for
-each criterion.
+"""One workbook for each person: the guidelines, and a sheet of tasks in which each criterion has a
+list of answers.
 
-Nothing is locked. A protected sheet would keep people from widening columns and rows, and answers
-are recognised by the task's id, wherever its row has moved.
+Nothing is locked. In a protected sheet, people could not widen columns and rows. Answers are
+recognised by the task's id, so rows may be moved.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def _content(assignment: Assignment) -> bytes:
 
 
 def _put(page: Any, row: int, column: int, text: str) -> Any:
-    """The text in a cell: text even if it looks like a formula, and even after it was edited."""
+    """Write a text into a cell, so that it stays text even if it looks like a formula or is edited
+    later.
+    """
     cell = page.cell(row, column, _CODE.sub("_x005F_", text))
     cell.data_type = "s"
     cell.quotePrefix = True
@@ -135,8 +137,8 @@ def _write_tasks(page: Any, assignment: Assignment, rows: Sequence[Sequence[str]
 def _offer_levels(
     tasks: Any, levels: Any, position: tuple[int, int], rubric: Rubric, last_row: int
 ) -> None:
-    """The list to choose from, or the range of numbers, for a criterion. position: the criterion's
-    number from 0, and its column.
+    """Add the list of answers or the allowed range of numbers for a criterion. position: the
+    criterion's number from 0, and its column.
     """
     from openpyxl.utils import get_column_letter
     from openpyxl.worksheet.datavalidation import DataValidation
@@ -194,7 +196,7 @@ def _saved(book: Any) -> bytes:
 
 
 def recognises(name: str, content: bytes) -> bool:
-    """Whether the name is that of a workbook."""
+    """Whether the file's name is the name of a workbook."""
     return name.lower().endswith(".xlsx")
 
 
@@ -226,8 +228,8 @@ def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[A
 
 
 def _pages(content: bytes) -> dict[str, list[list[str]]]:
-    """The rows of every sheet, row N of the sheet at place N - 1; formulas as their last computed
-    values.
+    """The rows of every sheet; row N of the sheet is at index N - 1. Formulas are read as their
+    last computed values.
     """
     from openpyxl import load_workbook
 
@@ -248,7 +250,7 @@ def _has_tasks(rows: Iterable[Sequence[str]]) -> bool:
 
 
 def _text(value: Any) -> str:
-    """A cell as people see it: `2` for 2.0."""
+    """The text of a cell as people see it, such as `2` for 2.0."""
     from openpyxl.utils.escape import unescape
 
     if isinstance(value, str):

@@ -1,4 +1,6 @@
-"""Probes: changes of an output with a known effect (`contract`), and the list of them."""
+"""Probes: changes of an output with a known effect on scores. `contract` defines them; this module
+loads them.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ USUAL = (CERTAIN, INVARIANT, BAIT)  # graded ones count only where people rated 
 
 
 def load_probes(names: Iterable[str] = ()) -> tuple[Probe, ...]:
-    """The probes with these names or of these kinds, each once; without any, those of the usual
-    kinds.
+    """Load the probes with these names or of these kinds, each once. Without names, load the probes
+    of the usual kinds.
 
     Raises UnknownName, and UsageError if another package offers something that is not a probe.
     """

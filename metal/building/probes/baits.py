@@ -31,7 +31,7 @@ _ITEM = regex.compile(r"(?m)^\s*(?:[-*•]|\p{Nd}{1,2}[.)])\s")
 
 @lru_cache(maxsize=1)
 def _sentences() -> dict[str, Any]:
-    """{what: {language: sentence}} of baits.toml."""
+    """The sentences of baits.toml: {what: {language: sentence}}."""
     return read_toml(Path(__file__).with_name("baits.toml"))
 
 
@@ -54,8 +54,8 @@ def own_sentence(what: str, language: str) -> str:
 
 
 def _inserting(what: str, title: str, *, own: bool = False, english: bool = True) -> Probe:
-    """A probe that adds the sentence below the text. own: the sentence in the text's language, as a
-    separate probe.
+    """A probe that adds a sentence below the text. own: add the sentence in the text's language,
+    which is a separate probe.
     """
 
     def insert(material: Material, dose: float) -> str:
@@ -79,7 +79,7 @@ def _padded(material: Material, dose: float) -> str:
 
 
 def _listed(material: Material, dose: float) -> str:
-    """Each sentence as the item of a list."""
+    """Turn each sentence into an item of a list."""
     items = [""]
     for sentence in scripts.sentences(material.text):
         before = items[-1]

@@ -1,4 +1,4 @@
-"""Changes that anybody who reads the language sees: another text, no text, half of the text, other
+"""Changes that every reader of the language notices: another text, no text, half of the text, other
 figures.
 """
 
@@ -75,9 +75,9 @@ def _digits_changed(material: Material, dose: float) -> str:
 
 
 def _name_swapped(material: Material, dose: float) -> str:
-    """A name, wherever it occurs, is replaced by a name from another item. Names are capitalised
-    words inside a sentence that the source also has and no other item has; in scripts without
-    capitals these are mostly foreign words.
+    """Replace a name, wherever it occurs, by a name from another item. A name is a capitalised word
+    inside a sentence that the item's source also has, but no other item. In scripts without
+    capitals, such words are mostly foreign.
     """
     if scripts.script_of(material.language) not in scripts.CASED:
         raise NotApplicable("no capitals to tell names by")
@@ -105,8 +105,8 @@ def _name_swapped(material: Material, dose: float) -> str:
 def _index_of_names(
     texts: Sequence[str],
 ) -> tuple[list[set[str]], list[tuple[int, str]], Counter[str]]:
-    """For some texts: the words inside sentences, the names with the number of their text, and in
-    how many texts each word occurs.
+    """For some texts: the words inside sentences of each text, each name with the number of its
+    text, and how many texts contain each word.
     """
     text_words = [set(_INSIDE.findall(text)) for text in texts]
     named = [(index, name) for index, text in enumerate(texts) for name in _names(text, text)]
@@ -114,7 +114,7 @@ def _index_of_names(
 
 
 def _names(text: str, source: str) -> list[str]:
-    """Capitalised words inside a sentence that the source also has, each once."""
+    """The capitalised words inside a sentence that the source also has, each once."""
     inside = [
         word for sentence in scripts.sentences(text) for word in _INSIDE.findall(sentence)[1:]
     ]
@@ -133,7 +133,7 @@ def _other_script(material: Material, dose: float) -> str:
 
 
 def _replaced(name: str, what: str, text: Callable[[str], str]) -> Probe:
-    """A probe that replaces the whole output by a text, which is a function of the language."""
+    """A probe that replaces the whole output. text: gives the replacement for a language."""
     return Probe(
         name,
         CERTAIN,

@@ -1,4 +1,4 @@
-"""What a probe is: a change of an output with a known effect on scores.
+"""Define a probe: a change of an output with a known effect on scores.
 
 A probe is a `Probe` record, offered by an entry point of the group `metal.probes`. METAL declares
 its own in pyproject.toml; another package adds one in the same way:
@@ -63,15 +63,15 @@ KINDS = (CERTAIN, GRADED, INVARIANT, BAIT)
 
 
 class NotApplicable(MetalError):
-    """A text that a probe cannot change as it should. The message is the reason; it is the same for
-    all such texts.
+    """Raised if a probe cannot change a text. The message gives the reason, in the same words for
+    all texts.
     """
 
 
 @dataclass(frozen=True)
 class Others:
-    """The texts of a language, except those at the places in left_out. shared: a dictionary in
-    which each probe can keep results for all texts; it is the same whatever is left out.
+    """The texts of a language, except those at the positions in left_out. shared: a dictionary in
+    which each probe can keep results about all texts; all `left_out` share it.
     """
 
     texts: Sequence[str]
@@ -86,8 +86,8 @@ class Others:
 class Material:
     """What a probe may use: the output's text, its language, its source's text.
 
-    others: texts of other sources in the language; foreign: some texts in other languages, those of
-    the same content first. rng: the source of all randomness; it depends on the output, the
+    others: texts of other sources in the language. foreign: some texts in other languages; texts of
+    the same content come first. rng: the only source of randomness; it depends on the output, the
     condition and the seed.
     """
 
@@ -101,13 +101,14 @@ class Material:
 
 @dataclass(frozen=True)
 class Probe:
-    """A change. name: such as `words-deleted`. what: the change in words, for the middle of a
-    sentence: `deleted words`. change: returns the text changed at a dose; raises NotApplicable.
+    """A change of outputs with a known effect. name: such as `words-deleted`. what: the change in
+    words, for the middle of a sentence, such as `deleted words`. change: a function that returns
+    the text changed at a dose, or raises NotApplicable.
 
     falls, stays, capped: the aspects (of ASPECTS) on which scores must fall, must stay, or must not
-    rise. doses: shares of the text that are changed, from 0 to 1; empty if there is only one.
-    of_source: whether it is wrong only in relation to the source, so criteria that do not depend on
-    the source (Criterion.of_source) need not fall.
+    rise. doses: shares of the text to change, from 0 to 1; empty if the change has no doses.
+    of_source: whether the changed text is wrong only in relation to the source. Then scores on
+    criteria that do not depend on the source (Criterion.of_source) need not fall.
     """
 
     name: str
@@ -122,8 +123,8 @@ class Probe:
 
     @property
     def conditions(self) -> dict[str, float]:
-        """The conditions of the outputs that the probe makes, each with its dose; 1 if there are no
-        doses.
+        """Condition -> dose, for every condition that the probe makes; the dose is 1 if there are
+        no doses.
         """
         plain_name = self.name.replace("-", " ")
         return {f"{plain_name} {dose:.0%}": dose for dose in self.doses} or {plain_name: 1.0}
@@ -134,9 +135,10 @@ class Probe:
 
 
 def change_share(count: int, dose: float, what: str, least: int = 1) -> int:
-    """How many of `count` parts to change, with a share within 2 points of the dose.
+    """How many of `count` parts to change, so that their share is within 2 percentage points of the
+    dose.
 
-    Raises NotApplicable if no number of parts has such a share.
+    Raises NotApplicable if no number of parts comes that close.
     """
     number = round(dose * count)
     if number < least or abs(number / count - dose) > TOLERANCE:

@@ -1,5 +1,5 @@
-"""Changes of a share of the text. People hardly notice small ones, so they count only where people
-noticed them.
+"""Changes of a share of the text. People hardly notice small changes, so a change counts only if
+people noticed it.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def _sentences_shuffled(material: Material, dose: float) -> str:
 def _shuffled(
     pieces: list[str], places: list[int] | range, dose: float, what: str, rng: np.random.Generator
 ) -> list[str]:
-    """The pieces with a share of those at the places moved in one circle, so each gets another's
-    place.
+    """Shuffle a share of the pieces at `places`: each moved piece takes the position of the next
+    one in a circle.
     """
     number = change_share(len(places), dose, what, least=2)
     for _ in range(ATTEMPTS):
@@ -70,8 +70,8 @@ def _shuffled(
 
 
 def _characters_noised(material: Material, dose: float) -> str:
-    """Letters replaced by other letters of the text and their script: always whole clusters, which
-    keeps the form of every script.
+    """Replace letters by other letters of the text in the same script. Whole grapheme clusters are
+    replaced, so that the text stays well formed in every script.
     """
     pieces = scripts.clusters(material.text)
     by_script = grouped(pieces, scripts.script_of_letter)

@@ -1,4 +1,6 @@
-"""Changes that no reader minds: how letters are encoded, quotation marks, blanks, bold type."""
+"""Changes that do not matter to any reader: encoding of letters, quotation marks, blanks, bold
+type.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ _OPENING = regex.compile(r"(?<![^\s(\[{—–-])\"(?=\S)")  # after a blank or a
 
 
 def _normalised(material: Material, dose: float) -> str:
-    """Composed letters decomposed or, if none is composed, letters and their marks composed."""
+    """Decompose composed letters or, if there are none, compose letters with their marks."""
     for form in ("NFD", "NFC"):
         if (changed := unicodedata.normalize(form, material.text)) != material.text:
             return changed
@@ -22,7 +24,7 @@ def _normalised(material: Material, dose: float) -> str:
 
 
 def _quotes(material: Material, dose: float) -> str:
-    """Quotation marks made straight, or curly if they are straight already."""
+    """Make quotation marks straight or, if they are straight already, curly."""
     if not _QUOTED.search(material.text):
         raise NotApplicable("no quotation marks")
     if '"' not in material.text:
@@ -35,12 +37,12 @@ def _quotes(material: Material, dose: float) -> str:
 
 
 def _blanks(material: Material, dose: float) -> str:
-    """Blanks doubled, and an empty line at the end."""
+    """Double all blanks, and add an empty line at the end."""
     return material.text.replace(" ", "  ").rstrip() + "\n\n"
 
 
 def _markdown(material: Material, dose: float) -> str:
-    """The first sentence in bold type; all blanks are kept."""
+    """Put the first sentence in bold type; all blanks stay."""
     first = scripts.sentences(material.text)[0]
     if "*" in first:
         raise NotApplicable("asterisks already")

@@ -1,8 +1,8 @@
-"""Texts in any script, cut into parts that can be changed: words, sentences, digits, marks; and
-letters of other scripts.
+"""Cut texts in any script into parts that can be changed: words, sentences, digits, marks. Also
+write texts in another script.
 
-In languages that are written without blanks the unit is the grapheme cluster (what a reader sees as
-one character) or a run of Latin letters and digits.
+In languages written without blanks, the unit is the grapheme cluster (what a reader sees as one
+character) or a run of Latin letters and digits.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _MARK = regex.compile(
 
 @lru_cache(maxsize=256)
 def script_of(language: str) -> str:
-    """The script (ISO 15924) that a language is written in, for a translation pair that of the
-    second language: `Deva`, `Latn`.
+    """The script (ISO 15924) of a language, such as `Deva` or `Latn`; for a translation pair, the
+    script of the second language.
     """
     return langcodes.Language.get(sides(language)[1]).maximize().script or "Latn"
 
@@ -51,8 +51,8 @@ def clusters(text: str) -> list[str]:
 
 
 def words(text: str, language: str) -> tuple[list[str], list[int]]:
-    """The text in pieces, and the places of those that are words; the other pieces are between
-    words.
+    """Split a text into pieces; also return the positions of the pieces that are words. The other
+    pieces are between words.
 
     In languages without blanks, and in texts without any, each cluster with a letter or digit is a
     word, and so is a run of Latin letters and digits. Bullets and dashes are not words.
@@ -67,7 +67,7 @@ def words(text: str, language: str) -> tuple[list[str], list[int]]:
 
 
 def joined(pieces: list[str]) -> str:
-    """Pieces joined to one text, with a blank if two names or figures would run together."""
+    """Join pieces into one text, with a blank if two names or figures would run together."""
     return "".join(
         f" {piece}" if _LATIN.match(piece) and _LATIN.match(before[-1:]) else piece
         for before, piece in pairwise(["", *filter(None, pieces)])
@@ -75,8 +75,8 @@ def joined(pieces: list[str]) -> str:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, each with the blanks after it; a text without sentence ends is one
-    sentence.
+    """Split a text into sentences, each with the blanks after it. A text without sentence ends is
+    one sentence.
 
     >>> sentences("यह एक है। यह दो है।"), sentences("No. 1 is 3.5!")
     (['यह एक है। ', 'यह दो है।'], ['No. ', '1 is 3.5!'])
@@ -85,8 +85,8 @@ def sentences(text: str) -> list[str]:
 
 
 def script_of_letter(cluster: str) -> str:
-    """The script of a letter, with its marks, as the first word of its name; "" for anything that
-    is not a letter.
+    """The script of a letter: the first word of its Unicode name; "" for anything that is not a
+    letter. cluster: the letter with its marks.
 
     >>> script_of_letter("कि"), script_of_letter("中"), script_of_letter("1")
     ('DEVANAGARI', 'CJK', '')
@@ -99,8 +99,8 @@ def script_of_letter(cluster: str) -> str:
 
 
 def without_marks(cluster: str) -> str:
-    """The cluster without tones, accents, points and short vowels, composed again; all else stays
-    as it is.
+    """The cluster without tones, accents, points and short vowels, composed again. Everything else
+    stays unchanged.
 
     >>> without_marks("ọ́"), without_marks("कि"), without_marks("بِ")
     ('o', 'कि', 'ب')
@@ -111,7 +111,7 @@ def without_marks(cluster: str) -> str:
 
 
 def other_digit(digit: str, step: int) -> str:
-    """Another digit of the same script, `step` (1 to 9) further on.
+    """The digit of the same script that is `step` (1 to 9) further; 9 is followed by 0.
 
     >>> other_digit("9", 1), other_digit("٣", 2), other_digit("५", 1)
     ('0', '٥', '६')
@@ -132,11 +132,11 @@ _VOWEL_SIGN = regex.compile(r"VOWEL SIGN (?:(?:SHORT|LONG|CANDRA|VOCALIC) )*([A-
 
 
 def in_other_script(text: str, language: str) -> str | None:
-    """The text letter by letter in Latin script, or in Cyrillic if it is in Latin; None if the
-    Unicode names of its letters give no sounds (Chinese).
+    """Write a text letter by letter in Latin script, or in Cyrillic if it is in Latin script. None
+    if the Unicode names of its letters give no sounds (Chinese).
 
-    The result is rough, because readers only need to see that the script is wrong. Vowel signs and
-    viramas take the place of the vowel that a letter of India or Ethiopia holds.
+    The result is rough, because readers only need to see that the script is wrong. In scripts of
+    India and Ethiopia, a letter contains a vowel; a vowel sign or virama replaces it.
 
     >>> in_other_script("नमस्ते-8", "hi"), in_other_script("سـلام", "ar")
     ('namaste-8', 'slam')
@@ -167,8 +167,8 @@ def in_other_script(text: str, language: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _sound(char: str) -> str | None:
-    """The sound of a letter by its name; other characters unchanged; None if the name does not give
-    it.
+    """The sound of a letter according to its Unicode name; None if the name gives none. Other
+    characters are returned unchanged.
     """
     category = unicodedata.category(char)
     name = unicodedata.name(char, "")
