@@ -1,7 +1,7 @@
-"""The label that people give an item together, by any rule (a vote on the item alone, or a model of
-all raters), and how far they agree on it.
+"""The label that people give an item together, by a vote or by a model of raters, and how far they
+agree.
 
-rows: (patterns, raters) class codes, negative where a rater gave no answer.
+Argument of all functions: rows: (patterns, raters) class codes, negative if a rater gave no answer.
 """
 
 from __future__ import annotations
@@ -25,17 +25,18 @@ CASES = ("all agree", "some agree", "none agree")
 def aggregate(
     rows: Codes, values: Numbers, rule: str = "majority-or-mean", *, ordered: bool = True
 ) -> Codes:
-    """(patterns,) the class the raters settle on, TIE if there is none, NOBODY without ratings.
+    """(patterns,) the class that the raters' votes give, TIE if they give none, NOBODY without
+    ratings.
 
     The majority is the class given more often than any other. Without one, the rule decides:
-    majority-or-mean (METAL section 3.2.6): the mean of the ratings where that is a level, else TIE;
-    majority-or-middle (METAL's released code): the middle level; majority: TIE.
-    A nominal scale (ordered=False) has neither mean nor middle: TIE.
+    majority-or-mean (METAL section 3.2.6): the mean of the ratings if it is a level, else TIE;
+    majority-or-middle (METAL's released code): the middle level; majority: TIE. A nominal scale
+    (ordered=False) has neither mean nor middle: TIE.
     >>> aggregate(np.array([[0, 2, 2], [0, 1, 2], [0, 1, -1]]), np.array([0.0, 1.0, 2.0])).tolist()
     [2, 1, -1]
     """
     if rule not in RULES:
-        raise ValueError(f"rule {rule!r}: one of {', '.join(RULES)}")
+        raise ValueError(f"rule {rule!r} is not one of {', '.join(RULES)}")
     values = np.asarray(values, dtype=np.float64)
     counts = class_counts(rows, len(values))
     sizes = counts.sum(axis=1)
@@ -54,13 +55,13 @@ def aggregate(
 def consensus(
     codes: Codes, values: Numbers, rule: str = "majority-or-mean", *, ordered: bool = True
 ) -> Codes:
-    """(items,) the class the raters settle on, TIE if there is none, NOBODY without ratings.
+    """(items,) the class that a rule or model gives, TIE if it gives none, NOBODY without ratings.
 
-    codes: (items, raters), negative where a rater gave no answer. RULES look at each item alone
-    (see aggregate). MODELS are fitted to all items passed in: an item's most probable class depends
-    on its raters' answers to other items; TIE where two classes are equally probable. Items with
-    the same answers by the same raters get the same label. The models know classes, but not their
-    order: they ignore values and ordered.
+    codes: (items, raters), negative if a rater gave no answer. RULES look at each item alone (see
+    aggregate). MODELS are fitted to all items, so an item's most probable class also depends on its
+    raters' answers to other items; it is TIE if two classes are equally probable. Items with the
+    same answers by the same raters get the same label. The models ignore the order of classes, and
+    with it `values` and `ordered`.
     >>> codes = np.array([[0, 0, 1], [2, 2, 1], [0, 0, 1], [2, 2, 1], [2, 0, 1]])
     >>> (
     ...     consensus(codes, np.arange(3.0), "majority").tolist(),
@@ -71,7 +72,7 @@ def consensus(
     if rule in RULES:
         return aggregate(codes, values, rule, ordered=ordered)
     if rule not in MODELS:
-        raise ValueError(f"rule {rule!r}: one of {', '.join(ALL_RULES)}")
+        raise ValueError(f"rule {rule!r} is not one of {', '.join(ALL_RULES)}")
     if not np.size(codes):
         return np.full(len(codes), NOBODY)
     from metal.stats.answers import answers_of_matrix
@@ -83,8 +84,8 @@ def consensus(
 
 
 def agreement_case(rows: Codes, levels: int) -> Codes:
-    """(patterns,) ALL in one class, NONE where no two are alike, SOME otherwise; -1 with fewer than
-    two ratings.
+    """(patterns,) ALL if all ratings are equal, NONE if all differ, SOME otherwise; -1 with fewer
+    than two ratings.
 
     With three raters these are METAL's cases: all, two of three, none (section 4.4.2).
     >>> agreement_case(

@@ -1,19 +1,19 @@
-"""Agreement: of two raters (or of a judge with the people's aggregate), within a panel, and the
+"""Agreement of two raters (or of a judge with people's aggregate), agreement within a panel, and
 human ceilings.
 
-Of two raters, the functions take margins (..., 3, levels), how often each class was answered
-rightly, was true, and was answered (patterns.margins), and return (...). Without items they give
-NaN. The examples use three classes of 10, 12 and 4 items, and the judge answers them 11, 12 and 3
-times:
+Functions of two raters take margins (..., 3, levels) and return (...). The margins are how often
+each class was answered rightly, was true, and was answered (patterns.margins). Without items, the
+functions return NaN. The examples use three classes of 10, 12 and 4 items, and the judge answers
+them 11, 12 and 3 times:
 
             answer: 0   1   2
     truth 0:        8   2   0     F1 of class 0: 16/21
     truth 1:        3   9   0                 1: 18/24
     truth 2:        0   1   3                 2:  6/7
 
-Of a panel, they take counts (patterns, levels), how many raters gave each class
-(patterns.class_counts), and weights (..., patterns), how often each pattern occurs, and return
-(...). The examples are of 7 items with three ratings each, on two classes:
+Functions of a panel take counts (patterns, levels) and weights (..., patterns), and return (...).
+The counts are how many raters gave each class (patterns.class_counts); the weights are how often
+each pattern occurs. The examples have 7 items with three ratings each, in two classes:
 
     items     counts    agreeing pairs
       4        3  0        3 of 3
@@ -21,10 +21,10 @@ Of a panel, they take counts (patterns, levels), how many raters gave each class
       1        0  3        3 of 3
 
 The three human ceilings are weighted F1, because "how well do people do" is not one number. They
-take weights and rows (patterns, raters) of class codes, and return (...): a mean over the raters or
-pairs that are passed in and have items in common, NaN if none is left. In that mean, somebody who
-shares three items with another would weigh as much as somebody who shares three hundred: see
-`raters_with`.
+take weights and rows (patterns, raters) of class codes, and return (...). The result is a mean over
+those of the given raters or pairs that have items in common, NaN if there are none. In this mean, a
+rater who shares three items with another has the same weight as a rater who shares three hundred;
+`raters_with` leaves the first out.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def percent_agreement(margins: Numbers) -> Numbers:
 
 
 def class_f1(margins: Numbers) -> Numbers:
-    """(..., levels) F1 of each class, 2 hits / (truths + answers); NaN for a class nobody used.
+    """(..., levels) F1 of each class, 2 hits / (truths + answers); NaN for a class that nobody
+    used.
 
     >>> class_f1(np.array([[8, 9, 3], [10, 12, 4], [11, 12, 3]])).round(4).tolist()
     [0.7619, 0.75, 0.8571]
@@ -99,8 +100,8 @@ def macro_f1(margins: Numbers) -> Numbers:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """Observed disagreement and that expected by chance, (...) each, as shares of the largest
-    possible one.
+    """Observed and chance-expected disagreement, (...) each, as shares of the largest possible
+    disagreement.
     """
 
     observed: Numbers
@@ -108,8 +109,8 @@ class Disagreement:
 
     @property
     def beyond_chance(self) -> Numbers:
-        """(...) agreement beyond chance, 1 - observed / expected; NaN if none is expected
-        (0/0).
+        """(...) agreement beyond chance, 1 - observed / expected; NaN if the expected disagreement
+        is 0 (0/0).
         """
         return 1 - ratio(self.observed, self.expected)
 
@@ -117,8 +118,8 @@ class Disagreement:
 def cohen_kappa(margins: Numbers) -> Numbers:
     """Agreement of two raters beyond chance: 1 - observed / expected disagreement.
 
-    NaN if both used only one and the same class (0/0). A constant judge has kappa 0, however high
-    its F1 is. Source: Cohen (1960).
+    NaN if both raters used only one class, the same one (0/0). A constant judge has kappa 0,
+    however high its F1 is. Source: Cohen (1960).
     >>> # 6/26 of 1 - 266/26^2
     >>> cohen_kappa(np.array([[8, 9, 3], [10, 12, 4], [11, 12, 3]])).round(4).item()
     0.6195
@@ -182,10 +183,10 @@ def pooled_agreement(weights: Counts, counts: Codes) -> Numbers:
 def fleiss_disagreement(weights: Counts, counts: Codes) -> Disagreement:
     """The disagreement behind Fleiss' kappa, the agreement of a panel beyond chance.
 
-    Items may have different numbers of ratings, two or more. Observed agreement is the share of
-    agreeing pairs of an item, averaged over items; chance comes from all ratings. With equally many
-    ratings per item this is Fleiss' figure. NaN if only one class was ever used (0/0); METAL's
-    Table 6 prints those as 0.0. Source: Fleiss (1971).
+    Items may have different numbers of ratings, but at least two. Observed agreement is the share
+    of an item's pairs that agree, averaged over items. Chance agreement comes from all ratings. If
+    all items have the same number of ratings, this is Fleiss' kappa. NaN if only one class was ever
+    used (0/0); METAL's Table 6 prints those as 0.0. Source: Fleiss (1971).
     >>> # of 21 ratings, 16 are of class 0 and 5 of class 1
     >>> observed, expected = 17 / 21, (16**2 + 5**2) / 21**2
     >>> kappa = fleiss_disagreement(
@@ -206,12 +207,12 @@ def fleiss_disagreement(weights: Counts, counts: Codes) -> Disagreement:
 
 
 def gwet_disagreement(weights: Counts, counts: Codes) -> Disagreement:
-    """The disagreement behind Gwet's AC1, agreement beyond that of raters who guess on hard items
-    only.
+    """The disagreement behind Gwet's AC1, which assumes that raters guess only on hard items.
 
-    Such chance agreement does not rise when one class is far more frequent than the others. Items
-    with one rating count for the shares of the classes, but not for agreement. NaN without an item
-    rated twice. Source: Gwet, Handbook of Inter-Rater Reliability (2014), chapters 4 and 5.
+    Under this assumption, chance agreement does not rise if one class is far more frequent than the
+    others. Items with one rating count for the shares of the classes, but not for agreement. NaN
+    without an item rated twice. Source: Gwet, Handbook of Inter-Rater Reliability (2014), chapters
+    4 and 5.
     >>> observed, expected = 17 / 21, 2 * (16 / 21) * (5 / 21)
     >>> ac1 = gwet_disagreement(
     ...     np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]])
@@ -233,10 +234,10 @@ def gwet_disagreement(weights: Counts, counts: Codes) -> Disagreement:
 
 
 def raters_with(weights: Codes, rows: Codes, items: int) -> list[int]:
-    """The raters with at least `items` ratings; all raters when fewer than two have so many.
+    """The raters with at least `items` ratings; all raters if fewer than two have so many.
 
-    Of more than MOST_COMPARED the STANDING_IN with the most ratings, the first of those with
-    equally many.
+    If there are more than MOST_COMPARED, only the STANDING_IN raters with the most ratings are
+    taken; among equals, the first.
     """
     rated = np.asarray(weights @ (rows >= 0))
     enough = np.flatnonzero(rated >= items)
@@ -247,8 +248,8 @@ def raters_with(weights: Codes, rows: Codes, items: int) -> list[int]:
 
 
 def pairs_of(raters: Sequence[int]) -> list[tuple[int, int]]:
-    """METAL's pairs: A1-A2, A2-A3, A3-A1 for three raters; for any other number, each with all
-    after it (section 5.1).
+    """METAL's pairs: A1-A2, A2-A3, A3-A1 for three raters; otherwise, each rater with all later
+    ones (section 5.1).
 
     >>> pairs_of([0, 2, 5]), pairs_of([0, 2])
     ([(0, 2), (2, 5), (5, 0)], [(0, 2)])
@@ -262,8 +263,8 @@ def pairs_of(raters: Sequence[int]) -> list[tuple[int, int]]:
 def pairwise(
     weights: Counts, rows: Codes, levels: int, pairs: Sequence[tuple[int, int]]
 ) -> Numbers:
-    """Person against person: the mean over pairs, with the first of a pair as truth (METAL section
-    5.1).
+    """Person against person: the mean F1 over pairs, with the first of each pair as truth (METAL
+    section 5.1).
     """
     return _mean_f1(weights, [(rows[:, first], rows[:, second]) for first, second in pairs], levels)
 
@@ -279,8 +280,8 @@ def leave_one_out(
 
     f1: `weighted_f1` or `macro_f1`. At least two others must have rated. Items without a majority
     of the others are left out, because the mean of two different answers is nobody's answer. The
-    majority is used whatever the audit's aggregate: a model fitted without one person would be a
-    different model for each person, and with two others it would have nothing to weigh.
+    majority is used even if the audit's aggregate is a model. A model would have to be fitted again
+    without each person, and could not weigh two others.
     """
     counts = class_counts(rows, levels)
     pairs = [(majority_of_others(counts, rows[:, rater]), rows[:, rater]) for rater in raters]
@@ -288,10 +289,10 @@ def leave_one_out(
 
 
 def majority_of_others(counts: Codes, own: Codes) -> Codes:
-    """(patterns,) the majority class of everybody but one rater; negative without two others or a
-    majority.
+    """(patterns,) the majority class of all raters but one; negative without a majority or without
+    two others.
 
-    counts: (patterns, levels) of all raters; own: (patterns,) that rater's codes.
+    counts: (patterns, levels) of all raters. own: (patterns,) codes of the rater to leave out.
     """
     others = counts - one_hot(own, counts.shape[1])
     most = others.max(axis=1, keepdims=True)
@@ -302,7 +303,7 @@ def majority_of_others(counts: Codes, own: Codes) -> Codes:
 def against_all(
     weights: Counts, rows: Codes, truth: Codes, levels: int, raters: Sequence[int]
 ) -> Numbers:
-    """Each person against an aggregate that contains their own answer: optimistic.
+    """Each person against an aggregate that contains their own answer, so the figure is optimistic.
 
     truth: (patterns,) the aggregate's class codes.
     """

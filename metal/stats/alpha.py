@@ -1,6 +1,4 @@
-"""Krippendorff's alpha: 1 - observed / expected disagreement of pairs of ratings, weighed by how
-far apart they are; and its limits, for both vary with the sources.
-"""
+"""Krippendorff's alpha (1 - observed / expected disagreement of pairs of ratings) with limits."""
 
 from __future__ import annotations
 
@@ -22,19 +20,20 @@ def alpha_disagreement(
 ) -> Disagreement:
     """The disagreement behind Krippendorff's alpha, on all items with two ratings or more.
 
-    Observed is the mean distance of two ratings of one item, each rating weighing the same however
-    many its item has; expected is that of any two ratings. Distances of two labels: nominal, 1
-    where they differ; interval, the squared difference of their values; ordinal, the square of how
-    many ratings lie between their middles. A missing rating is no rating; an item with fewer than
-    two counts for nothing. NaN if no item has two ratings, or all ratings are of one class.
-    Source: Krippendorff, Content Analysis (2004), chapter 11.
+    Observed disagreement is the mean distance of two ratings of the same item; each rating has the
+    same weight, however many ratings its item has. Expected disagreement is the mean distance of
+    any two ratings. The distance of two labels is: for nominal, 1 if they differ; for interval, the
+    squared difference of their values; for ordinal, the square of how many ratings lie between
+    their middles. Missing ratings are ignored, and so are items with fewer than two ratings. NaN if
+    no item has two ratings, or all ratings are of one class. Source: Krippendorff, Content Analysis
+    (2004), chapter 11.
 
     Args:
         weights: (..., patterns) how often each pattern occurs, see `patterns.total`.
-        observed: (patterns,) the same in the data; ordinal distances are taken from it in every
-            row.
+        observed: (patterns,) how often each pattern occurs in the data; ordinal distances always
+            come from these counts.
         counts: (patterns, levels) how many raters gave each class.
-        values: (levels,) what each level stands for; used by interval alone.
+        values: (levels,) the value of each level; only `interval` uses it.
         measure: nominal, ordinal or interval.
 
     Returns:
@@ -57,10 +56,11 @@ def alpha_disagreement(
 def alpha_limits(
     counts: Codes, kind: Codes, sources: Codes, values: Numbers, measure: Measure, p: float = P
 ) -> Bounds:
-    """Alpha of items of some kinds, with limits at p on either side; NaN if it is undefined.
+    """Alpha of items grouped into kinds with equal votes, with limits at p on either side; NaN if
+    undefined.
 
-    counts: (kinds, levels) votes, two or more each; kind, sources: (items,). Ordinal distances are
-    those of all items. Source of the limits: metal.stats.intervals.
+    counts: (kinds, levels) votes, two or more each; kind, sources: (items,). Ordinal distances come
+    from all items. metal.stats.intervals says how limits are computed.
     """
     by = SourceSums(kind, sources)
     of_label = np.bincount(kind, minlength=len(counts)) @ counts
@@ -75,7 +75,8 @@ def alpha_limits(
 
 
 def _distances(of_label: Codes, values: Numbers, measure: Measure) -> Numbers:
-    """(levels, levels) distances of labels, the largest between two that occur being 1.
+    """(levels, levels) distances of labels, scaled so that the largest distance of two labels in
+    use is 1.
 
     of_label: (levels,) how many ratings each label has.
     """
@@ -91,13 +92,17 @@ def _distances(of_label: Codes, values: Numbers, measure: Measure) -> Numbers:
 
 
 def _apart(counts: Codes, distance: Numbers) -> Numbers:
-    """(patterns,) the mean distance of a rating to the others of its item, added up over them."""
+    """(patterns,) for each rating of an item, its mean distance to the item's other ratings, summed
+    over ratings.
+    """
     others = np.maximum(counts.sum(axis=1) - 1, 1)
     return np.asarray(((counts @ distance) * counts).sum(axis=1) / others)
 
 
 def _disagreement(sums: Numbers, distance: Numbers) -> Disagreement:
-    """(...) from sums (..., 1 + levels) of what lies apart, and of ratings of each label."""
+    """(...) disagreement from sums (..., 1 + levels): the distances of `_apart`, then the ratings
+    of each label.
+    """
     apart, of_label = sums[..., 0], sums[..., 1:]
     ratings = of_label.sum(axis=-1)
     by_chance = ((of_label @ distance) * of_label).sum(axis=-1)

@@ -1,7 +1,7 @@
 """The alternative annotator test: may a judge stand in for one of the people?
 
-Each person is left out in turn and compared with the judge, item by item, by closeness to the
-remaining people. Source: Calderon, Reichart and Dror (ACL 2025), section 3.
+Each person is left out in turn. On each item, the test asks whether the person or the judge is
+closer to the remaining people. Source: Calderon, Reichart and Dror (ACL 2025), section 3.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ Closeness = Literal["agreement", "distance"]
 class PersonTest:
     """The judge against one left-out person.
 
-    items: common items. judge_wins, person_wins: share of items on which each is at least as close
-    to the others as the other one. p: that the person's lead reaches epsilon; None, with the
-    reason, where the test could not be run; 0 or 1 where the lead is the same on every item.
+    items: the number of common items. judge_wins: share of items on which the judge is at least as
+    close to the other people as the left-out person; person_wins: the same for the person. p:
+    p-value of the hypothesis that the person's lead reaches epsilon. It is None, with the reason,
+    if the test could not be run, and 0 or 1 if the lead is the same on every item.
     """
 
     items: int
@@ -46,8 +47,10 @@ class PersonTest:
 
 @dataclass(frozen=True)
 class AlternativeAnnotatorTest:
-    """winning_rate: share of tested people whose lead is shown to stay below epsilon; passed at 0.5
-    or more.
+    """The result of the test.
+
+    winning_rate: share of tested people whose lead over the judge is shown to be below epsilon; the
+    judge passes at 0.5 or more.
 
     advantage: the judge's mean share of wins against the people with enough items.
     """
@@ -67,14 +70,13 @@ def alternative_annotator_test(
     closeness: Closeness = "agreement",
     wilcoxon: bool = False,
 ) -> AlternativeAnnotatorTest:
-    """Test whether the judge does at least as well as the people do.
+    """Test whether the judge does at least as well as people.
 
-    people: (items, people) values, NaN if a person did not rate; judge: (items,) values, NaN
-    if it gave none. closeness: "agreement" (mean equality with the others; nominal labels) or
-    "distance" (minus the root mean squared difference; ordinal and interval). wilcoxon: test people
-    with fewer than 30 items too, by Wilcoxon's signed-rank test, instead of leaving them out.
-    Raises Undefined if fewer than two people share items with the judge, or nobody could be
-    tested.
+    people: (items, people) values, NaN if a person did not rate; judge: (items,) values, NaN if it
+    gave none. closeness: "agreement" (mean equality with the others; nominal labels) or "distance"
+    (minus the root mean squared difference; ordinal and interval). wilcoxon: also test people with
+    fewer than 30 items, by Wilcoxon's signed-rank test; otherwise they are left out. Raises
+    Undefined if fewer than two people share items with the judge, or if nobody could be tested.
     """
     people = np.asarray(people, dtype=np.float64)
     judge = np.asarray(judge, dtype=np.float64)
@@ -91,8 +93,8 @@ def alternative_annotator_test(
 
 @dataclass(frozen=True)
 class _Panel:
-    """people: (people, items), 0 where a person did not rate; rated: (people, items) whether they
-    did.
+    """The people's values. people: (people, items), 0 if a person did not rate; rated: (people,
+    items) whether the person rated.
     """
 
     people: Numbers
@@ -102,9 +104,9 @@ class _Panel:
     def distance(self, answer: Numbers, left_out: int) -> Numbers:
         """(items,) the distance of an answer from the remaining people, as a sum over these people.
 
-        Both sides are compared with the same number of people, so sums of disagreements or of
-        squared differences order exactly as the mean or its root does, and whole numbers are free
-        of rounding.
+        Judge and person are compared with the same number of people. So sums of disagreements or
+        squared differences have the same order as means or their roots, and whole numbers have no
+        rounding errors.
         """
         if len(self.people) > MOST_ONE_BY_ONE:
             return self._far(answer, *self._counted) - self._far(answer, *self._own(left_out))
@@ -119,7 +121,7 @@ class _Panel:
 
     @cached_property
     def _counted(self) -> tuple[Numbers, Codes]:
-        """(values, 1) all values that were given and (values, items) how many people gave each."""
+        """(values, 1) the values that occur, and (values, items) how many people gave each."""
         values = np.unique(self.people[self.rated])
         counts = [((self.people == value) & self.rated).sum(axis=0) for value in values]
         return values[:, None], np.stack(counts)

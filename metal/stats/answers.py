@@ -1,9 +1,9 @@
-"""Who gave which class to which item: the input of models without known answers (Dawid-Skene,
-MACE).
+"""Which rater gave which class to which item: the input of models without known answers
+(Dawid-Skene, MACE).
 
-Items to which the same people gave the same classes are kept once, with their number. The cost of a
-model then grows with the number of different items, and items with equal answers get equal labels,
-to the last bit.
+Items to which the same people gave the same classes form one pattern, which is stored once with the
+number of its items. So the cost of a model grows with the number of patterns, and items with equal
+answers get exactly equal labels.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _PADDING = 8
 
 @dataclass(frozen=True)
 class Answers:
-    """Answers to distinct items, in order of pattern and rater.
+    """Answers to patterns, in order of pattern and rater.
 
-    pattern, rater, code: (answers,) which distinct item was given which class by whom. times:
-    (patterns,) how many items a distinct item stands for. which: (items,) the pattern of each item,
-    -1 where nobody rated it. raters, levels: how many there are, including those that do not occur.
+    pattern, rater, code: (answers,) the pattern, who rated it, and the class given. times:
+    (patterns,) how many items have the pattern. which: (items,) the pattern of each item, -1 if
+    nobody rated it. raters, levels: their numbers, including raters and levels that do not occur.
     """
 
     pattern: Codes
@@ -40,37 +40,37 @@ class Answers:
 
     @cached_property
     def used(self) -> Codes:
-        """The classes that somebody gave, in rising order. No model makes another class a label."""
+        """The classes that somebody gave, in rising order. Models use only these as labels."""
         return np.unique(self.code)
 
     @cached_property
     def place(self) -> Codes:
-        """(answers,) the place of each answer's class among those used."""
+        """(answers,) the position of each answer's class in `used`."""
         return np.searchsorted(self.used, self.code)
 
     @cached_property
     def given(self) -> Codes:
-        """(raters,) how many items each rated."""
+        """(raters,) how many items each rater rated."""
         return self.by_rater(np.ones(len(self.rater)))
 
     @cached_property
     def shared(self) -> Codes:
-        """(raters,) how many of these items somebody else rated, too."""
+        """(raters,) how many of the rater's items somebody else rated, too."""
         return self.by_rater(np.bincount(self.pattern, minlength=len(self.times))[self.pattern] > 1)
 
     def by_rater(self, answers: Codes) -> Codes:
-        """(raters,) the sum of a number for each answer, over all items."""
+        """(raters,) the sum, over all items, of a number that each answer has."""
         sums = np.bincount(
             self.rater, weights=answers * self.times[self.pattern], minlength=self.raters
         )
         return np.rint(sums).astype(np.int64)
 
     def trust(self, starts: int, seed: int = 0) -> Numbers:
-        """(starts, raters) how much each rater is trusted at first: 1 in the first start, at random
-        in the others.
+        """(starts, raters) how much each rater is trusted at first: 1 in the first start, a random
+        number in the others.
 
-        Raters are distinguished by how much they rated and agreed, not by their position, so no
-        order matters.
+        The random numbers depend on how much raters rated and agreed, not on their position, so the
+        order of raters does not matter.
         """
         vote = self.pattern * len(self.used) + self.place
         same = np.bincount(vote)[vote]
@@ -91,15 +91,14 @@ class Answers:
         return values
 
     def over_levels(self, of_used: Numbers) -> Numbers:
-        """(..., levels) from (..., classes used), with 0 for classes that nobody gave."""
+        """Expand (..., classes used) to (..., levels), with 0 for classes that nobody gave."""
         values = np.zeros((*of_used.shape[:-1], self.levels))
         values[..., self.used] = of_used
         return values
 
 
 def answers_of_matrix(codes: Codes, levels: int) -> Answers:
-    """Answers from (items, raters) class codes, negative if there is no answer (as in
-    metal.stats.aggregate).
+    """Make Answers from (items, raters) class codes, which are negative if there is no answer.
 
     Raises ValueError for a code that is not below `levels`.
     >>> answers_of_matrix(np.array([[0, 1], [0, 1], [-1, 1]]), 2).times.tolist()
@@ -131,8 +130,8 @@ def answers_of_matrix(codes: Codes, levels: int) -> Answers:
 
 
 def most_probable(probabilities: Numbers) -> Codes:
-    """(items,) the most probable class; TIE where two differ by less than CLOSE; NOBODY where
-    undefined (NaN).
+    """(items,) the most probable class; TIE if two probabilities differ by less than CLOSE; NOBODY
+    if they are NaN.
 
     >>> most_probable(np.array([[0.2, 0.8], [0.5, 0.5], [np.nan, np.nan]])).tolist()
     [1, -1, -2]

@@ -1,11 +1,11 @@
-"""How often people are right, when everyone's accuracy comes from a mixture of Beta distributions.
+"""How often people are right, if each person's accuracy comes from a mixture of Beta distributions.
 
 Of n questions, a person answers X correctly: X ~ Binomial(n, P), P ~ Beta(alpha_Z, beta_Z), Z =
 component k with probability probabilities_k. The Beta is conjugate to the binomial, so all
 posterior figures of P and Z after X of n have a closed form. `right` and `asked` are (people,)
-whole numbers, 0 <= right <= asked; a person who was asked nothing has the prior. Each distinct pair
-is computed once. The parameters are fitted in `beta_mixture_fit`. Source: Khashabi et al., GENIE
-(2022), section 5.
+whole numbers, 0 <= right <= asked; for a person who was asked nothing, the posterior is the prior.
+Each distinct pair (right, asked) is computed once. The parameters are fitted in `beta_mixture_fit`.
+Source: Khashabi et al., GENIE (2022), section 5.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ class BetaMixture:
         return self.alpha / (self.alpha + self.beta)
 
     def responsibilities(self, right: Counts, asked: Counts) -> Numbers:
-        """(people, components) the posterior of Z: the component that each person comes from."""
+        """(people, components) the posterior of Z: how probably each person comes from each
+        component.
+        """
         return _by_pair(right, asked, self._responsibilities)
 
     def probability_below(self, threshold: float, right: Counts, asked: Counts) -> Numbers:
@@ -93,8 +95,8 @@ class BetaMixture:
         return _by_pair(right, asked, mean)
 
     def accuracy_interval(self, right: Counts, asked: Counts, level: float = 0.95) -> Numbers:
-        """(people, 2) the central posterior interval of each person's accuracy: as much lies below
-        it as above.
+        """(people, 2) the central posterior interval of each person's accuracy, with equal
+        probability below and above.
         """
 
         def interval(right: Counts, asked: Counts) -> Numbers:
@@ -167,6 +169,8 @@ def log_rising(start: Numbers, counts: Counts) -> Numbers:
 def _by_pair(
     right: Counts, asked: Counts, of_pairs: Callable[[Counts, Counts], Numbers]
 ) -> Numbers:
-    """(people, ...) a function of right and asked, computed once for each distinct pair."""
+    """(people, ...) the values of a function of right and asked, which is computed once for each
+    distinct pair.
+    """
     pairs = find_pairs(right, asked)
     return np.asarray(of_pairs(pairs.right, pairs.asked)[pairs.which])

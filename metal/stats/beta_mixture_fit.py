@@ -1,20 +1,20 @@
-"""Fitting a `BetaMixture` by maximum likelihood: EM from several starts, for several groups of
-people at once.
+"""Fit a `BetaMixture` by maximum likelihood: EM from several starts, for several groups of people
+at once.
 
 Shapes: a row is one start for one group of people; arrays are (rows, components, 3, positions or
 pairs). The 3 are the rising factorials of the likelihood alpha^(X) beta^(n-X) / (alpha+beta)^(n),
 whose logarithm is sum_{i<X} log(alpha+i) + sum_{i<n-X} log(beta+i) - sum_{i<n} log(alpha+beta+i).
-All that the M step needs to know is therefore, for each i, how many people (by responsibility) have
-X > i, n - X > i, and n > i: there are no gamma functions, and nothing grows with the number of
+So the M step needs to know only, for each i, how many people (weighted by responsibility) have X >
+i, n - X > i, and n > i. It needs no gamma functions, and its cost does not grow with the number of
 people.
 
-In the M step, position i of the 3 holds log(alpha + i), log(beta + i) and log(alpha + beta + i),
-and in `signed`, how many people have X > i, n - X > i, and, negative, n > i: the expected
-log-likelihood is the sum of their products. The step is one of Newton's on (log alpha, log beta),
-damped so the likelihood never falls. People whose accuracies vary less than a binomial would
-have their best fit at infinite alpha + beta, where Newton's method is very slow. Such a component
-is recognised (by Tarone's statistic, in the limit) and put at the cap at once, where its mean has a
-closed form.
+In the M step, position i of the 3 holds log(alpha + i), log(beta + i) and log(alpha + beta + i). In
+`signed`, it holds how many people have X > i, n - X > i and, with a minus sign, n > i. The expected
+log-likelihood is the sum of the products of both. The step is a Newton step on (log alpha, log
+beta), damped so that the likelihood never falls. People whose accuracies vary less than a binomial
+would have their best fit at infinite alpha + beta, where Newton's method is very slow. Such a
+component is recognised by Tarone's statistic (in the limit) and put at the cap of alpha + beta at
+once; its mean there has a closed form.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _SIGNS = np.array([1.0, 1.0, -1.0])
 
 @dataclass(frozen=True)
 class Starts:
-    """Where EM starts: alpha and beta, (starts, components), above 0. The components start equally
-    probable.
+    """Starting values of EM: alpha and beta, (starts, components), above 0. All components start
+    with equal probability.
     """
 
     alpha: Numbers
@@ -51,7 +51,8 @@ class Starts:
 
 
 def draw_starts(rng: np.random.Generator, components: int, starts: int = 10) -> Starts:
-    """Random starts: means uniform from 0 to 1, alpha + beta from a gamma distribution of shape 2.
+    """Draw random starts: means are uniform from 0 to 1, alpha + beta comes from a gamma
+    distribution of shape 2.
 
     Source: GENIE (2022), appendix B.1.
     """
@@ -70,12 +71,11 @@ def fit(
     tolerance: float = TOLERANCE,
     most_rounds: int = MOST_ROUNDS,
 ) -> BetaMixture:
-    """The mixture under which the counts `right` and `asked`, each (people,), are most likely: the
-    best of all starts.
+    """Find the mixture, the best of all starts, under which the counts `right` and `asked`,
+    (people,) each, are most likely.
 
-    Its components are in rising order of their means. People who were asked nothing do not matter.
-    Where nobody was asked anything, every mixture is equally likely, and the first start is
-    returned.
+    Its components are in rising order of their means. People who were asked nothing are ignored. If
+    nobody was asked anything, every mixture is equally likely, and the first start is returned.
     """
     return fit_groups([(right, asked)], starts, tolerance=tolerance, most_rounds=most_rounds)[0]
 
@@ -87,8 +87,8 @@ def fit_groups(
     tolerance: float = TOLERANCE,
     most_rounds: int = MOST_ROUNDS,
 ) -> list[BetaMixture]:
-    """A mixture for each group of people, given as (right, asked): `fit` of each group, computed
-    together.
+    """Fit a mixture to each group of people, given as (right, asked). The result is that of `fit`,
+    computed together.
     """
     batch = _Batch(groups, starts)
     for rows in batch.portions():
@@ -100,9 +100,9 @@ class _Batch:
     """All rows with their data, and the arrays that EM fills.
 
     values: (groups, 3, pairs) X, n - X and n of the people who were asked anything; people:
-    (groups, pairs) their numbers, 0 for padding; group: (rows,); parameters: (rows, components, 2)
-    log alpha, log beta; log_shares: (rows, components); reached: (rows,) the log-likelihood,
-    without binomial coefficients.
+    (groups, pairs) how many people each pair stands for, 0 for padding; group: (rows,); parameters:
+    (rows, components, 2) log alpha, log beta; log_shares: (rows, components); reached: (rows,) the
+    log-likelihood, without binomial coefficients.
     """
 
     def __init__(self, groups: Sequence[tuple[Counts, Counts]], starts: Starts) -> None:
@@ -121,7 +121,9 @@ class _Batch:
         self.reached = np.zeros(len(self.group))
 
     def portions(self) -> Iterator[Counts]:
-        """The rows to compute together, as their numbers. A group without any pair needs no EM."""
+        """The indices of the rows to compute together, in portions. A group without any pair needs
+        no EM.
+        """
         rows = np.flatnonzero((self.people.sum(axis=1) > 0)[self.group])
         wide = (
             3
@@ -179,8 +181,8 @@ def _expectation_maximisation(
 
 
 def _places(batch: _Batch, rows: Counts) -> Counts:
-    """(rows, components, 3, pairs) the places of each pair's X, n - X and n in (rows, components,
-    3, values) tables.
+    """(rows, components, 3, pairs) the indices of each pair's X, n - X and n in tables (rows,
+    components, 3, values).
     """
     components, values = batch.log_shares.shape[1], int(batch.values.max()) + 1
     tables = np.arange(len(rows) * components * 3).reshape(len(rows), components, 3, 1)
@@ -190,8 +192,8 @@ def _places(batch: _Batch, rows: Counts) -> Counts:
 def _expectation(
     logarithms: _Logarithms, log_shares: Numbers, people: Numbers, places: Counts
 ) -> tuple[Numbers, Numbers]:
-    """(rows,) the log-likelihood without coefficients; (rows, components, pairs) people by
-    component.
+    """(rows,) the log-likelihood without binomial coefficients; (rows, components, pairs) how many
+    people of each pair belong to each component.
     """
     logs = logarithms.logs
     table = np.zeros((*logs.shape[:-1], logs.shape[-1] + 1))
@@ -229,7 +231,7 @@ class _Logarithms:
         self.logs = np.log(self.shifted)
 
     def expected(self, signed: Numbers) -> Numbers:
-        """(rows, components) the expected log-likelihood of the people counted in `signed`."""
+        """(rows, components) the expected log-likelihood of the people that `signed` counts."""
         return np.asarray((signed * self.logs).sum(axis=(-1, -2)))
 
 
@@ -238,8 +240,8 @@ def _maximisation(
 ) -> tuple[Numbers, _Logarithms]:
     """New parameters whose expected log-likelihood is not lower, with their logarithms.
 
-    These are the cap where it is best, else a Newton step; if that does not help, a shorter step,
-    and finally none.
+    The new parameters are at the cap if that is best, else after a Newton step. If this step does
+    not help, shorter steps are tried; if none helps, the parameters stay.
     """
     before = logarithms.expected(signed)
     step = _newton_step(logarithms, signed)
@@ -260,7 +262,9 @@ def _maximisation(
 
 
 def _newton_step(logarithms: _Logarithms, signed: Numbers) -> Numbers:
-    """(rows, components, 2) a step in (log alpha, log beta), uphill and not longer than _REACH."""
+    """(rows, components, 2) a step in (log alpha, log beta) that goes uphill and is not longer than
+    _REACH.
+    """
     inverse = 1 / logarithms.shifted
     first = (signed * inverse).sum(axis=-1)
     second = -(signed * inverse**2).sum(axis=-1)
@@ -286,9 +290,10 @@ def _at_cap(signed: Numbers, positions: Numbers) -> tuple[Numbers, Numbers]:
 
     With s = alpha + beta and mean m, the log-likelihood is that of a binomial plus 1/s times sum i
     R_i / m + sum i W_i / (1-m) - sum i N_i, plus terms in 1/s^2; R, W, N are the three of
-    `_more_than`. At the binomial's own mean this is Tarone's statistic of overdispersion; below 0,
-    the likelihood rises with s. At the cap, that mean is off by at most half of 1/s, which costs a
-    few 1e-6 nats with a million questions.
+    `_more_than`. At the binomial's own mean, the factor of 1/s is Tarone's statistic of
+    overdispersion; if it is below 0, the likelihood rises with s. At the cap, the true best mean
+    differs from the binomial's by at most half of 1/s, which costs a few 1e-6 nats with a million
+    questions.
     """
     counts = np.abs(signed).sum(axis=-1)
     weighted = np.abs(signed * positions).sum(axis=-1)
@@ -300,8 +305,8 @@ def _at_cap(signed: Numbers, positions: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _within_bounds(parameters: Numbers) -> Numbers:
-    """The parameters with alpha and beta at least _SMALLEST, and alpha + beta at most the cap, with
-    the same mean.
+    """Limit the parameters: alpha and beta are at least _SMALLEST, alpha + beta is at most the cap,
+    and the mean stays.
     """
     bounded = np.maximum(parameters, np.log(_SMALLEST))
     concentration = np.logaddexp(bounded[..., 0], bounded[..., 1])

@@ -1,18 +1,18 @@
-"""Bootstrap over sources: the outputs of one source are not independent, so sources are drawn with
-all their outputs.
+"""Bootstrap over sources: sources are drawn with all their outputs, because these are not
+independent.
 
-All that a figure needs to know about a resample is how often each rating pattern occurs in it, and
-of that only some sums (confusion matrices, class counts): `draws @ features`. Sources are drawn
-once for all figures over the same sources, and the contribution of each source to the sums is added
-up first. A resample therefore costs (sources x sums), however many ratings and patterns there are.
-Where every source has one output and no other figure shares its draws, patterns are drawn instead,
-from a multinomial.
+A figure depends only on how often each rating pattern occurs in a resample, and then only on some
+sums (confusion matrices, class counts): `draws @ features`. Sources are drawn once for all figures
+over the same sources, and what each source adds to the sums is computed first. So the cost of a
+resample is (sources x sums), however many ratings and patterns there are. If every source has one
+output and no other figure shares the draws, patterns are drawn from a multinomial instead.
 
-More than 2,048 sources are put at random into 1,025 to 2,048 blocks of equal size (the last may be
-smaller, so a resample may have a few sources more or less), and blocks are drawn (random
-groups: Wolter, Introduction to Variance Estimation, 2nd ed., 2007, ch. 2). The random assignment to
-blocks adds an error of 1 / sqrt(2 x blocks), 1.6 to 2.2%, to the width of an interval; 2,000
-resamples already have 1.6%. The cost of resampling thus does not grow with the data.
+If there are more than 2,048 sources, they are put at random into 1,025 to 2,048 blocks of equal
+size, and blocks are drawn. The last block may be smaller, so a resample may have a few sources more
+or less. (These are random groups: Wolter, Introduction to Variance Estimation, 2nd ed., 2007, ch.
+2.) The random assignment to blocks adds an error of 1 / sqrt(2 x blocks), that is 1.6 to 2.2%, to
+the width of an interval; with 2,000 resamples, resampling itself has an error of 1.6%. So the cost
+of resampling does not grow with the data.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ _PARTS = 240
 
 @dataclass(frozen=True)
 class SourceDraws:
-    """How often each pattern occurs in each resample, kept as the sources drawn and never made into
-    a table.
+    """How often each pattern occurs in each resample. Only the drawn sources are stored, never the
+    whole table.
 
     `draws @ features`, with features (patterns, ...), gives the sums (resamples, ...) over the
     items drawn.
@@ -62,7 +62,7 @@ class SourceDraws:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(resamples, patterns), the shape of the table it stands for."""
+        """(resamples, patterns), the shape that the whole table would have."""
         return self.bootstrap.resamples, len(self.patterns.rows)
 
     def __matmul__(self, features: Any) -> Numbers:
@@ -71,7 +71,7 @@ class SourceDraws:
         return drawn.reshape(len(drawn), *features.shape[1:])
 
     def contributions(self, features: Any) -> Any:
-        """(sources, F) what each source adds to the sums; features: (patterns, F)."""
+        """(sources, F) what each source adds to the sums of `features`, (patterns, F)."""
         features = features.astype(np.float64 if features.dtype.kind == "f" else np.int32)
         if len(self.source) > _FEW_ITEMS:
             return self._by_source @ features
@@ -83,9 +83,7 @@ class SourceDraws:
 
     @cached_property
     def _by_source(self) -> csr_matrix:
-        """(sources, patterns) the items of each source, a 1 each; they add up where a pattern
-        occurs again.
-        """
+        """(sources, patterns) how many items of each source have each pattern."""
         from scipy.sparse import csr_matrix
 
         # which sorts by digits
@@ -102,8 +100,8 @@ class SourceDraws:
 class SourceBootstrap:
     """Draws `resamples` resamples, always the same for the same data and seed.
 
-    The generator is seeded by the seed and the data themselves, so a figure does not depend on
-    the figures computed before it, and equal data have equal intervals.
+    The random generator is seeded by the seed and the data. So a figure does not depend on the
+    figures computed before it, and equal data have equal intervals.
     """
 
     resamples: int = 2000
@@ -111,8 +109,8 @@ class SourceBootstrap:
     _kept: dict[tuple[int, Any], Codes] = field(default_factory=dict, repr=False, compare=False)
 
     def blocks(self, sources: int) -> Codes | None:
-        """(sources,) the block of each source, numbered from 0; None for few sources, which are
-        drawn one by one.
+        """(sources,) the block of each source, numbered from 0; None if there are few sources,
+        which are then drawn one by one.
         """
         if sources <= _MOST:
             return None
@@ -122,8 +120,8 @@ class SourceBootstrap:
     def draws(
         self, patterns: Patterns, sources: Codes, among: Codes | None = None
     ) -> Numbers | SourceDraws:
-        """How often each pattern occurs in each resample: (resamples, patterns), or an object with
-        the same `@`.
+        """How often each pattern occurs in each resample: an array (resamples, patterns), or an
+        object that supports `@` like it.
 
         See `by_source`.
         """
@@ -132,12 +130,12 @@ class SourceBootstrap:
     def by_source(
         self, patterns: Patterns, sources: Codes, among: Codes | None = None
     ) -> SourceDraws | None:
-        """How often each pattern occurs in each resample, as sources drawn; None if patterns are
+        """How often each pattern occurs in each resample, by drawing sources; None if patterns are
         drawn instead.
 
         sources: (items,) the source of each item, as whole numbers >= 0. among: all sources to draw
-        from, including sources without an item, so that figures over different items of these
-        sources share their draws; by default only the sources that have an item.
+        from, by default those with an item. Give more sources if figures over different items are
+        to share their draws.
         """
         names, source = distinct(sources)
         if among is None and len(names) == len(source) and len(patterns.rows) <= _FEW_PATTERNS:
@@ -154,7 +152,7 @@ class SourceBootstrap:
         return SourceDraws(self, patterns, source, count)
 
     def totals(self, sums: Any) -> Numbers:
-        """(resamples, ...) the totals of `sums`, (sources, ...), over the sources drawn."""
+        """(resamples, ...) the totals of `sums`, (sources, ...), over the drawn sources."""
         flat = self._in_blocks(np.asarray(sums).reshape(len(sums), -1))
         parts = 1
         if flat.dtype.kind == "f":
@@ -171,8 +169,8 @@ class SourceBootstrap:
         return drawn.T.reshape(self.resamples, *np.shape(sums)[1:])
 
     def _in_blocks(self, sums: Any) -> Any:
-        """(blocks, F) the sums over the sources of each block; unchanged, (sources, F), where there
-        are few sources.
+        """(blocks, F) the sums over the sources of each block; with few sources, (sources, F)
+        unchanged.
         """
         block = self.blocks(len(sums))
         if block is None:
@@ -193,7 +191,7 @@ class SourceBootstrap:
         return rng.multinomial(total, counts / total, size=self.resamples).astype(np.float64)
 
     def source_weights(self, sources: int, kind: Any = np.float32) -> Iterator[Codes]:
-        """How often each source, or block, is drawn: chunks of (some resamples, sources),
+        """How often each source, or block, is drawn, in chunks (some resamples, sources) of
         `resamples` rows in all.
         """
         for kept in (np.dtype(kind), *_KINDS):
@@ -225,8 +223,8 @@ class SourceBootstrap:
 def percentile_interval(resampled: Numbers, level: float = 0.95) -> Interval | None:
     """The central interval of the resampled values; undefined values are left out.
 
-    None if fewer than half are defined: an interval over the rest would answer a different
-    question.
+    None if fewer than half of the values are defined, because an interval over these would answer a
+    different question.
     >>> percentile_interval(np.array([*range(21), np.nan]), level=0.5)
     Interval(low=5.0, high=15.0)
     """
@@ -238,8 +236,8 @@ def percentile_interval(resampled: Numbers, level: float = 0.95) -> Interval | N
 
 
 def quantiles(values: Numbers, *shares: float) -> list[float]:
-    """The quantiles of defined values, as `numpy.quantile` gives them, in a fraction of the time
-    for a few thousand.
+    """The quantiles of defined values. They equal those of `numpy.quantile`, which takes much
+    longer for a few thousand values.
 
     >>> quantiles(np.array([3.0, 1.0, 2.0]), 0.25, 1.0)
     [1.5, 3.0]

@@ -17,14 +17,15 @@ FOLDS = 5
 class Calibration:
     """How confidence and correctness go together.
 
-    ece: expected calibration error, mean distance of correctness and confidence over bins of equal
-    mass, with its ends over sources (NaN with one source); ece_width: the same over bins of equal
-    width between the smallest and the largest confidence. by_chance: about what it would be, at
-    these numbers, if confidence were exactly the chance to be right. brier: mean squared distance.
-    auroc: the chance that a right answer has more confidence than a wrong one, half for ties; NaN
-    if all are right or all wrong. mapped: (items,) confidence mapped to the chance to be right
-    by isotonic regression on the folds of sources that an item is not in; NaN with fewer sources
-    than folds. bins: (bins, 4) items, mean confidence, share right, mean mapped confidence.
+    ece: expected calibration error, which is the mean distance of correctness and confidence over
+    bins with equal numbers of items; its interval is over sources (NaN with one source). ece_width:
+    the same over bins of equal width between the smallest and the largest confidence. by_chance:
+    about the value that ece would have with so many items if confidence were exactly the chance to
+    be right. brier: mean squared distance of confidence and correctness. auroc: the chance that a
+    right answer has more confidence than a wrong answer (half for ties); NaN if all are right or
+    all wrong. mapped: (items,) the chance to be right that isotonic regression gives for the item's
+    confidence, fitted on the folds without the item; NaN with fewer sources than folds. bins:
+    (bins, 4) items, mean confidence, share right, mean mapped confidence.
     """
 
     ece: float
@@ -41,8 +42,8 @@ class Calibration:
 def calibration(
     confidence: Numbers, right: Numbers, sources: Codes, bootstrap: SourceBootstrap
 ) -> Calibration:
-    """Calibration of answers. confidence: (items,) 0 to 1; right: (items,) 0 or 1; sources:
-    (items,) whole numbers.
+    """Measure the calibration of answers. confidence: (items,) 0 to 1; right: (items,) 0 or 1;
+    sources: (items,) whole numbers.
 
     Source: Naeini et al. 2015 (bins of equal mass), Brier 1950, Zadrozny and Elkan 2002 (isotonic).
     >>> sure = np.repeat([0.6, 0.8], 5)
@@ -86,13 +87,13 @@ def calibration(
 
 
 def _gap(bin_of: Codes, off: Numbers) -> float:
-    """The mean over items of the average error of their bin."""
+    """The mean over items of the absolute average error of the item's bin."""
     return float(np.abs(np.bincount(bin_of, off)).sum() / len(bin_of))
 
 
 def equal_mass(confidence: Numbers) -> Codes:
-    """(items,) the bin of each item, numbered from 0: BINS of about as many items each; equal
-    confidences share one.
+    """(items,) the bin of each item, numbered from 0. The BINS bins have about equal numbers of
+    items; equal confidences share a bin.
     """
     edges = np.unique(np.quantile(confidence, np.arange(1, BINS) / BINS))
     return np.asarray(
@@ -101,8 +102,8 @@ def equal_mass(confidence: Numbers) -> Codes:
 
 
 def auroc(confidence: Numbers, right: Numbers) -> float:
-    """The chance that a right answer has more confidence than a wrong one; half for ties. NaN
-    without either.
+    """The chance that a right answer has more confidence than a wrong answer (half for ties). NaN
+    if all answers are right or all are wrong.
     """
     is_right = right > 0
     values = np.sort(confidence[~is_right])
@@ -115,7 +116,7 @@ def auroc(confidence: Numbers, right: Numbers) -> float:
 
 
 def source_folds(sources: Codes, folds: int = FOLDS, seed: int = 0) -> Codes:
-    """(items,) the fold of each item; a source is in one fold."""
+    """(items,) the fold of each item. All items of a source are in one fold."""
     names, source = np.unique(sources, return_inverse=True)
     return np.asarray(
         (np.random.default_rng([seed, len(names)]).permutation(len(names)) % folds)[source]
@@ -123,8 +124,9 @@ def source_folds(sources: Codes, folds: int = FOLDS, seed: int = 0) -> Codes:
 
 
 def isotonic_map(confidence: Numbers, right: Numbers, sources: Codes) -> Numbers:
-    """(items,) the chance to be right by isotonic regression on the folds that an item is not in;
-    NaN with fewer sources than folds."""
+    """(items,) the chance to be right, by isotonic regression on the folds without the item; NaN
+    with fewer sources than folds.
+    """
     from scipy.optimize import isotonic_regression
 
     fold = source_folds(sources)

@@ -1,8 +1,9 @@
-"""Who rates without care: people who agree with the others far less than the others do.
+"""Find careless people: they agree with the others far less than the others agree with each other.
 
-Looked at on untied seats, where the others have one most frequent label, in two ways: the share of
-them that a person hits, and the mean of this share over labels, each beside the same of all other
-people. This is the one place where it matters who gave a rating.
+Only untied seats count, on which the others have one most frequent label. Two figures of a person
+are compared with the same figures of all other people: the share of these seats on which the person
+gives that label, and the mean of this share over labels. Nowhere else does it matter who gave a
+rating.
 """
 
 from __future__ import annotations
@@ -28,11 +29,10 @@ _LEAST_OF_LABEL, _LEAST_WEIGHT = 5, 10
 
 @dataclass(frozen=True)
 class Careless:
-    """Who leaves, the farthest first. below: how far each is below the others. median_seats: of the
-    people at first.
+    """The careless people, the worst first. below: how far each person is below the others.
+    median_seats: the median number of seats per person before anybody is left out.
 
-    many: those who would leave where they are half or more of the people looked at; then nobody
-    does.
+    many: the careless people if they are half or more of all people; then nobody is left out.
     """
 
     people: tuple[int, ...] = ()
@@ -42,12 +42,11 @@ class Careless:
 
 
 def careless(people: Codes, sources: Codes, levels: int) -> Careless:
-    """Find the careless people among columns of people (items, people), codes that are negative
-    without an answer.
+    """Find the careless people. people: (items, people) codes, negative without an answer.
 
-    Empty for fewer than three people. Each round leaves out the careless people found and looks at
-    the rest. It stops before fewer than half of the items with two ratings would keep two; at least
-    two people stay.
+    The result is empty for fewer than three people. Each round leaves out the careless people that
+    it finds, and the next round looks at the rest. It stops if another round would leave fewer than
+    half of the items with two ratings. At least two people stay.
     """
     present = np.flatnonzero((people >= 0).any(axis=0))
     if len(present) < 3:
@@ -75,8 +74,8 @@ def careless(people: Codes, sources: Codes, levels: int) -> Careless:
 
 
 class _Looks:
-    """A round: each person compared with all others. people: those looked at. untied_seats:
-    (people,) counts for everybody.
+    """A round, which compares each person with all others. people: the people who are still
+    compared. untied_seats: (people,) the number of untied seats of each person.
     """
 
     def __init__(self, ratings: Codes, sources: Codes, levels: int) -> None:
@@ -108,17 +107,17 @@ class _Looks:
         return range(self.ratings.shape[1])
 
     def _seats_of(self, person: int) -> Codes:
-        """The seats that a person sits on, one for each item that somebody else rated, too."""
+        """The seats of a person: one for each item that the person and somebody else rated."""
         seat = self._seat_of_item(person)[1]
         return seat[seat >= 0]
 
     def _seat_of_item(self, person: int) -> tuple[Codes, Codes]:
-        """The items that a person rated, and the seat on each; -1 where nobody else rated it."""
+        """The items that a person rated, and the seat on each item; -1 if nobody else rated it."""
         items = np.flatnonzero(self.ratings[:, person] >= 0)
         return items, self.seat_at[self.kind[items], self.ratings[items, person]]
 
     def far(self) -> dict[int, float]:
-        """People who are far below the others, and how far: the larger of the two differences."""
+        """The people who are far below the others, each with the larger of the two differences."""
         if not self.people:
             return {}
         share = self.hits_of.sum(axis=1) / np.maximum(self.untied_seats, 1)
@@ -138,8 +137,8 @@ class _Looks:
         return far_below
 
     def _labels(self, person: int) -> list[list[Codes]]:
-        """The labels for each look: first all together, then one by one those that are frequent
-        enough.
+        """The labels for each of the two figures: first all labels together, then each label that
+        is frequent enough.
         """
         rest = self.seats_of.sum(axis=0) - self.seats_of[person]
         often = (self.seats_of[person] >= _LEAST_OF_LABEL) & (rest >= _LEAST_OF_LABEL)
@@ -148,8 +147,8 @@ class _Looks:
         return [together, [np.array([label]) for label in each]] if len(each) >= 2 else [together]
 
     def _below(self, person: int, labels: list[Codes], p: float) -> float | None:
-        """How far the person is below all others, if that is shown to be more than FAR; else
-        None.
+        """How far the person is below all others, if the distance is shown to be more than FAR;
+        else None.
         """
         share = np.array(
             [
@@ -192,7 +191,7 @@ class _Looks:
         return value if value + quantile(p, sources - 1) * error < -FAR else None
 
     def _by_source(self, group: Codes) -> tuple[Numbers, Numbers]:
-        """(sources,) hits and untied seats of everybody, of some labels; computed once."""
+        """(sources,) the hits and the untied seats of all people, on some labels; computed once."""
         key = tuple(group.tolist())
         if key not in self._sums:
             hits, seats = (

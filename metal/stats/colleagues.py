@@ -1,13 +1,13 @@
-"""A rater compared with the others who rated the same items: how often they agree, and how often
-the others agree.
+"""Compare a rater with the others who rated the same items: how often they agree with the rater,
+and with each other.
 
-All figures are per rating, so a mean over any group (a person, a source) is one line. The
-colleagues of a rating are the people who rated the same item, without its own rater. A rater who
-rates like the others agrees with them as often as they agree with one another, on every item, hard
-or easy: the difference of the two has mean 0. This holds for shares of agreeing pairs. It does not
-hold for "equals the majority of the others": on a panel of three, the other two have a majority
-only where they agree with each other, so that on these items they could never look worse than the
-third.
+Every figure belongs to a rating, so a mean over any group (a person, a source) is one line of code.
+The colleagues of a rating are the people who rated the same item, except the rater. A rater who
+rates like the others agrees with them as often as they agree with one another, on hard and on easy
+items. So the difference of these two shares of agreeing pairs has mean 0. The share of ratings that
+equal the majority of the others does not have this property. On a panel of three, the other two
+have a majority only if they agree with each other, so on these items they could never look worse
+than the third person.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from metal.stats.patterns import Codes, Numbers, ratio
 
 @dataclass(frozen=True)
 class Beside:
-    """(ratings,) each; NaN if undefined.
+    """Each rating compared with its colleagues' ratings, (ratings,) each; NaN if undefined.
 
-    others: how many colleagues rated the item. agreement: the share of them who gave this label
-    (needs one colleague). among: the share of pairs of them who gave the same label (needs two).
-    majority: 1 where this label is the one that most of them gave, 0 where another label is, NaN
-    without colleagues or where two labels are equally frequent (tied).
+    others: how many colleagues rated the item. agreement: the share of colleagues who gave this
+    label (needs one colleague). among: the share of pairs of colleagues who gave the same label
+    (needs two). majority: 1 if this label is the colleagues' most frequent label, 0 if another
+    label is; NaN without colleagues or if two labels are equally frequent (tied).
     """
 
     others: Codes
@@ -42,8 +42,8 @@ class Labels:
     person gave the rating. shape: the numbers of items and levels. Each rater rates an item at most
     once.
 
-    Only people are colleagues of others. A rater who is not a person has all people who rated the
-    item as colleagues.
+    Only people count as colleagues. The colleagues of a judge or metric are all people who rated
+    the item.
     >>> Labels(
     ...     np.array([0, 0, 0]), np.array([1, 1, 0]), np.ones(3, bool), (1, 2)
     ... ).beside().agreement.tolist()
@@ -56,7 +56,7 @@ class Labels:
     shape: tuple[int, int]
 
     def beside(self) -> Beside:
-        """Each rating compared with its colleagues'."""
+        """Compare each rating with its colleagues' ratings."""
         rest = self._rest()
         others = rest.sum(axis=1)
         same = rest[np.arange(len(rest)), self.code]

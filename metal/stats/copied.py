@@ -1,12 +1,13 @@
-"""Whose answers look copied from a judge: people who agree with it more than their agreement with
-the other people explains.
+"""Find people whose answers look copied from a judge: they agree with it more than their agreement
+with other people explains.
 
-A person who is often right agrees more with a good judge than others do, and copies nothing; but
-such a person also agrees more with the other people. If errors are independent given what is right,
-agreement beyond chance is a product of what two raters know (Spearman 1904), so the person's with
-the judge is expected at B C / E: the others' with the judge, times the person's with the others,
-over the others' with each other. What exceeds this, as a share of what there was to exceed, is
-about the share of answers that were copied.
+A person who is often right agrees with a good judge more than others do, although nothing is
+copied; but such a person also agrees more with the other people. If errors are independent given
+the right answer, the agreement beyond chance of two raters is a product of what each knows
+(Spearman 1904). So the expected agreement of the person with the judge is B C / E, where B is the
+agreement of the others with the judge, C that of the person with the others, and E that of the
+others with each other. The excess over this, as a share of the largest possible excess, is about
+the share of copied answers.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ AGREEING = 2.0  # standard errors by which the others agree with each other
 
 @dataclass(frozen=True)
 class Copied:
-    """A person beside a judge. agreement: how often they give the same answer; others: the most
-    that another person does, on the same items; share: of answers that look copied; p: one-sided,
-    that nothing is.
+    """A person compared with a judge. agreement: how often they give the same answer. others: the
+    highest agreement of another person with the judge on the same items. share: the share of
+    answers that look copied. p: one-sided, of the hypothesis that nothing was copied.
     """
 
     agreement: float
@@ -39,7 +40,7 @@ class Copied:
 
 
 def copied(people: Codes, judge: Codes, sources: Codes, levels: int) -> Iterator[Copied | None]:
-    """Each person beside the judge; None where there is too little to look at.
+    """Compare each person with the judge; None if there is too little data.
 
     people: (items, people) codes, judge: (items,), negative without an answer; sources: (items,).
     """
@@ -56,7 +57,7 @@ def copied(people: Codes, judge: Codes, sources: Codes, levels: int) -> Iterator
 
 
 def _beside(own: Codes, others: Codes, judge: Codes, sources: Codes, levels: int) -> Copied:
-    """A person beside the judge, on items that both and two others answered."""
+    """Compare a person with the judge, on items that both and two other people answered."""
     shared = (others >= 0).sum(axis=0)
     equal = (others == judge[:, None]).sum(axis=0)
     often = shared >= LEAST_SHARED
@@ -73,8 +74,9 @@ def _beside(own: Codes, others: Codes, judge: Codes, sources: Codes, levels: int
 
 
 def _excess(own: Numbers, votes: Numbers, judge: Numbers, sources: Codes) -> tuple[Measured, float]:
-    """The person's agreement with the judge beyond what is expected, and as a share of what there
-    was to exceed. own, judge: (items, levels) one-hot; votes: (items, levels) of the others.
+    """The person's excess agreement with the judge, and this excess as a share of the largest
+    possible one. own, judge: (items, levels) one-hot. votes: (items, levels) votes of the other
+    people.
     """
     number = votes.sum(axis=1)
     mean = votes / number[:, None]

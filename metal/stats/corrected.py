@@ -1,10 +1,10 @@
-"""What people would say on average, from a judge on all sources and people on some of them.
+"""Estimate people's mean from a judge's scores of all sources and people's labels of some sources.
 
-Prediction-powered inference with a tuned weight (PPI++: Angelopoulos et al. 2023), weights
-cross-fitted over sources and intervals by Student's t, which hold with few labels where the normal
-quantile does not (see tests/stats/test_corrected.py). Labels may have been drawn with unequal
-probabilities. Where they come from a test set of another kind, shares of classes are corrected for
-the mistakes that the judge makes there (Rogan and Gladen 1978).
+The method is prediction-powered inference with a tuned weight (PPI++: Angelopoulos et al. 2023).
+Weights are cross-fitted over sources. Intervals use Student's t, which stays valid with few labels,
+unlike the normal quantile (see tests/stats/test_corrected.py). Labels may have been drawn with
+unequal probabilities. If the labels come from a separate test set, shares of classes are corrected
+for the mistakes that the judge makes on it (Rogan and Gladen 1978).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ NEAR_END = 0.1  # of a share: there Wilson's interval is used
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean with its variance and degrees of freedom. worth: the number of plain labels that it is
-    worth.
+    """A mean with its variance and degrees of freedom. worth: the number of independent labels with
+    the same information.
     """
 
     value: float
@@ -39,9 +39,9 @@ class Mean:
     worth: float = math.nan
 
     def interval(self, *, share: bool = False) -> Interval:
-        """The 95% interval. share: whether the mean is that of values from 0 to 1; near an end
-        Wilson's interval is given, at the number of labels that the mean is worth, because a
-        variance estimated there may be 0.
+        """The 95% interval. share: whether the values are from 0 to 1. Then, near an end, this is
+        Wilson's interval for as many labels as the mean is worth, because a variance estimated near
+        an end may be 0.
         """
         if not (math.isfinite(self.variance) and self.df >= 1):
             return NO_INTERVAL
@@ -53,8 +53,11 @@ class Mean:
 
 @dataclass(frozen=True)
 class Corrected:
-    """people: of the labelled sources alone; judge: of all; corrected: both. weight: the judge's, 0
-    to 1. bias: the judge's mean less people's on labelled sources. rho: their correlation there.
+    """Means of people and judge.
+
+    people: people's mean on labelled sources alone. judge: the judge's mean on all sources.
+    corrected: the mean from both. weight: the weight of the judge, 0 to 1. bias: the judge's mean
+    minus people's mean on labelled sources. rho: their correlation there.
     """
 
     people: Mean
@@ -66,9 +69,7 @@ class Corrected:
 
     @property
     def labels_saved(self) -> float:
-        """Labels that would have been needed without the judge, per label; NaN if a variance is
-        0.
-        """
+        """How many labels without a judge each label is worth; NaN if a variance is 0."""
         return (
             self.people.variance / self.corrected.variance
             if self.corrected.variance > 0
@@ -94,11 +95,12 @@ def corrected_mean(
 ) -> Corrected:
     """The mean that people would give all sources.
 
-    labels, judged: (n,) what people and the judge say of the labelled sources; others: (m,) what
-    the judge says of the others. weight: the judge's; where not given it is fitted on the folds
-    that a source is not in, so the same labels do not choose the weight and measure with it. A
-    constant judge has weight 0: then the mean is people's. probabilities: (n,) of each labelled
-    source to be drawn, above 0; where they differ, a label counts 1 / probability.
+    labels, judged: (n,) scores of people and of the judge for the labelled sources; others: (m,)
+    the judge's scores for the other sources. weight: the weight of the judge. If it is not given,
+    it is fitted for each source on the folds without this source, so that no label both chooses the
+    weight and is measured with it. A constant judge has weight 0, and the mean is then people's.
+    probabilities: (n,) the probability, above 0, with which each labelled source was drawn; if
+    these differ, a label counts 1 / probability.
 
     >>> labels = np.array([0.0, 1.0, 1.0, 0.0, 1.0])
     >>> alone = corrected_mean(labels, np.zeros(5), np.zeros(3))
@@ -135,7 +137,9 @@ def corrected_mean(
 
 
 def _of_equal(labels: Numbers, residuals: Numbers, others: Numbers, used: float) -> Mean:
-    """The mean of the residuals plus weight x the judge's mean on the others, for plain labels."""
+    """The mean of the residuals plus weight x the judge's mean on the others, for labels that were
+    drawn with equal probability.
+    """
     n, m, variance = len(labels), len(others), math.nan
     if n > 2:
         variance = float(residuals.var(ddof=1)) / (n - 1) if used else float(labels.var(ddof=1)) / n
@@ -162,7 +166,7 @@ def _covariance(first: Numbers, second: Numbers, counts: Numbers) -> float:
 
 
 def _correlation(labels: Numbers, judged: Numbers, counts: Numbers) -> float:
-    """The correlation of labels and judge; NaN if one of them does not vary."""
+    """The correlation of labels with the judge's scores; NaN if either does not vary."""
     if len(labels) < 2:
         return math.nan
     spread = _covariance(labels, labels, counts) * _covariance(judged, judged, counts)
@@ -170,9 +174,10 @@ def _correlation(labels: Numbers, judged: Numbers, counts: Numbers) -> float:
 
 
 def _weighed(values: Numbers, counts: Numbers) -> Mean:
-    """The mean of values that count unequally. counts: sum to 1. Variance: Horvitz and Thompson's,
-    of the values less their mean, as if each source had been drawn by itself; worth: Kish's number
-    of equal ones."""
+    """The weighted mean of values. counts: the weights, which sum to 1. The variance is Horvitz and
+    Thompson's, of the values minus their mean, as if each source had been drawn independently.
+    worth: Kish's number of equally weighted values.
+    """
     n, worth = len(values), 1 / float(counts @ counts)
     mean = float(counts @ values)
     variance = n / (n - 1) * float(((counts * (values - mean)) ** 2).sum()) if n > 1 else math.nan
@@ -180,8 +185,8 @@ def _weighed(values: Numbers, counts: Numbers) -> Mean:
 
 
 def _of_drawn(residuals: Numbers, counts: Numbers, judged: Numbers) -> Mean:
-    """mean(weight x judge) over all sources, the labelled ones first, plus the weighed mean of
-    labels less that.
+    """Mean of (weight x judge) over all sources, labelled sources first, plus the weighted mean of
+    (label minus weight x judge).
     """
     n, rectifier = len(residuals), _weighed(residuals, counts)
     influence = (judged - judged.mean()) / len(judged)
@@ -193,14 +198,14 @@ def _of_drawn(residuals: Numbers, counts: Numbers, judged: Numbers) -> Mean:
 def rogan_gladen(
     share: tuple[float, float], sensitivity: tuple[float, float], specificity: tuple[float, float]
 ) -> tuple[Bounds, Bounds]:
-    """The share of a class from a judge's share and its mistakes on a separate test set.
+    """Correct a judge's share of a class for the mistakes that it makes on a separate test set.
 
-    Each is a share and the number of independent items that it is worth: what the judge calls the
-    class, among all; among items of the class (sensitivity) and among the others (specificity) what
-    it gets right. (share + specificity - 1) / (sensitivity + specificity - 1), with Lang and
-    Reiczigel's interval, whose ends are kept between 0 and 1. Raises Undefined if the interval
-    of sensitivity + specificity - 1 holds 0 or less. Source: Rogan and Gladen (1978); Lang and
-    Reiczigel (2014).
+    Each argument is a share and the number of independent items that it is worth. share: how many
+    of all items the judge puts into the class. sensitivity: how many items of the class it gets
+    right; specificity: how many items of other classes it gets right. The result is (share +
+    specificity - 1) / (sensitivity + specificity - 1), with Lang and Reiczigel's interval, whose
+    ends are kept between 0 and 1. Raises Undefined if the interval of sensitivity + specificity - 1
+    is not above 0. Source: Rogan and Gladen (1978); Lang and Reiczigel (2014).
 
     >>> # (.3 + .9 - 1) / (.8 + .9 - 1)
     >>> round(rogan_gladen((0.3, 1000), (0.8, 1e6), (0.9, 1e6))[0].value, 3)

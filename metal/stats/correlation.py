@@ -1,4 +1,5 @@
-"""Correlation of one rater's scores with another's: over all outputs, by rank, and between systems.
+"""Correlation of one rater's scores with another rater's: over outputs, by rank, and between
+systems.
 
 Pearson's coefficient is a function of six sums: the number of pairs, and the sums of x, y, xx, yy
 and xy over them. `deviation_sums` gives them for each source, so a bootstrap over sources is
@@ -27,9 +28,9 @@ _STEPS = 256
 
 
 def pearson(x: Numbers, y: Numbers) -> float:
-    """Pearson's r over the pairs in which both scores are given (NaN means no answer).
+    """Pearson's r over the items that have both scores (NaN means no answer).
 
-    x, y: (items,). Raises Undefined with fewer than two pairs and where one side is constant.
+    x, y: (items,). Raises Undefined if there are fewer than two pairs, or if one side is constant.
     >>> round(pearson(np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 5.0])), 4)
     0.982
     """
@@ -42,12 +43,12 @@ def pearson(x: Numbers, y: Numbers) -> float:
 
 
 def kendall(x: Numbers, y: Numbers) -> float:
-    """Kendall's tau-b: concordant minus discordant pairs, over the untied pairs (geometric mean of
-    the two sides).
+    """Kendall's tau-b: (concordant - discordant pairs) / geometric mean of the numbers of untied
+    pairs of both sides.
 
-    Takes n steps where there are few distinct scores (from a table of them), else n log n. Only
-    equal numbers are tied: take averages so that equal averages come out equal (from the sum of the
-    ratings, not as a mean of means). Undefined if `pearson` is. Source: Kendall (1945).
+    Takes n steps if there are few distinct scores (from a table of them), else n log n. Only
+    exactly equal numbers are tied, so average in a way that gives equal averages exactly (from the
+    sum of the ratings, not as a mean of means). Undefined if `pearson` is. Source: Kendall (1945).
     >>> tau = kendall(np.array([1.0, 2.0, 3.0, 3.0, 5.0]), np.array([1.0, 4.0, 2.0, 4.0, 3.0]))
     >>> round(tau, 4), round((5 - 3) / (9 * 9) ** 0.5, 4)  # of 10 pairs, one is tied on either side
     (0.2222, 0.2222)
@@ -59,9 +60,9 @@ def kendall(x: Numbers, y: Numbers) -> float:
 class Correlation:
     """A coefficient, and (items,) the influence of each item on it, NaN if a score is missing.
 
-    Influences sum to 0: the coefficient's derivative as an item occurs more often (the
-    infinitesimal jackknife, Jaeckel 1972). The sum of squares of their totals by source is the
-    variance of the coefficient over sources.
+    The influence of an item is the derivative of the coefficient as the item occurs more often (the
+    infinitesimal jackknife, Jaeckel 1972). Influences sum to 0. The sum of squares of their totals
+    by source is the variance of the coefficient over sources.
     """
 
     value: float
@@ -100,11 +101,11 @@ def rank_correlations(x: Numbers, y: tuple[Numbers, Codes]) -> tuple[Correlation
 
 
 def _influence(together: Codes, left: Codes, right: Codes, degree: int = 1) -> Numbers:
-    """The influences on r = sum(together) / sqrt(sum(left) sum(right)), from what each item adds to
-    the three sums.
+    """The influences on r = sum(together) / sqrt(sum(left) sum(right)). The arguments are what each
+    item adds to the three sums.
 
-    degree: the power of the number of items with which the sums grow: an item can also change what
-    the others add.
+    degree: the sums grow with this power of the number of items, because an item can also change
+    what the others add.
     """
     squares = np.sqrt(left.sum()) * np.sqrt(right.sum())
     r = together.sum() / squares
@@ -114,8 +115,8 @@ def _influence(together: Codes, left: Codes, right: Codes, degree: int = 1) -> N
 
 
 def _spearman_influence(left: Codes, right: Codes) -> Numbers:
-    """(items,) from codes in the order of the scores. An item moves the ranks above it up, and
-    those below it down.
+    """(items,) influences, from codes in the order of the scores. An item moves the ranks above it
+    up, and those below it down.
     """
     x, y = (_shifted(_ranks(codes)) for codes in (left, right))
 
@@ -128,7 +129,7 @@ def _spearman_influence(left: Codes, right: Codes) -> Numbers:
 
 
 def _kendall_influence(left: Codes, right: Codes) -> Numbers:
-    """(items,) from codes in the order of the scores."""
+    """(items,) influences on Kendall's tau-b, from codes in the order of scores."""
     left, right = (
         codes * min(_STEPS, top) // top for codes in (left, right) for top in [int(codes.max()) + 1]
     )
@@ -168,7 +169,7 @@ def _tau_of(left: Codes, right: Codes) -> float:
 
 
 def distinct(values: Numbers) -> tuple[Numbers, Codes]:
-    """The distinct values in rising order, and the place of each value among them. NaN counts as
+    """The distinct values in rising order, and the position of each value among them. NaN counts as
     the last value.
 
     >>> names, place = distinct(np.array([4.0, 1.0, 4.0, 2.5]))
@@ -190,11 +191,10 @@ def _ranks(codes: Codes) -> Numbers:
 
 
 def system_pearson(x: Numbers, y: Numbers, system: Codes) -> float:
-    """Pearson's r between the systems' means of x and of y, over the pairs in which both scores are
-    given.
+    """Pearson's r between the systems' means of x and of y, over the items that have both scores.
 
-    x, y, system: (items,). Raises Undefined with fewer than two systems and where their means do
-    not differ.
+    x, y, system: (items,). Raises Undefined if there are fewer than two systems, or if their means
+    do not differ.
     >>> x, y = np.array([0.0, 2.0, 2.0, 6.0]), np.array([1.0, 3.0, 2.0, 5.0])
     >>> r = system_pearson(x, y, np.array([7, 7, 8, 9]))
     >>> # means 1, 2, 6 and 2, 2, 5; centred -2, -1, 3 and -1, -1, 2
@@ -215,13 +215,12 @@ def system_pearson(x: Numbers, y: Numbers, system: Codes) -> float:
 def deviation_sums(
     scores: Numbers, y: Numbers, source: Codes, system: Codes
 ) -> tuple[Numbers, Numbers]:
-    """(sources, systems, raters, 6) the six sums, but of the deviations of x and y from their means
-    within the system; and (systems, raters, 2) these means of x and y, minus the rater's mean over
-    all systems.
+    """(sources, systems, raters, 6) the six sums of the deviations of x and y from their means
+    within the system; and (systems, raters, 2) these means minus the rater's mean over all systems.
 
     scores: (raters, items), y: (items,), NaN means no answer; source, system: (items,) codes from 0
-    without gaps. Where all of a system's scores are equal, the deviations are exactly 0.
-    `moved_sums` gives the sums of x and y themselves.
+    without gaps. If all scores of a system are equal, their deviations are exactly 0. `moved_sums`
+    gives the sums of x and y themselves.
     """
     order = np.argsort(system, kind="stable")
     starts = np.searchsorted(system[order], np.arange(int(system.max()) + 1))
@@ -259,8 +258,8 @@ def deviation_sums(
 
 
 def _less_their_mean(means: Numbers, count: Codes) -> Numbers:
-    """Means of groups of `count` minus the mean of all; 0 for empty groups, and exactly 0 where the
-    means are equal.
+    """Means of groups with `count` items, minus the mean of all items; 0 for empty groups, and
+    exactly 0 if all means are equal.
     """
     used = count > 0
     if not used.any() or (means[used] == means[used][0]).all():
@@ -269,7 +268,7 @@ def _less_their_mean(means: Numbers, count: Codes) -> Numbers:
 
 
 def moved_sums(sums: Numbers, means: Numbers) -> Numbers:
-    """(..., 6) the six sums of x + a and y + b from those of x and y; means: (..., 2), a and b."""
+    """(..., 6) the sums of x + a and y + b, from those of x and y; means: (..., 2), a and b."""
     count, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
     a, b = np.moveaxis(means, -1, 0)
     moved = (
@@ -284,11 +283,11 @@ def moved_sums(sums: Numbers, means: Numbers) -> Numbers:
 
 
 def pearson_from_sums(sums: Numbers) -> Numbers:
-    """(...) Pearson's r from six sums, (..., 6): the number of pairs and the sums of x, y, xx, yy,
-    xy, over sources.
+    """(...) Pearson's r from six sums (..., 6): the number of pairs, and the sums of x, y, xx, yy
+    and xy.
 
-    (n Sxy - Sx Sy) / sqrt((n Sxx - Sx Sx) (n Syy - Sy Sy)). NaN with fewer than two pairs and where
-    a side is constant.
+    (n Sxy - Sx Sy) / sqrt((n Sxx - Sx Sx) (n Syy - Sy Sy)). NaN if there are fewer than two pairs,
+    or if a side is constant.
     >>> pearson_from_sums(np.array([2.0, 0.0, 1.0, 2.0, 1.0, 1.0])).item()
     1.0
     """
@@ -302,8 +301,8 @@ def system_pearson_from_sums(sums: Numbers) -> Numbers:
     """(...) system-level Pearson's r from (..., systems, 3): each system's number of pairs and sums
     of x and y.
 
-    Systems without a pair do not count; NaN with fewer than two systems and where their means do
-    not differ.
+    Systems without a pair do not count. NaN if there are fewer than two systems, or if their means
+    do not differ.
     """
     count, x, y = np.moveaxis(np.asarray(sums, dtype=np.float64), -1, 0)
     paired = count > 0
@@ -321,7 +320,7 @@ def system_pearson_from_sums(sums: Numbers) -> Numbers:
 
 
 def _pairs(x: Numbers, y: Numbers) -> tuple[Numbers, Numbers]:
-    """The complete pairs. Raises Undefined with fewer than two of them and where one side is
+    """Keep the complete pairs. Raises Undefined if there are fewer than two, or if one side is
     constant.
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
@@ -336,14 +335,14 @@ def _pairs(x: Numbers, y: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _shifted(values: Numbers) -> Numbers:
-    """The values minus their mean, exactly 0 where they are all equal."""
+    """The values minus their mean; exactly 0 if all values are equal."""
     if not len(values) or (values == values[0]).all():
         return np.zeros(len(values))
     return np.asarray(values - values.mean())
 
 
 def _varying(squares: Numbers, of_mean: Numbers) -> Numbers:
-    """squares - of_mean, 0 where the difference is only rounding."""
+    """squares - of_mean; 0 if the difference is only a rounding error."""
     left = squares - of_mean
     return np.where(left > _ROUNDING * squares, left, 0.0)
 

@@ -1,4 +1,4 @@
-"""Strengths of what was compared in pairs: Davidson's model, which is Bradley and Terry's with
+"""The strengths of players compared in pairs, by Davidson's model: Bradley and Terry's model with
 ties.
 
 Shapes: (comparisons,) for all of `first`, `second`, `outcome`, `shown` and `cluster`.
@@ -21,13 +21,15 @@ _SINGULAR = 1e10
 
 @dataclass(frozen=True)
 class Strengths:
-    """strength: (players,) log odds against a player of the mean strength, ties aside; covariance:
-    of these.
+    """Fitted strengths.
 
-    points: (players,) the share of points expected in a comparison with each of the others, where a
-    tie is half a point; points_half: half the width of its 95% interval. first_place: the log odds
-    of whichever is shown first, 0 where that was never varied; first_place_half: likewise. df: of
-    Student's t, clusters - 1.
+    strength: (players,) log odds against a player of mean strength, without ties. covariance: of
+    the strengths.
+
+    points: (players,) the expected share of points in comparisons with each of the others; a tie is
+    half a point. points_half: half the width of the 95% interval of points. first_place: the log
+    odds that the player shown first wins, 0 if the order was never varied. first_place_half: half
+    the width of its interval. df: degrees of freedom of Student's t, clusters - 1.
     """
 
     strength: Numbers
@@ -59,14 +61,14 @@ def davidson(
 ) -> Strengths:
     """Maximum likelihood of P(first) : P(second) : P(tie) = s_i o : s_j / o : v sqrt(s_i s_j).
 
-    first, second: who was compared, 0 to players - 1; outcome: 0 the first was better, 1 the
-    second, 2 neither. shown: 1 where the first was shown first, -1 where it was shown second, 0
-    where that is unknown; o is fitted where both occur. cluster: comparisons of a cluster (a
-    source) may depend on each other; the covariance is the sandwich over clusters times clusters /
-    (clusters - 1). Raises Undefined with fewer than two clusters, with ties only, or where some
-    were never beaten by the others, nor tied with them: their strength would be infinite. Source:
-    Davidson (1970), On extending the Bradley-Terry model to accommodate ties; Davidson and Beaver
-    (1977) for the order.
+    first, second: the compared players, 0 to players - 1. outcome: 0 if the first was better, 1 if
+    the second was better, 2 if neither was. shown: 1 if the first was shown first, -1 if it was
+    shown second, 0 if that is unknown; o is fitted only if both orders occur. cluster: comparisons
+    of a cluster (a source) may depend on each other. The covariance is the sandwich over clusters
+    times clusters / (clusters - 1). Raises Undefined if there are fewer than two clusters, or only
+    ties. Also raises it if some players never lost to the others or tied with them, because their
+    strength would be infinite. Source: Davidson (1970), On extending the Bradley-Terry model to
+    accommodate ties; Davidson and Beaver (1977) for the order.
     >>> order = np.ones(3, dtype=int)
     >>> fit = davidson(
     ...     np.zeros(3, int), np.ones(3, int), np.array([0, 0, 1]), order, np.arange(3), 2
@@ -113,8 +115,8 @@ def davidson(
 
 
 def _design(first: Codes, second: Codes, shown: Codes | None, players: int, ties: bool) -> Numbers:
-    """(comparisons, outcomes, parameters): all strengths but the last, which is minus their sum;
-    then order and tie.
+    """The design (comparisons, outcomes, parameters). The parameters are all strengths but the last
+    (which is minus their sum), then order and tie.
     """
     row = np.arange(len(first))
     strengths = np.zeros((len(first), 2 + ties, players))
@@ -167,11 +169,13 @@ def _chances(logits: Numbers) -> Numbers:
 
 
 def _check_connected(first: Codes, second: Codes, outcome: Codes, players: int) -> None:
-    """Raise Undefined unless everybody is at least tied by somebody in each part of the field."""
+    """Raise Undefined if some players never lost to the other players or tied with them."""
     reaches = np.eye(players, dtype=bool)
     reaches[first[outcome != 1], second[outcome != 1]] = True
     reaches[second[outcome != 0], first[outcome != 0]] = True
     for _ in range(players.bit_length()):
         reaches = reaches @ reaches
     if not reaches.all():
-        raise Undefined("some were never beaten by the others, or never compared with them")
+        raise Undefined(
+            "some never lost to the others or tied with them, or were never compared with them"
+        )

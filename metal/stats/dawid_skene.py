@@ -1,23 +1,24 @@
-"""Labels and the competence of raters without known answers: one confusion matrix for each rater.
+"""Estimate labels and raters' competence without known answers, by a confusion matrix for each
+rater.
 
 Source: Dawid and Skene (1979). Every item has one true class, drawn from the class prior; given
 that class, raters answer independently of each other, each by the row of their own confusion
 matrix. The model is fitted by expectation-maximisation, accelerated (SQUAREM, Varadhan and Roland
-2008), from the shares of votes and from nine weighings of the raters' votes; the start with the
+2008), from the shares of votes and from nine random weightings of the raters; the start with the
 highest likelihood is kept.
 
-Smoothing is a pseudo-count in every cell of every confusion matrix and of the class prior: the mode
-under Dirichlet(1 + smoothing) priors. Clipping probabilities from below, as crowd-kit does,
-optimises no objective; with pseudo-counts, no iteration lowers the objective, `history`. After the
-same number of plain steps from the votes, the labels are those of crowd-kit, which stops after a
-few: its loss counts the class prior once for each rating instead of once for each item, and soon
-falls.
+Smoothing adds a pseudo-count to every cell of every confusion matrix and of the class prior, which
+gives the mode under Dirichlet(1 + smoothing) priors. With pseudo-counts, no iteration lowers the
+objective (`history`); clipping probabilities from below, as crowd-kit does, optimises no objective.
+After the same number of plain steps from the votes, the labels equal those of crowd-kit. But
+crowd-kit stops after a few steps, because its loss counts the class prior once for each rating
+instead of once for each item, and soon falls.
 
 A rater who shares no item with others cannot be identified: their items keep the labels they gave.
 
-The model does not tie a true class to the answer of that name. With few raters, or many random
-answers, a class may come to stand for something else (`misnamed`): its items then get a label that
-hardly anybody gave.
+Nothing in the model forces a true class to mean the answer with the same name. With few raters, or
+many random answers, a class may come to stand for another answer (`misnamed`). Its items then get a
+label that hardly anybody gave.
 """
 
 from __future__ import annotations
@@ -55,13 +56,13 @@ class DawidSkene:
 
     probabilities: (items, levels), NaN for items that nobody rated. prior: (levels,), 0 for classes
     that nobody gave. confusion: (raters, levels, levels) how often a rater gives the second class
-    where the first is true; NaN for raters without answers and for true classes that nobody gave;
-    uniform over the classes used where a rater saw no item of a class. competence: (raters,)
+    if the first is true; NaN for raters without answers and for true classes that nobody gave;
+    uniform over the classes in use if a rater saw no item of a class. competence: (raters,)
     expected accuracy under the class prior; NaN for raters who share no item with another. given:
-    (raters,) the number of each rater's answers. history: the log-likelihood with the
-    pseudo-counts, after each iteration of the start that was kept. gap: how much lower the best
-    start ended that gave other labels, infinite if none did; others: the share of the rated
-    items to which it gave them.
+    (raters,) the number of each rater's answers. history: the log-likelihood with pseudo-counts
+    after each iteration of the start that was kept. gap: how much lower the log-likelihood of the
+    best start with other labels is, infinite if there is no such start; others: the share of rated
+    items that have another label there.
     """
 
     probabilities: Numbers
@@ -75,7 +76,7 @@ class DawidSkene:
 
     @property
     def doubt(self) -> str:
-        """Why the labels should be doubted; empty if there is no reason."""
+        """The reason to doubt the labels; empty if there is none."""
         rival = f"other labels are almost as likely for {self.others:.0%} of the outputs"
         return f"{rival} (log-likelihood -{self.gap:.2f})" if self.gap < RIVAL else ""
 
@@ -86,8 +87,8 @@ class DawidSkene:
 
     @cached_property
     def misnamed(self) -> Codes:
-        """The classes to which all raters together, weighted by their answers, more often give
-        another label.
+        """The classes whose items get another label more often than their own, over all raters
+        weighted by their numbers of answers.
         """
         rated = self.given > 0
         pooled = np.tensordot(self.given[rated], self.confusion[rated], axes=1)
@@ -109,7 +110,7 @@ def dawid_skene(
     [0, 1, 1, 0]
     """
     if not smoothing > 0:
-        raise ValueError(f"smoothing {smoothing}: a positive pseudo-count")
+        raise ValueError(f"smoothing {smoothing} is not a positive pseudo-count")
     classes, levels = len(answers.used), answers.levels
     matrices = np.full((answers.raters, levels, levels), np.nan)
     undefined = np.full(answers.raters, np.nan)
@@ -150,8 +151,8 @@ def dawid_skene(
 
 @dataclass(frozen=True)
 class _End:
-    """The end of a start: class prior and rows of the confusion matrices, the share of each class,
-    and the likelihoods on the way.
+    """The result of a start: the class prior and the rows of the confusion matrices, the share of
+    each class, and the likelihoods after each iteration.
     """
 
     chances: Numbers
@@ -160,12 +161,12 @@ class _End:
 
 
 class _Fit:
-    """The two steps. Shapes: share (patterns, classes), logs (1 + raters x true, given)
-    log-probabilities: the class prior, then the rows of the confusion matrices.
+    """The two steps of the fit. Shapes: share (patterns, classes); logs (1 + raters x true, given):
+    log-probabilities, first the class prior, then the rows of the confusion matrices.
 
     `gives` (patterns, raters x given) is 1 where a rater gives that class to that pattern; both
-    steps multiply by it. possible: (patterns, classes) 0, or minus infinity: all but the label of a
-    rater who shares no item with anybody.
+    steps multiply by it. possible: (patterns, classes) 0, or minus infinity for an impossible
+    class; if a rater shares no item with anybody, only the rater's own label is possible.
     """
 
     def __init__(self, answers: Answers, smoothing: float) -> None:
@@ -184,11 +185,12 @@ class _Fit:
         self.possible[answers.pattern[alone], answers.place[alone]] = 0.0
 
     def run(self, trust: Numbers, max_iterations: int, ends: list[_End]) -> None:
-        """Add the end of a start to the others, unless it would be one of them, or far below.
+        """Run a start and add its result to `ends`, unless it would end like one of them, or far
+        below.
 
-        An iteration is two steps of expectation-maximisation, a leap along the line that they bend
-        to, and one more step (SQUAREM, Varadhan and Roland 2008); where that would lower the
-        likelihood, the two steps only.
+        An iteration is two steps of expectation-maximisation, an extrapolation from both, and one
+        more step (SQUAREM, Varadhan and Roland 2008). If this would lower the likelihood, only the
+        two steps are taken.
         """
         share, longest = self.votes(trust), 1.0
         logs = self.parameters(share)
@@ -227,8 +229,8 @@ class _Fit:
         ends.append(_End(np.exp(logs), share, history))
 
     def votes(self, trust: Numbers) -> Numbers:
-        """The start: the share of an item's raters that gave each class, each rater counted by
-        their trust.
+        """The starting shares: for each item, the share of its raters that gave each class, with
+        raters weighted by trust.
         """
         counts = self.gives @ np.kron(trust[:, None], np.eye(self.classes))
         return np.asarray(counts / counts.sum(axis=1, keepdims=True))

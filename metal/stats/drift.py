@@ -1,9 +1,11 @@
-"""Whether a judge is still the judge it was: paired differences, and whether they are small enough.
+"""Whether a judge has changed: paired differences between before and after, and whether they are
+small enough.
 
-A paired difference lies between -1 and 1: of agreement with people before and after on the same
-output, of scores as shares of the scale. Its limits are a score test's, turned round: under a true
-difference the variance is what was observed, and at least what rare changes of the full range need,
-so no change among few outputs does not pass for a proof that there is none.
+A paired difference lies between -1 and 1. It is the difference of agreement with people, before and
+after, on the same output, or of scores as shares of the scale. Its limits come from inverting a
+score test. For each possible true difference, the variance is the observed one, but at least the
+variance that rare changes of the full range would have. So a few unchanged outputs do not count as
+proof that the judge has not changed.
 
 Sources: Tango (1998), paired shares; Schuirmann (1987), two one-sided tests.
 """
@@ -26,8 +28,8 @@ _GRID = np.linspace(-1, 1, 20001)
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """value: the mean; square: of the squares; n: pairs; sources; worth: how many independent pairs
-    these are.
+    """The mean of paired differences. value: the mean; square: the mean square; n, sources: the
+    numbers of pairs and sources; worth: how many independent pairs they are worth.
     """
 
     value: float
@@ -37,8 +39,8 @@ class PairedDifference:
     worth: float
 
     def interval(self, alpha: float) -> Interval:
-        """The differences that two one-sided tests at `alpha` do not reject; all from fewer than
-        two sources.
+        """The differences that two one-sided tests at `alpha` do not reject; with fewer than two
+        sources, all differences.
         """
         if self.sources < 2:
             return Interval(-1.0, 1.0)
@@ -64,12 +66,13 @@ class PairedDifference:
         )
 
     def needed(self, margin: float, alpha: float, power: float) -> int:
-        """About how many pairs would show that a true difference of 0 is within the margin, with
-        this probability.
+        """About how many pairs show with probability `power` that the difference is within the
+        margin, if it is truly 0.
 
-        (z_{1-a} + z_{1-b/2})^2 times the mean square (of answers the share of discordant pairs) /
-        margin^2, at least as many as even equal answers take. Where there are as many: for the
-        difference as it is, whichever way it lies.
+        The number is (z_{1-a} + z_{1-b/2})^2 times the mean square / margin^2 (for answers, the
+        mean square is the share of discordant pairs). It is at least the number that even equal
+        answers need. If there are already so many pairs, it is the number for the observed
+        difference instead.
         """
         pairs = self.for_none(margin, alpha, power)
         if pairs > self.n:
@@ -84,8 +87,8 @@ class PairedDifference:
         )
 
     def for_none(self, margin: float, alpha: float, power: float) -> int:
-        """About how many pairs as changeable as these show a true difference of 0 to be within the
-        margin.
+        """About how many pairs with the same mean square show that a true difference of 0 is within
+        the margin.
         """
         pairs = max(_both_sides(alpha, power) * self.square / margin**2, least_pairs(margin, alpha))
         return math.ceil(pairs * self._per_pair)
@@ -97,7 +100,7 @@ class PairedDifference:
 
 
 def _both_sides(alpha: float, power: float) -> float:
-    """(z_{1-a} + z_{1-b/2})^2 of two one-sided tests."""
+    """(z_{1-a} + z_{1-b/2})^2, the factor of two one-sided tests."""
     return (NormalDist().inv_cdf(1 - alpha) + NormalDist().inv_cdf(0.5 + power / 2)) ** 2
 
 
@@ -123,7 +126,7 @@ def paired_difference(differences: Numbers, sources: Codes) -> PairedDifference:
 
 @lru_cache
 def least_pairs(margin: float, alpha: float) -> int:
-    """How many pairs without any difference show that the true one is within the margin.
+    """How many pairs without any difference show that the true difference is within the margin.
 
     >>> least_pairs(0.1, 0.05), least_pairs(0.05, 0.05)
     (36, 72)

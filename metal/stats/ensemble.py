@@ -1,14 +1,14 @@
-"""A sparse linear ensemble of metrics, fitted to people's scores: the lasso, exactly, from second
+"""A sparse linear ensemble of metrics, fitted to people's scores by the exact lasso from second
 moments.
 
 Metrics are z-scored over the rows (ddof 0), the target is centred, and the coefficients are the
 lasso's (no refit). Minimising (1/2n) ||y - Xb||^2 + alpha ||b||_1 needs only the correlations of
-the columns (`gram`, X'X/n) and their covariances with y (X'y/n): no rows, no iteration to a
-tolerance. As alpha falls from where all coefficients are 0, the solution moves on straight lines
-between *knots*, at which a column joins or leaves. To leave a generator out, its matrix of moments
-is subtracted: scaler, intercept and coefficients are exactly those of the remaining rows. Source:
-Kasai et al., Bidimensional Leaderboards (2022), section 2.2; Osborne, Presnell and Turlach (2000);
-Efron et al. (2004), section 3.1.
+the columns (`gram`, X'X/n) and their covariances with y (X'y/n). It needs neither rows nor
+iterations up to a tolerance. At a large alpha, all coefficients are 0. As alpha falls, the solution
+moves on straight lines between *knots*, at which a column joins or leaves. To leave a generator
+out, its matrix of moments is subtracted; scaler, intercept and coefficients are then exactly those
+of the remaining rows. Source: Kasai et al., Bidimensional Leaderboards (2022), section 2.2;
+Osborne, Presnell and Turlach (2000); Efron et al. (2004), section 3.1.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _CONSTANT = 1e-12
 
 @dataclass(frozen=True)
 class GeneratorMoments:
-    """What the fits need to know about the rows.
+    """Everything about the rows that the fits need.
 
     products: (generators, metrics + 2, metrics + 2) sums over each generator's rows of the products
     of (1, metrics..., target), with metrics z-scored and the target centred over all rows;
-    generators in rising order of names. centre, spread: (metrics + 1,) what was subtracted and
-    divided by, the target last.
+    generators in rising order of names. centre, spread: (metrics + 1,) the values by which columns
+    were centred and scaled; the target is last.
     """
 
     products: Numbers
@@ -52,8 +52,8 @@ class GeneratorMoments:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """coefficients, mean, spread: (metrics,). A score is intercept + sum of coefficients * (x -
-    mean) / spread.
+    """A linear ensemble. coefficients, mean, spread: (metrics,). Its score is intercept + sum of
+    coefficients * (x - mean) / spread.
     """
 
     coefficients: Numbers
@@ -74,8 +74,8 @@ class Ensemble:
 
 @dataclass(frozen=True)
 class _Fits:
-    """The path over some rows, in units of `GeneratorMoments`; spread is 1 where a metric is
-    constant.
+    """The lasso path over some rows, in units of `GeneratorMoments`; spread is 1 for a constant
+    metric.
     """
 
     path: LassoPath
@@ -123,8 +123,7 @@ def fit_ensemble(moments: GeneratorMoments, alpha: float) -> Ensemble:
 
 
 def leave_one_out_correlation(moments: GeneratorMoments, alphas: Numbers) -> Numbers:
-    """(alphas,) Pearson's r of the target with predictions for generators that the fit has not
-    seen.
+    """(alphas,) Pearson's r of the target with predictions for generators that were not in the fit.
 
     For each generator, an ensemble is fitted to the rows of all others at the same alpha; the
     predictions for all generators are pooled. NaN if they are constant. Raises Undefined with
@@ -142,8 +141,8 @@ def leave_one_out_correlation(moments: GeneratorMoments, alphas: Numbers) -> Num
 def leave_one_out_predictions(
     moments: GeneratorMoments, metrics: Numbers, generator: Codes, alpha: float
 ) -> Numbers:
-    """(rows,) the predictions behind `leave_one_out_correlation` at one alpha: each by a fit to the
-    other generators.
+    """(rows,) the predictions behind `leave_one_out_correlation` at one alpha; each comes from a
+    fit to the other generators.
 
     metrics, generator: as given to `generator_moments`. Raises Undefined with fewer than two
     generators.
@@ -161,7 +160,7 @@ def leave_one_out_predictions(
 
 
 def _without_each(moments: GeneratorMoments) -> list[_Fits]:
-    """The fits to all rows but those of a generator, for each generator."""
+    """For each generator, the fit to all rows of the other generators."""
     if len(moments.products) < 2:
         raise Undefined("fewer than two generators")
     total = moments.products.sum(axis=0)
@@ -169,8 +168,8 @@ def _without_each(moments: GeneratorMoments) -> list[_Fits]:
 
 
 def _prediction_sums(weights: Numbers, products: Numbers) -> Numbers:
-    """(alphas, 6) sums for pearson_from_sums of the predictions by `weights`, (alphas, 1 +
-    metrics), on some rows.
+    """(alphas, 6) the sums that pearson_from_sums needs, of predictions with `weights`, (alphas, 1
+    + metrics), on some rows.
     """
     inputs, target = products[:-1, :-1], products[:-1, -1]
     count, y, yy = (
@@ -181,9 +180,7 @@ def _prediction_sums(weights: Numbers, products: Numbers) -> Numbers:
 
 
 def _fits(products: Numbers) -> _Fits:
-    """The path over the rows summed in `products`, from correlations of the metrics and covariances
-    with the target.
-    """
+    """The lasso path over the rows that `products` sums up."""
     count = products[0, 0]
     means = products[0, 1:] / count
     covariances = products[1:, 1:] / count - np.outer(means, means)
@@ -197,11 +194,12 @@ def _fits(products: Numbers) -> _Fits:
 
 @dataclass(frozen=True)
 class LassoPath:
-    """alphas: (knots,) falling to 0. coefficients: (knots, columns). sizes: (knots - 1,) non-zeros
-    between knots.
+    """A lasso path. alphas: (knots,) falling to 0. coefficients: (knots, columns). sizes: (knots -
+    1,) number of nonzero coefficients between knots.
 
-    Where columns are linear combinations of each other (two equal metrics), many solutions are
-    equally good. This path has linearly independent columns; of two equal columns it has the first.
+    If columns are linear combinations of each other (two equal metrics), many solutions are equally
+    good. The columns of this path are linearly independent; of two equal columns, it takes the
+    first.
     """
 
     alphas: Numbers
@@ -219,8 +217,8 @@ class LassoPath:
         return np.asarray((1 - way) * self.coefficients[right - 1] + way * self.coefficients[right])
 
     def intervals_with(self, nonzero: int) -> tuple[Interval, ...]:
-        """The open intervals (low, high) of alpha in which exactly `nonzero` coefficients are not
-        0, highest first.
+        """The open intervals (low, high) of alpha with exactly `nonzero` nonzero coefficients,
+        highest first.
 
         There may be several intervals, because a column can leave again, or none, because two
         columns can join at once.
@@ -240,9 +238,9 @@ def lasso_path(gram: Numbers, covariance: Numbers) -> LassoPath:
     """The path for all alphas down to 0.
 
     gram: (columns, columns), covariance: (columns,). A column of zeros (a constant metric) stays at
-    0. Every knot is checked against the optimality conditions. Where columns that depend on each
-    other would join at once, it can matter which joins first: raises Undefined if the resulting
-    path is not optimal.
+    0. Every knot is checked against the optimality conditions. If columns that depend on each other
+    would join at once, it can matter which joins first. Raises Undefined if the resulting path is
+    not optimal.
     >>> # orthogonal: each is shrunk towards 0 by alpha
     >>> path = lasso_path(np.eye(2), np.array([3.0, -1.0]))
     >>> path.alphas.tolist(), path.at(0.5).tolist(), path.intervals_with(1)
@@ -292,12 +290,12 @@ def _walk(gram: Numbers, covariance: Numbers) -> LassoPath | None:
 def _events(
     gram: Numbers, covariance: Numbers, signs: Numbers
 ) -> tuple[Numbers, Numbers, tuple[Numbers, Numbers], Numbers]:
-    """The line that the solution is on (start, slope), and the alphas at which each column would
-    join or leave.
+    """The line on which the solution moves (start, slope), and the alphas at which each column
+    would join or leave.
 
-    With columns A in the model, b_A = start - alpha * slope, and the covariance of column j with
-    the residual of y is still + alpha * pull. Column j joins where that reaches alpha from below
-    (or -alpha from above); 0 means never.
+    If the columns A are in the model, b_A = start - alpha * slope, and the covariance of column j
+    with the residual of y is still + alpha * pull. Column j joins when this covariance reaches
+    alpha from below (or -alpha from above). An alpha of 0 means never.
     """
     columns = len(covariance)
     inside = signs != 0
@@ -318,7 +316,7 @@ def _events(
 
 
 def _meets(height: Numbers, rate: Numbers, free: Codes) -> Numbers:
-    """The alpha at which `height` = alpha * `rate`; 0 where the two move apart or the column is not
+    """The alpha at which `height` = alpha * `rate`; 0 if the two move apart or the column is not
     free to join.
     """
     meeting = free & (rate > _SAME) & (height > 0)
@@ -343,11 +341,12 @@ def violation(gram: Numbers, covariance: Numbers, alpha: float, coefficients: Nu
 
 
 def choose_alpha(intervals: Sequence[Interval], rule: Rule = "smallest") -> float:
-    """One alpha inside the first interval of `intervals_with`, by a rule that can be printed.
+    """Choose an alpha inside the first interval of `intervals_with`, by a rule with a name.
 
-    smallest: a thousandth of the width above the low end, for the least shrinkage. middle: the
-    geometric middle, which is farthest (as a ratio) from where the number of coefficients changes;
-    the arithmetic middle if the interval reaches 0. Raises Undefined if there is no interval.
+    smallest: a thousandth of the width above the low end, which shrinks coefficients least. middle:
+    the geometric middle, which is farthest (as a ratio) from the alphas at which the number of
+    coefficients changes; if the interval reaches 0, the arithmetic middle. Raises Undefined if
+    there is no interval.
     >>> choose_alpha([(1.0, 4.0)]), choose_alpha([(1.0, 4.0)], "middle")
     (1.003, 2.0)
     """

@@ -1,4 +1,4 @@
-"""An interval, and a figure with its interval: the two records in which they are carried."""
+"""Two records: an interval, and a figure with its interval."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import NamedTuple, Self
 
 
 class Interval(NamedTuple):
-    """The ends of an interval; NaN where there is none, infinite where an end is open."""
+    """The ends of an interval; NaN if there is none, infinite if an end is open."""
 
     low: float
     high: float
 
     @classmethod
     def around(cls, value: float, half: float) -> Self:
-        """As far to either side."""
+        """The interval from value - half to value + half."""
         return cls(value - half, value + half)
 
     def holding(self, value: float) -> Bounds:
-        """The figure with these ends, moved where they would leave it out."""
+        """The figure with these ends; an end is moved if the figure would lie outside."""
         return Bounds(value, min(self.low, value), max(self.high, value))
 
     def inside(self, margin: float) -> bool:
@@ -34,7 +34,7 @@ class Bounds(NamedTuple):
     high: float
 
     def columns(self, name: str) -> dict[str, float]:
-        """By the columns of a table: NAME, NAME_low, NAME_high."""
+        """The figure and its ends by column of a table: NAME, NAME_low, NAME_high."""
         return dict(zip((name, f"{name}_low", f"{name}_high"), self, strict=True))
 
 

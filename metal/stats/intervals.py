@@ -1,11 +1,10 @@
-"""Intervals over sources: of shares Wilson's, at the number of independent items that the sources
-are worth; of agreement beyond chance by the jackknife; of rank correlations by Fisher's
-transformation.
+"""Intervals over sources: of shares (Wilson), of agreement beyond chance (jackknife), of rank
+correlations (Fisher).
 
 A percentile bootstrap of a share near 0 or 1 is too narrow (at a truth of 0.97 and 20 sources it
 covers 47% of the time instead of 95%). Here the variance over sources says how many independent
-items the data are worth, and Wilson's interval is taken at that size, reduced by Student's t for
-few sources.
+items the data are worth. Wilson's interval is taken for this number of items, which Student's t
+reduces further if there are few sources.
 """
 
 from __future__ import annotations
@@ -53,12 +52,13 @@ def share_interval(
     *,
     alike: float = math.inf,
 ) -> Interval:
-    """The interval of a share whose ends are the p and 1 - p quantiles.
+    """The interval of a share from its p quantile to its 1 - p quantile.
 
-    variance: of the share over sources (see `jackknife_variance`). items: how many it is a share
-    of; infinite for a mean of numbers from 0 to 1, which can vary less than shares. sources: how
-    many hold one of them. Where the variance is 0, all sources agree: the share is worth as many
-    items as there are sources, and no more than `alike`. [0, 1] with fewer than two sources.
+    variance: the variance of the share over sources (see `jackknife_variance`). items: the number
+    of items; infinite for a mean of numbers from 0 to 1, which can vary less than a share. sources:
+    the number of sources that have an item. If the variance is 0, all sources agree; the share is
+    then worth as many items as there are sources, but at most `alike`. The interval is [0, 1] with
+    fewer than two sources.
     """
     if sources < 2:
         return Interval(0.0, 1.0)
@@ -72,7 +72,7 @@ def share_interval(
 
 
 def balanced_items(of_class: Numbers) -> float:
-    """The independent items that a mean over classes is worth: K^2 / sum(1 / N_c) over the classes
+    """How many independent items a mean over classes is worth: K^2 / sum(1 / N_c) over the classes
     that occur.
 
     of_class: (levels,) the items of each class. The variance of a mean of K shares of N_c items
@@ -92,18 +92,18 @@ def beyond_chance_interval(
     items: float,
     p: float = 0.975,
 ) -> Interval | None:
-    """The interval of 1 - Do / De whose ends are the p and 1 - p quantiles; None from one source.
+    """The interval of 1 - Do / De from its p quantile to its 1 - p quantile; None with one source.
 
-    seen: observed and expected disagreement (Do, De) of all sources, De > 0. without, alone:
-    (kinds,) of what is left without one source of each kind, and of this source alone, NaN if it
-    has no item. times: (kinds,) how many sources of a kind there are. items: the most that Do can
-    be worth; infinite for losses by distance.
+    seen: observed and expected disagreement (Do, De) of all sources, De > 0. without: (kinds,) the
+    same without one source of each kind. alone: (kinds,) the same of this source alone, NaN if it
+    has no item. times: (kinds,) the number of sources of a kind. items: the largest number of items
+    that Do can be worth; infinite for losses by distance.
 
-    The delete-one-source jackknife of log(Do / De), for which Do and De are computed again each
-    time, with Student's t on as many degrees of freedom as there are sources in which anybody
-    disagrees, less one. Where these are fewer than three, t would say nothing (12.7 standard errors
-    from two): Wilson's interval of Do at fixed De.
-    Source: Arvesen (1969), the jackknife of a ratio; coverage in tests/bench/beyond_chance.py.
+    The method is the delete-one-source jackknife of log(Do / De), which computes Do and De again
+    without each source. Student's t has one degree of freedom less than there are sources with a
+    disagreement. With fewer than three such sources, t would be useless (12.7 standard errors for
+    two). Then this is Wilson's interval of Do with De fixed. Source: Arvesen (1969), the jackknife
+    of a ratio; coverage in tests/bench/beyond_chance.py.
     """
     holds = ~np.isnan(alone.observed)
     times, sources = times[holds], int(times[holds].sum())
@@ -125,11 +125,11 @@ def beyond_chance_interval(
 
 
 def correlation_interval(r: float, influence: Numbers, source: Codes) -> Interval | None:
-    """The 95% interval of a correlation over sources, on the scale of its inverse hyperbolic
-    tangent, by Student's t.
+    """The 95% interval of a correlation over sources, by Student's t on the scale of the inverse
+    hyperbolic tangent.
 
-    influence: (items,) on r, NaN if a score is missing (stats.correlation.Correlation). None
-    from one source. Source: Fisher (1921).
+    influence: (items,) the influence of each item on r, NaN if a score is missing
+    (stats.correlation.Correlation). None with one source. Source: Fisher (1921).
     """
     defined = ~np.isnan(influence)
     sources = int((np.bincount(source[defined]) > 0).sum())
@@ -145,8 +145,7 @@ def correlation_interval(r: float, influence: Numbers, source: Codes) -> Interva
 
 
 def interval_of_mean(totals: Numbers, counts: Numbers) -> Interval:
-    """The 95% interval of a mean of numbers from 0 to 1, over sources: totals and counts by source,
-    (sources,).
+    """The 95% interval over sources of a mean of numbers from 0 to 1. totals, counts: (sources,).
 
     >>> [round(end, 2) for end in interval_of_mean(np.ones(10), np.ones(10))]
     [0.66, 1.0]
@@ -157,11 +156,11 @@ def interval_of_mean(totals: Numbers, counts: Numbers) -> Interval:
 
 
 def interval_of_sums(added: Numbers, times: Codes, items: float, p: float = 0.975) -> Interval:
-    """The interval of a share of two sums, over the sources that add to the lower one (see
+    """The interval of a ratio of two sums, over the sources that add to the denominator (see
     `share_interval`).
 
-    added: (kinds, 2) what a source of each kind adds to the sums above and below; times: (kinds,)
-    how many there are.
+    added: (kinds, 2) what a source of each kind adds to numerator and denominator. times: (kinds,)
+    the number of sources of a kind.
     """
     holds = added[:, 1] > 0
     added, times = added[holds], times[holds]
@@ -182,11 +181,11 @@ def few_sources(p: float, sources: int) -> float:
 
 
 def jackknife_variance(without: Numbers, times: Codes) -> float:
-    """The variance of a figure over sources; NaN with fewer than two, or where the figure is
-    undefined without one.
+    """The variance of a figure over sources; NaN with fewer than two sources, or if the figure is
+    undefined without one of them.
 
-    without: (kinds,) the figure when one source of each kind is left out; times: (kinds,) how many
-    sources of a kind there are. Source: Tukey's jackknife, Efron and Stein (1981).
+    without: (kinds,) the figure without one source of each kind. times: (kinds,) the number of
+    sources of a kind. Source: Tukey's jackknife, Efron and Stein (1981).
     """
     sources = int(times.sum())
     if sources < 2:

@@ -1,5 +1,5 @@
-"""Juries: how alike the mistakes of judges are, and weights that are learnt on other sources than
-they are used on.
+"""Juries: how alike the mistakes of judges are, and weights that are learnt and used on different
+sources.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ PENALTIES = 10.0 ** np.arange(-1, 5)
 
 
 def alike(wrong: Numbers) -> tuple[float, float]:
-    """The mean correlation of members' mistakes, and of how many independent members they are
-    worth.
+    """The mean correlation of members' mistakes, and how many independent members they are worth.
 
-    wrong: (items, members) 0 or 1; items with a NaN are left out. The size is k / (1 + (k - 1) r),
-    r at least 0 (Kish 1965). Both are NaN with fewer than two members whose mistakes vary.
+    wrong: (items, members) 0 or 1; items with a NaN are left out. The number of independent members
+    is k / (1 + (k - 1) r), r at least 0 (Kish 1965). Both figures are NaN if the mistakes of fewer
+    than two members vary.
     >>> wrong = np.array([[0, 0, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> [round(figure, 3) for figure in alike(wrong.astype(float))]
     [0.333, 1.8]
@@ -36,8 +36,9 @@ def ridge(features: Numbers, target: Numbers) -> tuple[Numbers, Numbers]:
     """Ridge regression (Hoerl and Kennard 1970): slopes (features, targets) and intercepts
     (targets,).
 
-    features: (rows, features), in units of their spread for the penalty; target: (rows, targets).
-    The penalty is the one of PENALTIES with the least squared error of leaving one row out.
+    features: (rows, features); the penalty applies to features divided by their spread. target:
+    (rows, targets). The penalty is the one in PENALTIES with the smallest squared error when one
+    row is left out.
     """
     centre, spread = features.mean(axis=0), features.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
@@ -57,12 +58,12 @@ def ridge(features: Numbers, target: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def stacked(features: Numbers, target: Numbers, sources: Codes) -> tuple[Numbers, Numbers]:
-    """Predictions (items, targets), each by a ridge regression on the folds of sources that the
-    item is not in, and the slopes (features, targets), their mean over folds.
+    """Predictions (items, targets), each by a ridge regression on the folds without the item's
+    source, and the slopes (features, targets) as means over folds.
 
-    features: (items, features), NaN if one is missing, which counts as the mean of those there
-    are. target: (items, targets), NaN if it is unknown: such items are predicted and teach
-    nothing. Predictions are NaN if fewer than three items per feature teach (Wolpert 1992;
+    features: (items, features), NaN if one is missing; the feature's mean then takes its place.
+    target: (items, targets), NaN if it is unknown; such items are predicted but not used in the
+    fit. Predictions are NaN if the fit has fewer than three items per feature (Wolpert 1992;
     Breiman 1996).
     """
     taught = ~np.isnan(target).any(axis=1)

@@ -1,10 +1,10 @@
-"""Whether a rater scores some languages higher than others, though what it rates is equally good.
+"""Whether a rater scores some languages higher than others, although the outputs are equally good.
 
-Where the same contents exist in several languages, they are compared directly (`parallel_shifts`).
-Elsewhere people's scores stand for quality, and their noise has to be taken into account: an output
-that people put high is on average not quite as good as they say, and the less so the less they
-agree. Regressing on their raw mean, or subtracting it, finds a gap between languages of unequal
-quality if there is none (`shifts_beside_people`).
+If the same contents exist in several languages, they are compared directly (`parallel_shifts`).
+Otherwise people's scores stand for quality, and their noise has to be taken into account
+(`shifts_beside_people`). An output that people score high is on average not quite as good as they
+say; the less people agree, the larger this effect is. If languages differ in quality, regressing on
+people's raw mean, or subtracting it, would find a gap even if there is none.
 
 Intervals are by the delete-one jackknife over clusters (contents, sources) with Satterthwaite's
 degrees of freedom. Sources: Fuller (1987), Measurement Error Models; Carroll et al. (2006), chapter
@@ -32,7 +32,7 @@ LEAST_RELIABILITY = 0.3  # of people's mean in a language, below which it cannot
 
 @dataclass(frozen=True)
 class Shifts:
-    """A figure for each language. value: (L,), NaN if undefined; variance: (L,); df: (L,)
+    """A figure for each of L languages. value: (L,), NaN if undefined; variance: (L,); df: (L,)
     degrees of freedom.
     """
 
@@ -41,7 +41,9 @@ class Shifts:
     df: Numbers
 
     def interval(self, index: int, p: float = 0.975) -> Interval:
-        """The figure's interval of 95%, or of 2p - 1; NaN if it is not known."""
+        """The interval from the 1 - p to the p quantile, by default the 95% interval; NaN if
+        unknown.
+        """
         value, df = float(self.value[index]), float(self.df[index])
         if not (np.isfinite(value) and df >= 1):
             return NO_INTERVAL
@@ -49,12 +51,12 @@ class Shifts:
         return Interval.around(value, half)
 
     def bounds(self, index: int) -> Bounds:
-        """The figure with its interval of 95%."""
+        """The figure with its 95% interval."""
         return Bounds(float(self.value[index]), *self.interval(index))
 
     @cached_property
     def p(self) -> Numbers:
-        """(L,) two-sided, for a figure of 0."""
+        """(L,) two-sided p-values for a figure of 0."""
         return np.array(list(map(self._p, range(len(self.value)))))
 
     def _p(self, language: int) -> float:
@@ -71,13 +73,13 @@ class Shifts:
 def parallel_shifts(
     values: Numbers, language: Codes, unit: Codes, content: Codes, languages: int
 ) -> Shifts:
-    """How much higher than the mean of languages each language is scored, on the same contents.
+    """How much higher each language is scored than the mean of all languages, on the same contents.
 
-    values: (n,) scores; language, unit, content: (n,) codes. A unit is what is compared across
-    languages (a content, or a generator's output for it), and has a level of its own; contents are
-    the clusters. The shifts of languages add up to 0. Languages with fewer than LEAST contents that
-    occur in another language are left out, NaN. Raises Undefined if fewer than two languages are
-    left, or where they share no contents.
+    values: (n,) scores; language, unit, content: (n,) codes. A unit is compared across languages: a
+    content, or a generator's output for it. Each unit has its own level; the clusters are contents.
+    The shifts of languages add up to 0. A language with fewer than LEAST contents that also occur
+    in another language is NaN. Raises Undefined if fewer than two languages are left, or if they
+    share no contents.
     """
     units, unit = np.unique(unit, return_inverse=True)
     cluster_of_unit = np.zeros(len(units), dtype=np.int64)
@@ -126,12 +128,13 @@ def parallel_shifts(
 def flip_p_values(
     values: Numbers, language: Codes, unit: Codes, content: Codes, languages: int, pivot: int
 ) -> Numbers:
-    """(L,) two-sided p that contents are scored in each language as in the pivot, by flips of the
-    signs of differences.
+    """(L,) two-sided p that each language is scored like the pivot, by flips of the signs of
+    differences.
 
-    As `parallel_shifts`, but exact however few contents there are: what is tested is that a
-    content's difference is as likely to be above 0 as below by as much. All flips with up to 13
-    contents, else 16,384 of them. NaN for the pivot and where no content is in both.
+    Arguments are those of `parallel_shifts`, but the test is exact however few contents there are.
+    The tested hypothesis is that a content's difference is as likely to be d as -d, for every d.
+    All flips are used with up to 13 contents, else 16,384 flips. NaN for the pivot, and for a
+    language that shares no content with it.
     """
     units, unit = np.unique(unit, return_inverse=True)
     counts, sums = _tallies((unit, language), values, (len(units), languages))
@@ -151,7 +154,7 @@ def flip_p_values(
 
 
 def _distinct(cluster: Codes, present: Any, clusters: int) -> Codes:
-    """(L,) the number of clusters that have anything in each language."""
+    """(L,) the number of clusters that have a value in each language."""
     present_in = np.zeros((clusters, present.shape[1]), dtype=bool)
     for language in range(present.shape[1]):
         present_in[cluster[present[:, language]], language] = True
@@ -161,7 +164,7 @@ def _distinct(cluster: Codes, present: Any, clusters: int) -> Codes:
 def _tallies(
     places: tuple[Codes, Codes], values: Numbers, shape: tuple[int, int]
 ) -> tuple[Numbers, Numbers]:
-    """(units, L) how many values each unit has in a language, and their sums."""
+    """(units, L) how many values each unit has in each language, and their sums."""
     counts, sums = np.zeros(shape), np.zeros(shape)
     np.add.at(counts, places, 1.0)
     np.add.at(sums, places, values)
@@ -169,7 +172,7 @@ def _tallies(
 
 
 def _spread(used: Any, values: Numbers) -> Numbers:
-    """(L,) the values of the languages that were used, NaN for the others."""
+    """(L,) the values of the languages in use; NaN for all others."""
     spread = np.full(len(used), np.nan)
     spread[used] = values
     return spread
@@ -177,7 +180,7 @@ def _spread(used: Any, values: Numbers) -> Numbers:
 
 @dataclass(frozen=True)
 class RatedItems:
-    """What people and a judge say of outputs, one row each.
+    """The scores of people and of a judge, with one row per output.
 
     judge: (n,) scores; people: (n, R) scores, NaN if a person gave none; language, source: (n,)
     codes.
@@ -194,8 +197,9 @@ class RatedItems:
         """(clusters, 8) sums over the outputs of each source in a language, and (clusters,) that
         language.
 
-        Number, people's means, their squares, judge's scores, products, squared scores of the
-        judge, people's squared residuals, and 1 / number of people.
+        The sums are of: 1, people's means, squared means, the judge's scores, products of mean and
+        judge's score, squared scores of the judge, people's squared residuals, and 1 / number of
+        people.
         """
         means, residuals, answered = self._people
         columns = (
@@ -212,10 +216,11 @@ class RatedItems:
 
     @cached_property
     def _people(self) -> tuple[Numbers, Numbers, Numbers]:
-        """Each output's mean, the residuals, and how many answered; a person's severity is taken
-        away before.
+        """For each output, people's mean, the residuals, and how many people answered, after
+        subtracting each person's severity.
 
-        A person who is severer than the others by a constant adds no noise to the order of outputs.
+        Severity is subtracted because a constant difference between people adds no noise to the
+        order of outputs.
         """
         rated = ~np.isnan(self.people.T)
         # (R, n): sums by column
@@ -248,11 +253,12 @@ class RatedItems:
 
 
 def with_anchors(gap: Shifts, people: Shifts) -> Shifts:
-    """The judge's own lean: its gap to people, and how far these people are from those of the other
-    languages.
+    """The judge's own lean: its gap to people plus the shift of these people compared with people
+    of other languages.
 
-    gap: of `shifts_beside_people`; people: their `parallel_shifts` on contents that every panel
-    rated. Adds up to 0 over the languages that have both; degrees of freedom are Satterthwaite's.
+    gap: from `shifts_beside_people`. people: people's `parallel_shifts` on contents that every
+    panel rated. The leans add up to 0 over the languages that have both figures. Degrees of freedom
+    are Satterthwaite's.
     """
     value = _centred(gap.value + people.value)
     variance = np.where(np.isfinite(value), gap.variance + people.variance, np.nan)
@@ -273,19 +279,19 @@ FIGURES = (
 
 
 def shifts_beside_people(items: RatedItems) -> dict[str, Shifts]:
-    """{name of FIGURES: what it is in each language}
+    """The figures of FIGURES: name -> its value in each language.
 
-    above_people: the judge's mean less people's. gap: how much more than in the mean language the
-    judge gives to outputs of equal quality, by people's scores shrunk by their reliability: J = a +
-    b_l + g H*, with H* = mean_l + reliability_l (H - mean_l), where b adds up to 0.
-    naive_regression: the same on people's raw means. naive_difference: above_people less its mean
-    over languages. Both are wrong where languages differ in quality, and are given to show by how
-    much. reliability: of people's mean. slope: of the judge on quality, by language; 1 tells
-    outputs apart as people do, 0 not at all. spread: standard deviation of the judge's scores /
-    that of the quality.
+    above_people: the judge's mean minus people's. gap: how much higher than in the mean language
+    the judge scores outputs of equal quality. Quality is people's score shrunk by its reliability:
+    J = a + b_l + g H*, with H* = mean_l + reliability_l (H - mean_l); the gap is b, which adds up
+    to 0. naive_regression: the same with people's raw means. naive_difference: above_people minus
+    its mean over languages. Both naive figures are wrong if languages differ in quality; they show
+    how large the error is. reliability: the reliability of people's mean. slope: the slope of the
+    judge on quality, by language; with 1 the judge tells outputs apart as people do, with 0 not at
+    all. spread: standard deviation of the judge's scores / standard deviation of quality.
 
-    Languages with fewer than LEAST outputs are NaN; gap, slope and spread also where the
-    reliability is below LEAST_RELIABILITY. A gap needs two languages.
+    Figures of a language with fewer than LEAST outputs are NaN; gap, slope and spread are also NaN
+    if the reliability is below LEAST_RELIABILITY. A gap needs two languages.
     """
     totals, language = items.sums
     of_language = np.zeros((items.languages, totals.shape[1]))
@@ -324,7 +330,7 @@ def shifts_beside_people(items: RatedItems) -> dict[str, Shifts]:
 def _figures(
     sums: Numbers, scale: Numbers, enough: Any, reliable: Any | None = None
 ) -> dict[str, Numbers]:
-    """{name: (resamples, L)} from sums (resamples, L, 8). scale: (L,) degrees of freedom of
+    """Compute name -> (resamples, L) from sums (resamples, L, 8). scale: (L,) degrees of freedom of
     residuals per output.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -353,7 +359,7 @@ def _figures(
 
 
 def _centred(values: Numbers) -> Numbers:
-    """Less their mean over languages; NaN with fewer than two."""
+    """The values minus their mean over languages; NaN with fewer than two languages."""
     have = np.isfinite(values).sum(axis=-1, keepdims=True)
     mean = np.where(
         have > 1, np.nansum(values, axis=-1, keepdims=True) / np.maximum(have, 1), np.nan
@@ -362,8 +368,8 @@ def _centred(values: Numbers) -> Numbers:
 
 
 def mean_shift(values: Numbers, cluster: Codes) -> Shifts:
-    """The mean of values as the one figure of a Shifts, its variance over clusters; NaN variance
-    with one cluster.
+    """The mean of values as the only figure of a Shifts, with its variance over clusters, which is
+    NaN with one cluster.
 
     >>> shift = mean_shift(np.array([1.0, 0.0, 2.0]), np.array([0, 1, 2]))
     >>> float(shift.value[0]), round(float(shift.variance[0]), 3), float(shift.df[0])

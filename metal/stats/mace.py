@@ -1,15 +1,16 @@
-"""Labels and the competence of raters without known answers: who knows the answer, and who only
-gives one.
+"""Estimate labels and raters' competence without known answers: who knows the answer, and who
+answers carelessly.
 
 Source: Hovy, Berg-Kirkpatrick, Vaswani and Hovy (2013), MACE. Every item has one true class; all
-classes are equally likely. For each item, a rater either knows the class and gives it, or does not
-care and draws from a distribution of their own over the classes. The model is fitted by variational
-Bayes with the priors of the authors' program (Beta(0.5, 0.5) on knowing, Dirichlet(10) on the
-careless answers), from several starts at once; the start with the highest bound is kept.
+classes are equally likely. For each item, a rater either knows the class and gives it, or answers
+carelessly, by drawing from the rater's own distribution over the classes. The model is fitted by
+variational Bayes with the priors of the authors' program (Beta(0.5, 0.5) on knowing, Dirichlet(10)
+on the careless answers), from several starts at once; the start with the highest bound is kept.
 
-Given the true class k, an answer a has probability careless(a) + knows * [a = k]. Compared with
-"nobody knows", each answer therefore changes one class only, its own, by log(1 + knows /
-careless(a)): the cost of a step grows with the number of answers, not with answers times classes.
+Given the true class k, an answer a has probability careless(a) + knows * [a = k]. So, compared with
+the case that nobody knows, each answer changes the log-likelihood only of its own class, by log(1 +
+knows / careless(a)). The cost of a step grows with the number of answers, not with answers times
+classes.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ class Mace:
     """A fitted model.
 
     probabilities: (items, levels), NaN for items that nobody rated. competence: (raters,) the mean
-    probability of knowing, 1 - P(spam); NaN for raters who share no item with another, and for all
-    raters where only one class was given (knowing and not caring then look the same). history: the
-    bound on the log-likelihood of the start that was kept, after each iteration.
+    probability of knowing, 1 - P(spam); NaN for raters who share no item with another rater, and
+    for all raters if only one class was given (knowing and carelessness then look the same).
+    history: for the start that was kept, the bound on the log-likelihood after each iteration.
     """
 
     probabilities: Numbers
@@ -51,7 +52,7 @@ class Mace:
 
     @property
     def doubt(self) -> str:
-        """Why the labels are to be doubted; empty if nothing speaks against them."""
+        """The reason to doubt the labels; empty if there is none."""
         defined = self.competence[~np.isnan(self.competence)]
         return (
             f"all competences are below {LITTLE}" if len(defined) and defined.max() < LITTLE else ""
@@ -76,7 +77,7 @@ def mace(
     [0, 1, 0, 1]
     """
     if starts < 1:
-        raise ValueError(f"{starts} starts: one or more")
+        raise ValueError(f"{starts} starts: at least one is needed")
     if not len(answers.used):
         return Mace(
             np.full((len(answers.which), answers.levels), np.nan),
@@ -119,7 +120,7 @@ def _gains(history: list[float], answered: float, max_iterations: int) -> bool:
 
 
 def _alone(knowing: Numbers, bound: Numbers) -> Codes:
-    """(starts,) whether no start with a higher bound has met this one."""
+    """(starts,) whether each start still differs from all starts with a higher bound."""
     alone = np.ones(len(bound), dtype=bool)
     order = np.argsort(-bound, kind="stable")
     for rank, start in enumerate(order):
@@ -138,10 +139,10 @@ def _best(bounds: list[float]) -> int:
 
 
 class _Fit:
-    """The two steps, for all running starts at once.
+    """The two steps of the fit, for all running starts at once.
 
-    A cell is a pair of rater and class, a vote a pair of pattern and class: `gives` (votes, cells)
-    is 1 where that rater gives that class to that pattern, and both steps are products with it.
+    A cell is a pair of rater and class; a vote is a pair of pattern and class. `gives` (votes,
+    cells) is 1 if the rater gives this class to this pattern. Both steps are products with `gives`.
     knowing: (starts, raters) and careless: (starts, raters, classes) are expected counts of
     answers; together with the priors they are the parameters of the posteriors of knowing and of
     careless answers.
@@ -181,8 +182,8 @@ class _Fit:
         )
 
     def step(self, knowing: Numbers, careless: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-        """`knew` and `share` as `counts` takes them, and (starts,) the bound, under these expected
-        counts.
+        """The arguments `knew` and `share` of `counts`, and the bound (starts,), under these
+        expected counts.
         """
         from scipy.special import digamma
 
@@ -220,8 +221,8 @@ def _divergence(knowing: Numbers, careless: Numbers) -> Numbers:
 
 
 def _dirichlet(counts: Any, prior: float) -> Any:
-    """Kullback-Leibler divergence of Dirichlet(prior + counts) from the symmetric Dirichlet(prior),
-    last axis.
+    """The Kullback-Leibler divergence of Dirichlet(prior + counts) from the symmetric
+    Dirichlet(prior), along the last axis.
     """
     from scipy.special import digamma, gammaln
 

@@ -1,8 +1,8 @@
-"""A figure with its standard error over sources: one-sided limits, p-values, and the ratio of two
-of them.
+"""A figure with its standard error over sources: one-sided limits, p-values, and ratios of two
+figures.
 
-Sources are what is drawn at random; a standard error over n sources goes with Student's t. Nothing
-here is resampled, so the same ratings always give the same limits.
+Sources are taken as drawn at random, and a standard error over n sources is used with Student's t.
+These limits use no resampling, so the same ratings always give the same limits.
 """
 
 from __future__ import annotations
@@ -27,11 +27,10 @@ Again = Callable[[Draws, bool], tuple[Numbers, Numbers]]
 
 @dataclass(frozen=True)
 class Measured:
-    """A figure, its standard error over sources, and the degrees of freedom of Student's t that go
-    with it.
+    """A figure, its standard error over sources, and the degrees of freedom for Student's t.
 
-    again: (draws,) figures and errors when sources are drawn again; with True, the judge's own
-    figure is a person's: of a judge drawn to be like one.
+    again: returns (draws,) figures and errors for sources drawn again. With True, the drawn judge
+    is like a person: the judge's figure is taken to be a person's.
     """
 
     value: float
@@ -48,10 +47,11 @@ class Measured:
         return self.value + quantile(p, self.df) * self.error
 
     def p_above(self, bound: float, n: float) -> float:
-        """The one-sided p-value that the figure is above a bound; n: of what it was measured on.
+        """The one-sided p-value for the claim that the figure is above a bound. n: the number of
+        items or sources on which it was measured.
 
-        The variance is that about the bound, error^2 + (value - bound)^2 / n: figures near their
-        ends vary too little.
+        The variance is the one about the bound, error^2 + (value - bound)^2 / n, because figures
+        near the ends of their range vary too little.
         """
         gap = self.value - bound
         error = math.sqrt(self.error**2 + gap**2 / max(n, 1))
@@ -60,10 +60,10 @@ class Measured:
         return t_tail(gap / error, self.df) if gap > 0 else 1 - t_tail(-gap / error, self.df)
 
     def needed(self, bound: float, n: int, *, upper: bool = False) -> float:
-        """About how many items would show in half of all cases that the figure is above a bound;
-        inf where it is not.
+        """About how many items show in half of all repetitions that the figure is above a bound;
+        inf if it is not above it.
 
-        upper: below it.
+        upper: the figure is to be shown below the bound instead.
         """
         gap = (bound - self.value) if upper else (self.value - bound)
         return n * (quantile(P, self.df) * self.error / gap) ** 2 if gap > 0 else math.inf
@@ -75,18 +75,19 @@ def _quantile(p: float, tenths: int) -> float:
 
 
 def quantile(p: float, df: float) -> float:
-    """Student's t: the value that p of the distribution lie below. Degrees of freedom count in
-    tenths.
+    """The quantile of Student's t: the share p of the distribution lies below it. Degrees of
+    freedom are rounded to tenths.
     """
     return _quantile(p, round(df * 10))
 
 
 def jackknife(value: float, without: Numbers, times: Codes) -> Measured:
-    """A figure with its delete-one-source standard error; t has n - 1 degrees of freedom.
+    """A figure with its delete-one-source standard error over n sources; t has n - 1 degrees of
+    freedom.
 
-    without: (rows,) the figure without one source of each row; times: (rows,) how many sources a
-    row stands for. A figure that is undefined without a source is taken as it is with it. Source:
-    Tukey's jackknife, Efron and Stein (1981).
+    without: (rows,) the figure without one source of each row. times: (rows,) how many sources a
+    row stands for. If the figure is undefined without a source, its value with the source is used.
+    Source: Tukey's jackknife, Efron and Stein (1981).
     """
     n = int(times.sum())
     return Measured(
@@ -99,9 +100,10 @@ def jackknife(value: float, without: Numbers, times: Codes) -> Measured:
 def jackknife_again(
     by: SourceSums, rows: Numbers, figure: Callable[[Numbers], Numbers], draws: Draws
 ) -> tuple[Numbers, Numbers]:
-    """(draws,) a figure and its error of `jackknife` when sources are drawn again.
+    """(draws,) a figure and its error by `jackknife`, for sources drawn again.
 
-    rows: (rows, columns) what sources add to its sums; figure: of sums (..., columns).
+    rows: (rows, columns) what the sources of each row add to the figure's sums. figure: computes
+    the figure from sums (..., columns).
     """
     times = by.drawn(draws)
     totals, n = times @ rows, times.sum(axis=1)
@@ -129,10 +131,10 @@ def _covariance(
 def jackknife_ratio(
     top: float, bottom: float, tops: Numbers, bottoms: Numbers, times: Codes, p: float = P
 ) -> Bounds:
-    """top / bottom with limits at p on either side, by Fieller from the jackknife. bottom must be
-    shown above 0; an end at -inf or inf is open.
+    """top / bottom with limits at p on either side, by Fieller's method with the jackknife. bottom
+    must be shown to be above 0. An end at -inf or inf is open.
 
-    tops, bottoms: (rows,) without one source of each row.
+    tops, bottoms: (rows,) top and bottom without one source of each row.
     """
     xx = _covariance(tops, tops, top, top, times)
     xy = _covariance(tops, bottoms, top, bottom, times)
@@ -142,8 +144,8 @@ def jackknife_ratio(
 
 
 def fieller(top: float, bottom: float, half: Callable[[float], float]) -> Bounds:
-    """top / bottom and every k near it for which |top - k bottom| <= half(k), where `half` is t
-    times a standard error.
+    """top / bottom, and the interval of all k around it with |top - k bottom| <= half(k), where
+    `half` is t times a standard error.
 
     Source: Fieller (1954).
     >>> fieller(1.0, 2.0, lambda k: 0.2)
@@ -164,10 +166,10 @@ def fieller(top: float, bottom: float, half: Callable[[float], float]) -> Bounds
 
 
 def _crossing(out: Callable[[float], float], near: float, far: float) -> float:
-    """Where a function that is at most 0 at one end becomes positive, to 9 digits.
+    """The point at which a function becomes positive, to 9 digits. At one end it is at most 0.
 
-    Source: Chandrupatla (1997): through the last three values by an inverse parabola where that is
-    safe, else by halving.
+    Each step fits an inverse parabola to the last three values if that is safe, else halves the
+    interval. Source: Chandrupatla (1997).
     """
     last, other, step = (near, min(out(near), 0.0)), (far, out(far)), 0.5
     while True:

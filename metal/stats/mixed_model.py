@@ -1,9 +1,9 @@
-"""A linear mixed model with one random intercept, by REML over the one ratio that is not linear.
+"""A linear mixed model with one random intercept, fitted by REML over the ratio of variances.
 
 y = X b + u[source] + e, with u and e normal. Given the ratio of variances t = var(u) / var(e),
-everything else follows from sums by source: V^-1 of a source with m rows is I - t / (1 + t m) 11'
-(Woodbury). What remains is to find t on the profile of the restricted likelihood. Source: Harville
-(1977); Bates et al. (2015), section 3.4.
+everything else follows from sums by source, because V^-1 of a source with m rows is I - t / (1 + t
+m) 11' (Woodbury). So only t has to be found, on the profile of the restricted likelihood. Source:
+Harville (1977); Bates et al. (2015), section 3.4.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _RATIOS = np.concatenate([[0.0], np.logspace(-7, 9, 97)])
 
 @dataclass(frozen=True)
 class MixedModel:
-    """effects, errors: (columns of X,) estimates and standard errors.
+    """A fitted model. effects, errors: (columns of X,) estimates and standard errors.
 
-    The errors are those of least squares weighted by the estimated variances, as in lme4. Those of
-    statsmodels include how the effects and the ratio of variances vary together; the difference
-    vanishes with more sources.
+    The errors are those of least squares weighted by the estimated variances, as in lme4. The
+    errors in statsmodels also include how the effects vary with the ratio of variances; the
+    difference vanishes as the number of sources grows.
     """
 
     effects: Numbers
@@ -39,7 +39,7 @@ class MixedModel:
 
 @dataclass(frozen=True)
 class Overrating:
-    """value: by how many standard deviations machines are overrated; value -/+ half_width is the
+    """How much machines are overrated. value: in standard deviations; value -/+ half_width is the
     90% interval.
     """
 
@@ -49,8 +49,8 @@ class Overrating:
 
 @dataclass(frozen=True)
 class _Sums:
-    """Products of the orthonormal columns and the target: over all rows, and of the source sums by
-    size of source.
+    """Products of the orthonormal columns and the target: summed over all rows, and, for each size
+    of source, over sums by source.
     """
 
     total: Numbers  # (columns + 1, columns + 1)
@@ -63,11 +63,11 @@ class _Sums:
 def random_intercept(target: Numbers, columns: Numbers, source: Codes) -> MixedModel:
     """Fit target ~ columns + (1 | source) by REML; balanced or not.
 
-    target: (rows,); columns: (rows, columns), including the intercept; source: (rows,). Where the
-    restricted likelihood is highest without variance between sources, that variance is 0 and the
-    fit is least squares. Raises Undefined for linearly dependent columns, a target that they
-    explain completely, fewer than two sources, sources of one row each, and where nothing varies
-    within sources; ValueError where a number is missing.
+    target: (rows,); columns: (rows, columns), including the intercept; source: (rows,). If the
+    restricted likelihood is highest without variance between sources, this variance is 0 and the
+    fit is least squares. Raises Undefined if columns are linearly dependent or explain the target
+    completely, if there are fewer than two sources, if every source has only one row, or if nothing
+    varies within sources. Raises ValueError if a number is missing.
     >>> # between: means 2 and 7; within: +-1 -> 12.5 = 2 / 2 + 11.5
     >>> y = np.array([1.0, 3.0, 6.0, 8.0])
     >>> fit = random_intercept(y, np.ones((4, 1)), np.array([0, 0, 1, 1]))
@@ -98,14 +98,15 @@ def random_intercept(target: Numbers, columns: Numbers, source: Codes) -> MixedM
 
 
 def overrating(score: Numbers, human: Numbers, machine: Codes, source: Codes) -> Overrating:
-    """How much higher a rater scores machines than human writers when people judge both alike.
+    """How much higher a rater scores machines than human writers whom people score alike.
 
     score, human: (rows,) the rater's and the people's scores; machine: (rows,) true where the
     generator is a machine; source: (rows,). The score is z-scored over all rows (ddof 1, like R's
-    scale). The value is the coefficient of machine in s ~ 1 + machine + human + (1 | source). With
-    "of the judge's own family" as `machine`, it is self-preference. Raises Undefined for a constant
-    score, and where `random_intercept` does (machines only: dependent columns). Source: Kasai et
-    al., Bidimensional Leaderboards (2022), section 2.3.
+    scale). The value is the coefficient of machine in s ~ 1 + machine + human + (1 | source). If
+    `machine` marks generators of the judge's own family instead, the value is self-preference.
+    Raises Undefined for a constant score, and whenever `random_intercept` does (if all generators
+    are machines, columns are dependent). Source: Kasai et al., Bidimensional Leaderboards (2022),
+    section 2.3.
     """
     score = np.asarray(score, dtype=np.float64)
     if not len(score) or (score == score[0]).all():

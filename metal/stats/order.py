@@ -1,9 +1,10 @@
 """Does the judge put outputs in people's order? Rank correlation and quadratic kappa with the other
 people, by seats.
 
-Every seat faces the mean value of the others' levels. Midranks are taken over all seats; the
-judge's answer counts once a seat. R is the correlation of ranks, 0 for a judge with one answer; Q
-the quadratic kappa with the others' most frequent label. Ranks are held while sources are left out.
+Each seat (see metal.stats.seats) is compared with the mean value of the others' levels. Midranks
+are taken over all seats; the judge's answer counts once for each seat. R is the correlation of
+ranks, 0 for a judge who gives only one answer. Q is the quadratic kappa with the others' most
+frequent label. When sources are left out, ranks stay as they are.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ _DIGITS = 9  # of a mean of levels: equal means must tie
 
 
 def correlation_of(sums: Numbers) -> Numbers:
-    """(...) the correlation of x and y from sums (..., 6) of weight, x, y, x^2, y^2 and xy; 0 where
-    one is constant.
+    """(...) the correlation of x and y from sums (..., 6) of weight, x, y, x^2, y^2 and xy; 0 if x
+    or y is constant.
     """
     w, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
     safe = np.maximum(w, _EQUAL)
@@ -39,10 +40,10 @@ def correlation_of(sums: Numbers) -> Numbers:
 
 
 def quadratic_kappa_of(sums: Numbers) -> Numbers:
-    """(...) Cohen's kappa with squared distances, from the sums of `correlation_of`; NaN without
-    any spread.
+    """(...) Cohen's kappa with squared distances, from the sums of `correlation_of`; NaN if nothing
+    varies.
 
-    It is Lin's concordance of the two sides' values. Source: Cohen (1968); Lin (1989).
+    It equals Lin's concordance of the values of both sides. Source: Cohen (1968); Lin (1989).
     >>> values = np.array(
     ...     [[1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], [1, 0, 2, 0, 4, 0], [1, 2, 2, 4, 4, 4]]
     ... )
@@ -60,7 +61,8 @@ def quadratic_kappa_of(sums: Numbers) -> Numbers:
 
 
 def midranks(values: Numbers, weights: Numbers) -> Numbers:
-    """The rank of each value among all, weights counted, ties at their middle, about 0.
+    """The weighted rank of each value among all, centred at 0; tied values share the middle of
+    their ranks.
 
     >>> midranks(np.array([3.0, 1.0, 3.0]), np.array([1.0, 2.0, 1.0])).tolist()
     [1.0, -1.0, 1.0]
@@ -72,10 +74,10 @@ def midranks(values: Numbers, weights: Numbers) -> Numbers:
 
 
 def p_no_order(by: SourceSums, rows: Numbers) -> float:
-    """The one-sided p-value that x and y go together, its variance that of no relation; see
-    `z_of_order`.
+    """The one-sided p-value for a positive relation of x and y, with the variance of no relation
+    (see `z_of_order`).
 
-    1 with one source: nothing says how sources differ.
+    It is 1 with one source, because nothing shows how sources differ.
     """
     if by.n < 2:
         return 1.0
@@ -84,8 +86,8 @@ def p_no_order(by: SourceSums, rows: Numbers) -> float:
 
 
 def z_of_order(by: SourceSums, rows: Numbers) -> float:
-    """The covariance of x and y in standard errors, whose variance is that about 0: a few odd
-    answers prove nothing.
+    """The covariance of x and y in standard errors. The variance is taken about 0, so that a few
+    odd answers prove nothing.
 
     rows: (rows, 6) of `correlation_of`.
     """
@@ -97,7 +99,7 @@ def z_of_order(by: SourceSums, rows: Numbers) -> float:
 
 
 def z_of_order_again(by: SourceSums, rows: Numbers, draws: Draws) -> Numbers:
-    """(draws,) the same for resampled sources."""
+    """(draws,) `z_of_order` for resampled sources."""
     times = by.drawn(draws)
     w, x, y, _, _, _ = (times @ rows).T
     mean_x, mean_y = x / w, y / w
@@ -110,7 +112,7 @@ def z_of_order_again(by: SourceSums, rows: Numbers, draws: Draws) -> Numbers:
 
 
 def pair_sums(weight: Numbers, x: Numbers, y: Numbers) -> Numbers:
-    """(n, 6) what each adds to the sums of `correlation_of`."""
+    """(n, 6) what each pair of x and y adds to the sums of `correlation_of`."""
     return np.stack(
         [weight, weight * x, weight * y, weight * x * x, weight * y * y, weight * x * y], axis=1
     )
@@ -118,8 +120,8 @@ def pair_sums(weight: Numbers, x: Numbers, y: Numbers) -> Numbers:
 
 @dataclass(frozen=True)
 class FigurePair:
-    """A figure of the judge and of a person on the same seats: from sums (rows, 6) of each, over
-    the same sources.
+    """A figure of the judge and the same figure of a person on the same seats, from sums (rows, 6)
+    of each over the same sources.
     """
 
     by: SourceSums
@@ -132,12 +134,12 @@ class FigurePair:
 
     @cached_property
     def judge(self) -> float:
-        """Of the judge."""
+        """The judge's figure."""
         return float(self._figure(self.by.total(self.of_judge)))
 
     @cached_property
     def person(self) -> float:
-        """Of a person."""
+        """A person's figure."""
         return float(self._figure(self.by.total(self.of_person)))
 
     @cached_property
@@ -149,13 +151,13 @@ class FigurePair:
         return self._figure(self.by.without(self.of_person))
 
     def beyond(self, k: float) -> Measured:
-        """The judge's minus k of a person's."""
+        """The judge's figure minus k times a person's."""
         without = self._judge_without - k * self._person_without
         measured = jackknife(self.judge - k * self.person, without, self.by.times)
         return replace(measured, again=partial(self._again, k))
 
     def _again(self, k: float, draws: Draws, alike: bool) -> tuple[Numbers, Numbers]:
-        """(draws,) what `beyond` is when sources are drawn again; see `Measured.again`."""
+        """(draws,) `beyond` for sources drawn again; see `Measured.again`."""
         rows = np.concatenate([self.of_judge, self.of_person], axis=1)
         half = self.of_judge.shape[1]
 
@@ -169,7 +171,7 @@ class FigurePair:
 
     @cached_property
     def of_a_person(self) -> Measured:
-        """A person's figure alone."""
+        """A person's figure with its error."""
         measured = jackknife(self.person, self._person_without, self.by.times)
         return replace(
             measured,
@@ -178,13 +180,13 @@ class FigurePair:
 
     @cached_property
     def share(self) -> Bounds | None:
-        """The judge's as a share of a person's; None if a person's is not shown to be above
-        0.
+        """The judge's figure as a share of a person's; None if a person's figure is not shown to be
+        above 0.
         """
         return self.share_at(P)
 
     def share_at(self, p: float) -> Bounds | None:
-        """The same with limits at p."""
+        """The share of `share`, with limits at p."""
         if not self.of_a_person.low() > 0:
             return None
         pairs = self.judge, self.person, self._judge_without, self._person_without
@@ -192,7 +194,7 @@ class FigurePair:
 
     @property
     def share_without(self) -> Numbers:
-        """(rows,) the share without one source of each row."""
+        """(rows,) the judge's share of a person's figure, without one source of each row."""
         return self._judge_without / np.where(
             self._person_without != 0, self._person_without, np.nan
         )
@@ -200,8 +202,8 @@ class FigurePair:
 
 @dataclass(frozen=True)
 class OrderFigures:
-    """R and Q of a judge beside people. p, person_p: that they know the order at all; higher: the
-    judge minus people, in levels' values, on average.
+    """R and Q of a judge and of a person. p, person_p: p-values for knowing the order at all.
+    higher: the mean of (judge minus people), in values of levels.
     """
 
     ranks: FigurePair
@@ -215,12 +217,12 @@ class OrderFigures:
 def order(
     seats: Seats, joint: Codes, answer: Codes, values: Numbers, by: SourceSums, times: Codes
 ) -> OrderFigures | None:
-    """The order and quadratic kappa of a judge beside the people; None if fewer than three
-    levels or one mean occur.
+    """The order and quadratic kappa of a judge and of people; None if fewer than three levels or
+    only one mean occur.
 
-    joint: (kinds,) the kind of item in `seats` of each kind of item with an answer; answer:
-    (kinds,) the judge's label; values: (levels,); by: sums over these kinds by source; times:
-    (kinds,) items of each.
+    A kind here is a kind of item together with the judge's label. joint: (kinds,) the kind of item
+    in `seats`. answer: (kinds,) the judge's label. values: (levels,). by: sums over these kinds by
+    source. times: (kinds,) items of each kind.
     """
     items = np.bincount(joint, weights=times, minlength=seats.kinds)
     at_seat = items[seats.item] * seats.times
@@ -277,6 +279,6 @@ def order(
 
 
 def with_answer(sums: Numbers, seats: Numbers, answer: Numbers) -> Numbers:
-    """The sums (kinds, 6) with the judge's answer in the place of the people's own."""
+    """The sums (kinds, 6) with the judge's answer in place of people's own answers."""
     weight, x, _, xx, _, _ = sums.T
     return np.stack([weight, x, seats * answer, xx, seats * answer**2, x * answer], axis=1)

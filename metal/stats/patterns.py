@@ -1,4 +1,4 @@
-"""Distinct rating patterns: each different row of ratings once, with how often it occurs.
+"""Rating patterns: each distinct row of ratings once, with the number of its occurrences.
 
 Three raters on three levels make at most 64 different rows, however many items there are, so a
 bootstrap resample is a few counts instead of a new table.
@@ -61,10 +61,10 @@ def find_patterns(codes: Codes) -> Patterns:
 
 
 def distinct(key: Codes) -> tuple[Codes, Codes]:
-    """The first item with each distinct value of `key` (whole numbers >= 0) and, for each item, the
-    place of its value among these.
+    """The first item with each distinct value of `key` (whole numbers >= 0), and the position of
+    each item's value among them.
 
-    The values are in rising order.
+    Distinct values are in rising order.
     >>> first, place = distinct(np.array([7, 2, 7, 5]))
     >>> first.tolist(), place.tolist()
     ([1, 3, 0], [2, 0, 2, 1])
@@ -100,12 +100,12 @@ def one_hot(codes: Codes, levels: int) -> Codes:
 
 
 def total(weights: Any, features: Any) -> Numbers:
-    """(..., F) the sums of features (patterns, F) when patterns occur as often as weights (...,
-    patterns) says.
+    """(..., F) the sums of features (patterns, F) if patterns occur as often as weights (...,
+    patterns) say.
 
-    weights: an array of counts, or another object with `@` (see metal.stats.bootstrap). Each sum's
-    values lie side by side in memory for all resamples, so what is computed from a few sums
-    runs along the resamples.
+    weights: an array of counts, or another object with `@` (see metal.stats.bootstrap). In memory,
+    the values of one sum for all resamples are next to each other, which makes arithmetic over
+    resamples fast.
     """
     if not isinstance(weights, np.ndarray | list | tuple):
         return np.asarray(weights @ features, dtype=np.float64)
@@ -119,9 +119,9 @@ def total(weights: Any, features: Any) -> Numbers:
 def margins(weights: Any, truth: Codes, answer: Codes, levels: int) -> Numbers:
     """(..., 3, levels): how often each class was answered rightly, was true, and was answered.
 
-    Patterns without truth or answer are left out. Of a confusion matrix these are the diagonal and
-    the sums of its rows and columns, which is all that agreement needs, however many classes there
-    are. weights: (..., patterns), see `total`; truth, answer: (patterns,) codes.
+    Patterns without truth or answer are left out. The margins are the diagonal of a confusion
+    matrix and the sums of its rows and columns. Agreement needs nothing else, however many classes
+    there are. weights: (..., patterns), see `total`; truth, answer: (patterns,) codes.
     >>> margins(np.array([3, 1]), np.array([0, 1]), np.array([0, 0]), 2).tolist()
     [[3.0, 0.0], [3.0, 1.0], [4.0, 0.0]]
     """
@@ -129,7 +129,7 @@ def margins(weights: Any, truth: Codes, answer: Codes, levels: int) -> Numbers:
 
 
 def margins_of(truth: Codes, answer: Codes, levels: int) -> Numbers:
-    """(3, levels) the margins of items, each counted once, without making patterns of them.
+    """(3, levels) the margins of items, each counted once, without finding patterns first.
 
     >>> margins_of(np.array([0, 1, -1]), np.array([0, 0, 1]), 2).tolist()
     [[1, 0], [1, 1], [2, 0]]
@@ -166,7 +166,7 @@ def ratio(top: Any, bottom: Any) -> Numbers:
 
 
 def sums_and_counts(cell: Codes, values: Numbers, *shape: int) -> tuple[Numbers, Numbers]:
-    """The sum of the values in each cell of a table of this shape, and how many they are.
+    """The sum of the values in each cell of a table of this shape, and the number of values.
 
     >>> sums, counts = sums_and_counts(np.array([0, 3, 3]), np.array([1.0, 2.0, 5.0]), 2, 2)
     >>> sums.tolist(), counts.tolist()
@@ -178,8 +178,7 @@ def sums_and_counts(cell: Codes, values: Numbers, *shape: int) -> tuple[Numbers,
 
 
 def mean_of_defined(values: Sequence[Numbers]) -> Numbers:
-    """The mean of equally shaped results, place by place, over the results that are defined; NaN
-    if none is.
+    """The elementwise mean of equally shaped results over the defined ones; NaN if none is defined.
 
     >>> mean_of_defined(
     ...     [np.array([1.0, np.nan]), np.array([4.0, np.nan]), np.array([np.nan, np.nan])]

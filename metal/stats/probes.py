@@ -1,9 +1,9 @@
-"""Whether a rater notices what was changed: scores of outputs beside those of what was made from
-them.
+"""Whether a rater notices changes: scores of original outputs compared with scores of changed
+outputs.
 
-Scores are higher where they are better. Pairs of one source are not independent: intervals and
-p-values are over sources. A probe can only show that a rater is blind: no p-value here is small
-because a rater is good.
+Higher scores are better. Pairs of one source are not independent, so intervals and p-values are
+over sources. A probe can only show that a rater is blind to a change; it cannot show that a rater
+is good.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ NOTICED = 0.5
 
 @dataclass(frozen=True)
 class Detection:
-    """What a rater makes of a change. n pairs, of `sources` sources.
+    """How a rater scores a change, over n pairs of `sources` sources.
 
     a: P(clean > changed) + P(tie) / 2; 0.5 is chance. strict: P(clean > changed). raised: P(changed
-    is at the best level, clean was not). room: share of pairs whose clean score could fall. change:
-    mean of changed less clean, with the ends of its 90% and 95% intervals.
+    is at the best level, clean is not). room: share of pairs whose clean score can fall. change:
+    mean of (changed minus clean), with the ends of its 90% and 95% intervals.
 
-    p: that the rater does not see the change at all, by flips of the sign of each source's
-    difference. blind_p: that it notices at least half of the changes; raised_p: that it does not
-    score the change higher; moved_p: that the mean does not change.
+    All p-values are of null hypotheses. p: the rater does not notice the change at all (by flips of
+    the sign of each source's difference). blind_p: it notices at least half of the changes.
+    raised_p: it does not score changed outputs higher. moved_p: the mean does not change.
     """
 
     n: int
@@ -54,12 +54,12 @@ class Detection:
 def detection(
     clean: Numbers, changed: Numbers, source: Codes, ends: tuple[float, float], *, seed: int = 0
 ) -> Detection:
-    """How scores change. clean, changed: (n,) of the same pairs, n > 0; source: (n,); ends: worst
-    and best score.
+    """Measure how scores change. clean, changed: (n,) scores of the same pairs, n > 0; source:
+    (n,); ends: worst and best score.
 
-    A pair whose clean score is the worst already cannot fall: with a share r of pairs that can, a
-    rater that notices half of the changes and guesses the rest has an A of 1/2 + r / 4. blind_p is
-    one-sided against that.
+    If the clean score is already the worst, it cannot fall. If the share r of pairs can fall, a
+    rater that notices half of the changes and guesses the rest has a = 1/2 + r / 4. blind_p is
+    one-sided against this value.
 
     >>> seen = detection(
     ...     np.array([2.0, 2.0, 1.0]), np.array([0.0, 2.0, 0.0]), np.array([0, 1, 2]), (0.0, 2.0)
@@ -106,14 +106,14 @@ def _mean(values: Numbers, source: Codes) -> tuple[Interval, Interval, float]:
 
 
 def _below(values: Numbers, source: Codes) -> float:
-    """One-sided p-value that the mean is not below 0."""
+    """The one-sided p-value for a mean below 0."""
     p = _mean(values, source)[2]
     return p / 2 if values.mean() < 0 else 1 - p / 2
 
 
 def _flipped_p(values: Numbers, source: Codes, seed: int, flips: int = 999) -> float:
-    """One-sided p-value that sources' sums are as likely below 0 as above it; never below 1 /
-    (flips + 1).
+    """The one-sided p-value of the hypothesis that sums by source are as likely below 0 as above
+    it; never below 1 / (flips + 1).
     """
     sums = np.asarray(np.bincount(source, values), dtype=np.float64)
     drawn = draw_flips(np.random.default_rng(seed), len(sums), flips).sums(sums)
@@ -122,8 +122,9 @@ def _flipped_p(values: Numbers, source: Codes, seed: int, flips: int = 999) -> f
 
 @dataclass(frozen=True)
 class Trend:
-    """Whether scores fall with the dose. fall: 1 where every output falls with every dose, 0 for
-    none, -1 where it rises; p: one-sided, that there is no fall.
+    """Whether scores fall with the dose. fall: 1 if every output's score falls with every dose, 0
+    if there is no trend, -1 if every score rises. p: one-sided, of the hypothesis that scores do
+    not fall.
     """
 
     fall: Bounds
@@ -131,12 +132,13 @@ class Trend:
 
 
 def dose_trend(scores: Numbers, source: Codes) -> Trend:
-    """Page's test with outputs as blocks. scores: (n, doses), the first column is the clean output;
+    """Page's test with outputs as blocks. scores: (n, doses); the first column is the clean output.
     source: (n,).
 
-    Ranks are taken inside an output, ties share theirs; L is their sum weighed by the place of the
-    dose. The value is L less its mean, over the most it could be, with its interval and p-value
-    over sources; NaN with one source. Source: Page (1963).
+    Ranks are taken within each output; equal scores share the mean rank. L is the sum of ranks
+    weighted by the position of the dose. The value is L minus its mean, divided by the largest
+    possible difference. Interval and p-value are over sources, and NaN with one source. Source:
+    Page (1963).
     >>> trend = dose_trend(np.array([[3.0, 2.0, 1.0], [3.0, 3.0, 1.0]]), np.array([0, 1]))
     >>> round(trend.fall.value, 3)
     0.875

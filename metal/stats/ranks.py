@@ -1,14 +1,14 @@
-"""Who is better than whom: a p-value for every two, corrected over all of them, and the ranks that
-these leave open.
+"""Who is better than whom: a p-value for every pair, corrected over all pairs, and intervals of
+ranks.
 
-The p of two is two-sided, from paired sign flips by source (metal.stats.permutation). Where so few
-flips reach the observed difference that their share says little, it is Student's t of the same
-paired differences; never below 2^(1 - n), the smallest that n sources can give. So the number of
-permutations does not limit how many are compared.
+The p of a pair is two-sided, from sign flips of paired differences by source
+(metal.stats.permutation). If too few flips reach the observed difference, p comes from Student's t
+of the same differences instead, but is never below 2^(1 - n), the smallest p that n sources can
+give. So the number of permutations does not limit how many can be compared.
 
-Rank interval at 95%: from 1 + the number of those shown to be better, to G - the number of those
-shown to be worse, by p-values adjusted by Holm over all pairs. All intervals hold at once. A pair
-without a test counts as not different. Source: Mogstad, Romano, Shaikh and Wilhelm (2024),
+The 95% interval of a rank among G goes from 1 + (how many are shown to be better) to G - (how many
+are shown to be worse), with p-values adjusted by Holm over all pairs. All intervals hold together.
+A pair without a test counts as not different. Source: Mogstad, Romano, Shaikh and Wilhelm (2024),
 Inference for ranks; Holm (1979).
 """
 
@@ -28,7 +28,7 @@ DIGITS = 9  # to which scores are equal; means of rounded scores differ beyond
 
 @dataclass(frozen=True)
 class Pairs:
-    """Every two of G. ahead: (G, G) whether i is the better of i and j. p: (G, G) two-sided, NaN
+    """Every pair of G compared. ahead: (G, G) whether i is better than j. p: (G, G) two-sided, NaN
     if not tested.
     """
 
@@ -37,8 +37,8 @@ class Pairs:
 
     @classmethod
     def tested(cls, better: Numbers, t: Numbers, sources: Numbers, flips: int) -> Pairs:
-        """better: (G, G) one-sided p by so many flips. t: (G, G) Student's, or 0. sources: (G, G)
-        shared by the two.
+        """Make pairs from tests. better: (G, G) one-sided p by so many flips. t: (G, G) Student's
+        t, or 0. sources: (G, G) how many sources i and j share.
         """
         return cls(np.asarray(better < better.T), two_sided(better, t, sources, flips))
 
@@ -52,7 +52,7 @@ class Pairs:
         return adjusted
 
     def ranks(self, level: float = LEVEL) -> tuple[Codes, Codes]:
-        """(G,) the first and the last rank of each that are not ruled out.
+        """(G,) the first and the last rank that are not ruled out for each.
 
         >>> p = np.array([[np.nan, 0.3, 0.001], [0.3, np.nan, np.nan], [0.001, np.nan, np.nan]])
         >>> low, high = Pairs(np.triu(np.ones((3, 3), dtype=bool), 1), p).ranks()
@@ -63,8 +63,8 @@ class Pairs:
         return 1 + shown.sum(axis=0), len(shown) - shown.sum(axis=1)
 
     def in_order(self, scores: Numbers) -> list[tuple[int, dict[str, int]]]:
-        """The place of each of the G, the highest score first, with its rank, which equal scores
-        share, and the first and the last that are not ruled out.
+        """The index of each, the highest score first, with its rank (equal scores share a rank) and
+        the first and last rank that are not ruled out.
         """
         scores = np.round(scores, DIGITS)  # equal means may differ in their last digits
         low, high = self.ranks()
@@ -81,17 +81,17 @@ class Pairs:
         ]
 
     def only(self, places: Codes) -> Pairs:
-        """The pairs of some of the G."""
+        """The pairs among the items at `places`."""
         both = np.ix_(places, places)
         return Pairs(self.ahead[both], self.p[both])
 
 
 def two_sided(better: Numbers, t: Numbers, sources: Numbers, flips: int) -> Numbers:
-    """(G, G) 2 min(tail, 1 - tail), at most 1, of one-sided p `better`; by t where fewer than FEW
-    flips are beyond.
+    """(G, G) two-sided p, 2 min(tail, 1 - tail) and at most 1, from one-sided p `better`; from t if
+    fewer than FEW flips are beyond.
 
-    With no more sources than bits of `flips` these are all flips that there are, and their share is
-    exact.
+    If there are no more sources than bits of `flips`, these are all possible flips, and their share
+    is exact.
     >>> better = np.array([[np.nan, 0.03], [0.98, np.nan]])
     >>> float(two_sided(better, np.zeros((2, 2)), np.full((2, 2), 6), 64)[0, 1])
     0.06
@@ -107,11 +107,11 @@ def two_sided(better: Numbers, t: Numbers, sources: Numbers, flips: int) -> Numb
 
 
 def paired_t(scores: Numbers) -> tuple[Numbers, Numbers]:
-    """(G, G) Student's t of the paired differences of every two, and on how many sources both have
+    """(G, G) Student's t of the paired differences of every pair, and on how many sources both have
     a score.
 
-    scores: (G, sources), NaN if there is none. Differences that are all alike give infinity, or
-    0 where they are 0.
+    scores: (G, sources), NaN if there is none. If all differences are equal, t is infinite, or 0 if
+    they are 0.
     >>> t, sources = paired_t(np.array([[3.0, 2.0, 4.0], [1.0, 1.0, 1.0], [1.0, 1.0, np.nan]]))
     >>> # gaps 2, 1, 3: 2 / (1 / sqrt(3)); 2, 1: 1.5 / (1 / 2)
     >>> t.round(2).tolist()[0], sources.tolist()[0]
@@ -131,9 +131,7 @@ def paired_t(scores: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def student_t(mean: Numbers, variance: Numbers) -> Numbers:
-    """Mean / sqrt(variance); infinite without variance, 0 where the mean is 0, too, or
-    undefined.
-    """
+    """Mean / sqrt(variance). Without variance, infinite, or 0 if the mean is 0 or undefined."""
     rounding = 1e-24 * mean**2
     with np.errstate(divide="ignore", invalid="ignore"):
         t = mean / np.sqrt(np.where(variance > rounding, variance, 0.0))

@@ -1,10 +1,10 @@
 """Class-balanced agreement of a judge and of people with the others' labels, and its variance over
 sources.
 
-The recall of a class is the share of its weight that was answered right; agreement is the mean
-recall over the classes, so a rare class counts as much as a common one. x: the judge's, y: a
-person's, both less `constant`, the agreement of one answer for everything. All limits come from one
-linearised variance of x - k y.
+The recall of a class is the share of its weight that was answered right. Agreement is the mean
+recall over the classes, so a rare class counts as much as a common class. x is the judge's
+agreement and y a person's, both minus `constant`, the agreement of a constant answer. All limits
+come from a linearised variance of x - k y.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _FLOOR = 0.25
 
 @dataclass(frozen=True)
 class ClassSums:
-    """What each source adds, (rows, levels) each: weight of each label, and the part that judge and
-    people hit.
+    """What each source adds, (rows, levels) each: the weight of each label, and the parts of it
+    that the judge and people hit.
 
-    items: (levels,) the items of each label, an item counting once however many seats it has. held:
-    (levels,) the sources that hold it.
+    items: (levels,) how many items have each label; an item counts once, however many seats it has.
+    held: (levels,) how many sources have the label.
     """
 
     by: SourceSums
@@ -41,24 +41,26 @@ class ClassSums:
 
     @cached_property
     def held(self) -> Numbers:
-        """(levels,) the sources with a weight of each label."""
+        """(levels,) how many sources have a weight of each label."""
         return np.asarray(self.by.times @ (self.weight > 0))
 
     @cached_property
     def recalls(self) -> tuple[Numbers, Numbers, Numbers]:
-        """(levels,) weight, and the recalls of judge and people; NaN without weight."""
+        """(levels,) the weight of each label, and the recalls of judge and people, which are NaN
+        without weight.
+        """
         weight, judge, person = map(self.by.total, (self.weight, self.judge, self.person))
         safe = np.where(weight > 0, weight, np.nan)
         return weight, judge / safe, person / safe
 
     def of(self, classes: Codes) -> Recalls:
-        """Agreement over some of the labels."""
+        """The agreement over only some of the labels."""
         return Recalls(self, classes)
 
 
 class Recalls:
-    """Agreement over some classes. judge, person: as a mean recall; constant: of one answer for
-    everything.
+    """Agreement, as a mean recall over some classes: of the judge, of a person, and of a constant
+    answer.
     """
 
     def __init__(self, sums: ClassSums, classes: Codes) -> None:
@@ -90,11 +92,11 @@ class Recalls:
         self._sums, self._of = sums, classes
 
     def variance(self, a: float, k: float) -> tuple[float, float]:
-        """The variance of a x - k y, and its degrees of freedom.
+        """The variance of a * x - k * y, and its degrees of freedom.
 
-        That of a class is at least a quarter of a binomial one; those of the classes say how many
-        degrees of freedom there are (Satterthwaite 1946), a class having one less than the items or
-        sources that hold it.
+        The variance of a class is at least a quarter of a binomial variance. The degrees of freedom
+        follow from the variances of the classes (Satterthwaite 1946). A class has one degree of
+        freedom less than the items or sources that have it.
         """
         aa, ak, kk = a * a, 2 * a * k, k * k
         judge, both, person = self._whole
@@ -112,13 +114,13 @@ class Recalls:
         return all_classes, min(max(df, 1.0), max(self._n - 1.0, 1.0))
 
     def measured(self, a: float, k: float) -> Measured:
-        """a x - k y."""
+        """a * x - k * y."""
         variance, df = self.variance(a, k)
         value = a * (self.judge - self.constant) - k * (self.person - self.constant)
         return Measured(value, math.sqrt(max(variance, 0.0)), df, partial(self._again, a, k))
 
     def _again(self, a: float, k: float, draws: Draws, alike: bool) -> tuple[Numbers, Numbers]:
-        """(draws,) a x - k y and its standard error when sources are drawn again; see
+        """(draws,) a * x - k * y and its standard error, for sources drawn again; see
         `Measured.again`.
         """
         by, of, count = self._sums.by, self._of, len(self._of)
@@ -161,8 +163,8 @@ class Recalls:
         return self.measured(0, -1)
 
     def share(self, p: float = P) -> Bounds:
-        """What the judge keeps of a person's lead, x / y; to be asked only where the lead is shown
-        to be above 0.
+        """The share kept: the judge's lead divided by a person's, x / y. Call this only if a
+        person's lead is shown to be above 0.
         """
 
         def half(k: float) -> float:
@@ -174,8 +176,8 @@ class Recalls:
 
 
 def _binomial(share: Numbers, items: Numbers) -> Numbers:
-    """The variance of a share of so many items, drawn a little towards a half, so it is never
-    0.
+    """The variance of a share of so many items. The share is moved a little towards 1/2, so that
+    the variance is never 0.
     """
     drawn = (share * items + 1) / (items + 2)
     return np.asarray(drawn * (1 - drawn) / (items + 2))

@@ -1,8 +1,8 @@
-"""Scores on a line beside the mean of the other people, seat by seat.
+"""Numeric scores compared with the mean of the other people, seat by seat.
 
-Every score of a person on an item that another person scored is a seat, facing the mean of the
-others; the judge faces the same. Concordance (Lin 1989) takes the place of agreement: 0 for a
-constant, 1 for equal scores.
+Every score of a person on an item that another person also scored is a seat. The person's score is
+compared with the mean of the others, and so is the judge's score. Concordance (Lin 1989) takes the
+place of agreement: 0 for a constant, 1 for equal scores.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DIGITS = 9
 
 
 def heavy_tails(scores: Numbers) -> bool:
-    """Whether a few of the scores hold most of the spread.
+    """Whether a few of the scores account for most of the spread.
 
     >>> heavy_tails(np.arange(100.0)), heavy_tails(np.append(np.zeros(95), [1, 2, 5, 20, 25]))
     (False, True)
@@ -38,8 +38,8 @@ def heavy_tails(scores: Numbers) -> bool:
 
 
 def among(scores: Numbers, reference: Numbers) -> Numbers:
-    """The place of each score among others, 0 to 1: the mean of the shares below it and at or below
-    it; NaN stays.
+    """The position of each score in `reference`, 0 to 1: the mean of the share of scores below it
+    and the share at or below it. NaN stays NaN.
 
     >>> among(np.array([1.0, 2.0, 9.0, np.nan]), np.array([1.0, 2.0, 2.0, 3.0])).tolist()
     [0.125, 0.5, 1.0, nan]
@@ -50,12 +50,13 @@ def among(scores: Numbers, reference: Numbers) -> Numbers:
 
 
 class ScoreSeats:
-    """A judge beside people on the items both scored.
+    """A judge and people on the items that both scored.
 
     people: (items, people), NaN without a score; judge: (items,); sources: (items,). alone: whether
-    an item with one score is a seat, facing that score. higher: whether higher scores are better.
-    ranked: (items,) the judge's scores as given, by which it is ranked, where `judge` are places
-    among people's: beyond people's scores these are all the same.
+    an item with only one score is also a seat, compared with that score. higher: whether higher
+    scores are better. ranked: (items,) the judge's scores as given, if `judge` has positions among
+    people's scores (see `among`). Ranks use them, because all scores beyond people's have the same
+    position.
     """
 
     def __init__(
@@ -97,24 +98,24 @@ class ScoreSeats:
         return self.by.rows(sums)
 
     def pair(self, kind: str, facing: Numbers, own: Numbers, judge: Numbers) -> FigurePair:
-        """A figure of judge and person; (seats,) each."""
+        """A figure of judge and person. All arguments: (seats,)."""
         ones = np.ones(len(facing))
         rows = [self._rows(pair_sums(ones, facing, rater)) for rater in (judge, own)]
         return FigurePair(self.by, rows[0], rows[1], kind)
 
     @property
     def said(self) -> Numbers:
-        """(seats,) the judge's score."""
+        """(seats,) the judge's score on the item of each seat."""
         return np.asarray(self.judge[self.item])
 
     @cached_property
     def concordance(self) -> FigurePair:
-        """Of the scores as they are."""
+        """Lin's concordance of the scores as they are."""
         return self.pair("kappa", self.facing, self.own, self.said)
 
     @cached_property
     def correlation(self) -> FigurePair:
-        """Pearson's, of the scores as they are."""
+        """Pearson's correlation of the scores as they are."""
         return self.pair("order", self.facing, self.own, self.said)
 
     @cached_property
@@ -131,35 +132,35 @@ class ScoreSeats:
 
     @property
     def p(self) -> float:
-        """The one-sided p-value that the judge knows people's order at all."""
+        """The one-sided p-value for the claim that the judge knows people's order at all."""
         return p_no_order(self.by, self.ranks.of_judge)
 
     @property
     def z(self) -> float:
-        """See metal.stats.order."""
+        """The z-value behind `p`; see metal.stats.order.z_of_order."""
         return z_of_order(self.by, self.ranks.of_judge)
 
     @property
     def person_p(self) -> float:
-        """The same of a person."""
+        """The one-sided p-value for the claim that a person knows the others' order at all."""
         return p_no_order(self.by, self.ranks.of_person)
 
     @cached_property
     def low(self) -> Codes:
-        """(seats,) whether the others' mean is in the worst fifth, ties counted in."""
+        """(seats,) whether the others' mean is in the worst fifth, including ties."""
         facing = self.facing if self.higher else -self.facing
         return np.asarray(facing <= np.quantile(facing, LOW) + 1e-12)
 
     @property
     def low_items(self) -> int:
-        """The items with a low seat; 0 where all seats are."""
+        """How many items have a low seat; 0 if all seats are low."""
         return 0 if self.low.all() else len(np.unique(self.item[self.low]))
 
     def drop(self, k: float) -> tuple[Measured, float, float]:
-        """How much lower than usual low outputs are scored: the judge's drop less k of a person's,
-        and both drops.
+        """How much lower than usual low outputs are scored: the judge's drop minus k times a
+        person's, and both drops.
 
-        A drop counts towards the bad end.
+        A drop is positive towards the bad end of the scale.
         """
         low, sign = self.low.astype(float), 1.0 if self.higher else -1.0
         features = np.stack(

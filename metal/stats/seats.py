@@ -1,9 +1,9 @@
-"""Seats: every rating of a person, on an item that another person rated, facing what the others
-said.
+"""Seats: every rating of a person on an item that another person rated is a seat, compared with the
+others' ratings.
 
-A judge is put on each seat in turn and faces the same others. Who gave a rating is asked nowhere,
-so that an item is its votes: how many people gave each label. Items with equal votes are one kind,
-however many there are.
+A judge takes each seat in turn and is compared with the same others. It does not matter who gave a
+rating, so an item is described by its votes: how many people gave each label. Items with equal
+votes are of one kind.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ class Votes:
 
     @classmethod
     def of(cls, people: Codes, levels: int) -> Votes:
-        """The votes of (items, people) codes; negative codes are no votes."""
+        """Count the votes of (items, people) codes. Negative codes are not votes."""
         patterns = find_patterns(class_counts(people, levels))
         return cls(patterns.rows, patterns.which)
 
     def some(self, items: Codes) -> Votes:
-        """The votes of some items, by places or as a mask."""
+        """The votes of some items, given by indices or as a mask."""
         chosen = self.kind[items]
         first, kind = distinct(chosen)
         return Votes(self.counts[chosen[first]], kind)
 
     @cached_property
     def less_one(self) -> LessOne:
-        """The votes without one of them, whoever gave it."""
+        """The votes without one vote, for each label that it may have."""
         kind, label = np.nonzero(self.counts)
         fewer = self.counts[kind] - one_hot(label, self.counts.shape[1])
         row = np.full((len(self.counts), self.counts.shape[1] + 1), -1)
@@ -51,18 +51,18 @@ class Votes:
 
 @dataclass(frozen=True)
 class LessOne:
-    """The seats of each kind of item, and of each without one of its votes.
+    """The seats of each kind of item, and of each kind without one of its votes.
 
-    place: (kinds, 1 + levels) the row of a kind in `seats` as it is, and without a vote for each
-    label.
+    place: (kinds, 1 + levels) the row in `seats` of a kind as it is, and of the kind without a vote
+    for each label.
     """
 
     seats: Seats
     place: Codes
 
     def without(self, kind: Codes, labels: Codes) -> Codes:
-        """(items,) the rows in `seats` of items of some kinds without one person, who gave these
-        labels, negative without an answer.
+        """(items,) the rows in `seats` of items without one person. kind: (items,) kinds. labels:
+        (items,) the labels that the person gave, negative without an answer.
         """
         return np.asarray(self.place[kind, np.maximum(labels, -1) + 1])
 
@@ -73,7 +73,7 @@ class LessOne:
 
     @cached_property
     def several(self) -> Codes:
-        """(rows,) whether there are two votes or more."""
+        """(rows,) whether the row has two votes or more."""
         return np.asarray(self.counts.sum(axis=1) >= 2)
 
     @cached_property
@@ -87,10 +87,10 @@ class LessOne:
 class Seats:
     """The seats of each kind of item.
 
-    item: (seats,) the kind of item; own: (seats,) the label given there; times: (seats,) how many
-    such seats the item has; others: (seats,) how many other people rated it; target: (seats,
-    levels) the weight of each label as the most frequent one of the others, 1/k each where k tie;
-    rest: (seats, levels) the others' votes.
+    item: (seats,) the kind of item. own: (seats,) the label given on the seat. times: (seats,) how
+    many such seats an item of the kind has. others: (seats,) how many other people rated the item.
+    target: (seats, levels) 1 for the others' most frequent label; if k labels are tied, 1/k for
+    each. rest: (seats, levels) the others' votes.
 
     alone: whether an item with one rating is a seat, whose target is that rating.
     """
@@ -117,25 +117,25 @@ class Seats:
         return np.asarray(self.target.max(axis=1, initial=0) == 1)
 
     def by_item(self, features: Numbers) -> Numbers:
-        """(kinds, ...) sums over the seats of each kind of item, of features (seats, ...)."""
+        """(kinds, ...) the sums of features (seats, ...) over the seats of each kind of item."""
         sums = np.zeros((self.kinds, *features.shape[1:]))
         np.add.at(sums, self.item, features * self.times.reshape(-1, *[1] * (features.ndim - 1)))
         return sums
 
     def weights(self) -> Numbers:
-        """(kinds, levels) the weight of each label as a target over the seats."""
+        """(kinds, levels) the weight of each label as a target, summed over seats."""
         return self.by_item(self.target)
 
     def hits(self) -> Numbers:
-        """(kinds, levels) the part of it that the seats' own ratings hit."""
+        """(kinds, levels) the part of `weights` that the seats' own ratings hit."""
         own_hits = np.zeros_like(self.target)
         rows = np.arange(len(self.own))
         own_hits[rows, self.own] = self.target[rows, self.own]
         return self.by_item(own_hits)
 
     def near_hits(self, near: Numbers) -> Numbers:
-        """(kinds, levels) the same with partly right answers: near (levels, levels) how right an
-        answer is.
+        """(kinds, levels) `hits` if answers can be partly right. near: (levels, levels) how right
+        an answer is.
         """
         return self.by_item(self.target * near[self.own])
 
@@ -144,8 +144,8 @@ class Seats:
         return self.by_item(np.ones(len(self.own)))
 
     def unanimous(self, level: int) -> tuple[Numbers, Numbers]:
-        """(kinds,) seats with two or more others who all give this label, and how many of them give
-        it, too.
+        """(kinds,) the number of seats whose others (two or more) all give this label, and on how
+        many of these the person gives it, too.
         """
         agreed = (self.others >= 2) & (self.rest[:, level] == self.others)
         return self.by_item(agreed.astype(float)), self.by_item(

@@ -1,9 +1,8 @@
-"""A threshold of confidence above which a judge may answer alone, with a guarantee of its
-agreement.
+"""A threshold of confidence above which a judge may answer alone, with guaranteed agreement.
 
 Source: fixed sequence testing, as Jung et al. (2025) use it for judges. Thresholds are tried from
-strict to loose, each by an exact binomial test (Clopper and Pearson 1934); the first that fails
-ends the sequence, so the chance of a threshold whose errors exceed alpha is at most delta.
+strict to loose, each with an exact binomial test (Clopper and Pearson 1934). The first failure ends
+the sequence. So the chance that errors at the chosen threshold exceed alpha is at most delta.
 """
 
 from __future__ import annotations
@@ -28,9 +27,10 @@ GRID = (
 
 @dataclass(frozen=True)
 class Threshold:
-    """value: confidence from which on an answer is kept, NaN if none is guaranteed. kept,
-    errors: of the items that decided; limit: the upper limit of the share of errors, NaN with the
-    value."""
+    """value: answers with this confidence or more are kept; NaN if no threshold is guaranteed.
+    kept, errors: how many of the items used for the choice are kept, and how many of these are
+    wrong. limit: the upper limit of the share of errors, NaN if `value` is.
+    """
 
     value: float
     kept: int
@@ -50,7 +50,8 @@ def upper_limit(errors: int, items: int, delta: float) -> float:
 
 
 def needed(alpha: float, delta: float) -> int:
-    """The fewest items that can guarantee anything: all right, they keep the limit at alpha.
+    """The smallest number of items that can give a guarantee: if all are right, the limit is at
+    most alpha.
 
     >>> needed(0.1, 0.05)
     29
@@ -59,8 +60,8 @@ def needed(alpha: float, delta: float) -> int:
 
 
 def first_step(alpha: float, delta: float) -> int:
-    """How many items the strictest threshold should keep: a judge with half the errors allowed
-    passes there.
+    """How many items the strictest threshold should keep, so that a judge with half of the allowed
+    errors passes.
     """
     items = needed(alpha, delta)
     while upper_limit(int(items * alpha / 2), items, delta) > alpha:
@@ -69,10 +70,11 @@ def first_step(alpha: float, delta: float) -> int:
 
 
 def answers_at(confidence: Numbers, threshold: float) -> Codes:
-    """(items,) the place of the first judge whose confidence reaches the threshold, -1 where none
+    """(items,) the index of the first judge whose confidence reaches the threshold, -1 if none
     does.
 
-    confidence: (items, judges), NaN without an answer; in the order in which judges are asked.
+    confidence: (items, judges), NaN without an answer; judges are in the order in which they are
+    asked.
     >>> answers_at(np.array([[0.9, np.nan], [0.5, 0.8], [0.5, np.nan]]), 0.7).tolist()
     [0, 1, -1]
     """
@@ -81,12 +83,12 @@ def answers_at(confidence: Numbers, threshold: float) -> Codes:
 
 
 def fixed_sequence(confidence: Numbers, wrong: Numbers, alpha: float, delta: float) -> Threshold:
-    """The loosest threshold of the sequence at which errors among the kept are at most alpha,
-    surely up to delta.
+    """The loosest threshold of the sequence for which errors among kept items are at most alpha,
+    with probability 1 - delta.
 
-    confidence: (items, judges) as in `answers_at`; of independent items. wrong: (items, judges) 0
-    or 1. The sequence begins where enough items are kept (`first_step`, or half of them), which
-    looks at no error.
+    confidence: (items, judges) as in `answers_at`, for independent items. wrong: (items, judges) 0
+    or 1. The sequence begins at a threshold that keeps enough items (`first_step`, or half of
+    them); this choice does not depend on the errors.
     """
     result, kept_before = Threshold(np.nan, 0, 0, np.nan), -1
     items = int((~np.isnan(confidence)).any(axis=1).sum())

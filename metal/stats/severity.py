@@ -1,11 +1,11 @@
-"""How severe each person is on outputs that people share: the many-facet Rasch model, by marginal
-likelihood.
+"""How severe each person is, from outputs that people share: the many-facet Rasch model, by
+marginal likelihood.
 
 log P(level k) / P(level k - 1) = quality of the output - severity of the person - step k, qualities
-normal around 0. An output's quality is integrated out (Gauss-Hermite), so that few people an output
-do not bias severities, as they do where each output has a parameter. Variances are of the sandwich
-kind, over clusters of outputs. Source: Linacre (1989), Many-Facet Rasch Measurement; Bock and
-Aitkin (1981) on the marginal likelihood.
+normal around 0. The quality of an output is integrated out (Gauss-Hermite). So severities are not
+biased if few people rate each output, as they are in a model with a parameter for each output.
+Variances are sandwich variances over clusters of outputs. Source: Linacre (1989), Many-Facet Rasch
+Measurement; Bock and Aitkin (1981) on the marginal likelihood.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ STEP = 1e-4
 
 @dataclass(frozen=True)
 class Severities:
-    """severity: (people,) in logits, adding up to 0; variance: (people,); df: degrees of freedom.
-    steps: (levels - 1,); spread: standard deviation of qualities.
+    """People's severities. severity: (people,) in logits, adding up to 0; variance: (people,); df:
+    degrees of freedom. steps: (levels - 1,); spread: standard deviation of qualities.
     """
 
     severity: Numbers
@@ -38,20 +38,20 @@ class Severities:
     spread: float
 
     def interval(self, index: int) -> Interval:
-        """Of 95%."""
+        """The 95% interval of a person's severity."""
         half = t_quantile(0.975, self.df) * float(np.sqrt(self.variance[index]))
         return Interval.around(float(self.severity[index]), half)
 
     @property
     def p(self) -> Numbers:
-        """(people,) two-sided, for a severity of 0."""
+        """(people,) two-sided p-values for a severity of 0."""
         return np.array(
             [2 * t_cdf(-abs(t), self.df) for t in self.severity / np.sqrt(self.variance)]
         )
 
     def below(self, severity: float, values: Numbers) -> float:
-        """How much lower somebody of this severity scores than one of severity 0. values: (levels,)
-        of the levels.
+        """How much lower a person of this severity scores than a person of severity 0. values:
+        (levels,).
         """
         nodes, weights = _nodes()
         qualities = self.spread * nodes
@@ -61,11 +61,11 @@ class Severities:
 
 
 def severities(level: Codes, output: Codes, person: Codes, cluster: Codes) -> Severities:
-    """Each person's severity.
+    """Estimate each person's severity.
 
-    level: (n,) of each rating, 0 the worst, every level occurring; output, person: (n,) codes;
-    cluster: (outputs,) codes of what is independent (sources). Raises Undefined if fewer than
-    two people, levels or clusters are there, or the likelihood has no maximum that can be found.
+    level: (n,) the level of each rating, 0 is the worst; every level must occur. output, person:
+    (n,) codes. cluster: (outputs,) codes of independent units (sources). Raises Undefined if there
+    are fewer than two people, levels or clusters, or if no maximum of the likelihood is found.
     """
     from scipy.optimize import minimize
 
@@ -74,7 +74,7 @@ def severities(level: Codes, output: Codes, person: Codes, cluster: Codes) -> Se
         raise Undefined("severity needs two people, two levels and two sources")
 
     def scores(parameters: Numbers) -> tuple[float, Numbers]:
-        """The log-likelihood, and (clusters, parameters) its slopes."""
+        """The log-likelihood, and (clusters, parameters) its derivatives."""
         return _scores(parameters, level, output, person, cluster, people)
 
     def less(parameters: Numbers) -> tuple[float, Numbers]:
@@ -89,7 +89,7 @@ def severities(level: Codes, output: Codes, person: Codes, cluster: Codes) -> Se
     best = minimize(less, np.clip(start, -5, 5), jac=True, method="L-BFGS-B", bounds=bounds).x
     if (np.abs(best[:-1]) > FARTHEST - 0.01).any():
         raise Undefined(
-            "somebody's answers, or all answers at a level, are at one end, so severity has no"
+            "all answers of a person or all answers at a level are extreme, so severity has no"
             " bound"
         )
     at = scores(best)[1]
@@ -109,13 +109,13 @@ def severities(level: Codes, output: Codes, person: Codes, cluster: Codes) -> Se
 
 
 def _nodes() -> tuple[Numbers, Numbers]:
-    """Places and weights of the standard normal."""
+    """Nodes and weights for integrals over the standard normal distribution."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
     return nodes, weights / weights.sum()
 
 
 def _log_shares(logits: Numbers, steps: Numbers) -> Numbers:
-    """(..., levels) log of the share of each level, where quality less severity is `logits`."""
+    """(..., levels) the log of the probability of each level. logits: quality minus severity."""
     levels = np.arange(len(steps) + 1)
     raw = logits[..., None] * levels - np.concatenate([[0.0], np.cumsum(steps)])
     highest = raw.max(axis=-1, keepdims=True)

@@ -1,7 +1,8 @@
-"""Significance: Student's t, many tests at once, rank clusters, and a mean of values that depend on
-their source.
+"""Significance: Student's t, corrections for many tests, and the mean of values with its interval
+over sources.
 
-A p-value of NaN is a test that could not be run: it is passed through and not counted.
+A p-value of NaN is a test that could not be run. Corrections return it unchanged and do not count
+it.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ _TINY = 1e-300
 
 
 def t_tail(t: float, df: float) -> float:
-    """The probability of a value below -|t| with df > 0 degrees of freedom, to 12 digits up to
-    10,000 of them.
+    """The probability of a value below -|t| with df > 0 degrees of freedom, to 12 digits for df up
+    to 10,000.
 
     NaN if t is.
 
-    Source: DLMF 8.17.22, the incomplete beta function as a continued fraction, taken on the side
-    where it converges.
+    Source: DLMF 8.17.22, the incomplete beta function as a continued fraction, on the side on which
+    it converges.
     >>> round(t_tail(2.228, 10), 4), t_tail(0, 3)
     (0.025, 0.5)
     """
@@ -45,14 +46,14 @@ def t_tail(t: float, df: float) -> float:
 
 
 def t_cdf(t: float, df: float) -> float:
-    """The probability of a value below t. SciPy has it too, but takes longer to import than an
-    audit to compute.
+    """The probability of a value below t. (SciPy has this too, but importing it takes longer than
+    computing an audit.)
     """
     return t_tail(t, df) if t < 0 else 1 - t_tail(t, df)
 
 
 def t_quantile(p: float, df: float) -> float:
-    """The value that p of the distribution lie below, 0 < p < 1.
+    """The quantile of Student's t: the share p of the distribution lies below it, 0 < p < 1.
 
     >>> round(t_quantile(0.975, 10), 3), round(t_quantile(0.05, 1), 3)
     (2.228, -6.314)
@@ -73,8 +74,8 @@ def t_quantile(p: float, df: float) -> float:
 
 
 def _gamma_ratio(a: float) -> float:
-    """Gamma(a + 1/2) / Gamma(a): as a difference of logarithms it would lose digits where a is
-    large (DLMF 5.11.13).
+    """Gamma(a + 1/2) / Gamma(a). A difference of logarithms would lose digits if a is large (DLMF
+    5.11.13).
     """
     if a < 150:
         return math.gamma(a + 0.5) / math.gamma(a)
@@ -102,8 +103,8 @@ def _continued_fraction(x: float, a: float, b: float) -> float:
 
 
 def sign_test(down: int, up: int) -> float:
-    """The exact two-sided p of so many changes down and up, where both are equally likely;
-    McNemar's for two levels.
+    """The exact two-sided p of so many changes down and up if both are equally likely; for two
+    levels, McNemar's test.
 
     Source: McNemar (1947), the binomial form.
     >>> round(sign_test(1, 7), 5), sign_test(0, 0)  # 2 * (1 + 8) / 2**8
@@ -113,7 +114,8 @@ def sign_test(down: int, up: int) -> float:
 
 
 def binomial_cdf(tries: int, chance: float) -> Numbers:
-    """(tries + 1,) the probability of so many successes or fewer, each try one with 0 < chance < 1.
+    """(tries + 1,) the probability of at most 0, 1, ... successes; each try succeeds with
+    probability `chance`, 0 < chance < 1.
 
     >>> binomial_cdf(2, 0.1).round(2).tolist()  # 0.9 * 0.9, + 2 * 0.1 * 0.9, + 0.1 * 0.1
     [0.81, 0.99, 1.0]
@@ -127,10 +129,11 @@ def binomial_cdf(tries: int, chance: float) -> Numbers:
 
 
 def holm(p_values: Any) -> Numbers:
-    """Holm's step-down: for claims that *any* of the hypotheses is false. Source: Holm (1979).
+    """Holm's step-down correction, for claims that *any* of the hypotheses is false. Source: Holm
+    (1979).
 
-    The smallest of m p-values is multiplied by m, the next by m - 1, and so on; none falls below an
-    earlier one.
+    The smallest of m p-values is multiplied by m, the next by m - 1, and so on; no result is below
+    an earlier one.
     >>> # 0.01 * 4, 0.03 * 3, 0.04 * 2 raised to 0.09, 0.9 * 1
     >>> holm([0.01, 0.04, np.nan, 0.03, 0.9]).round(3).tolist()
     [0.04, 0.09, nan, 0.09, 0.9]
@@ -141,10 +144,10 @@ def holm(p_values: Any) -> Numbers:
 
 
 def benjamini_hochberg(p_values: Any) -> Numbers:
-    """Control of the false discovery rate where tests are independent or go together: at most 5% of
-    a list are wrong.
+    """Control the false discovery rate (at most 5% of a list are wrong) for independent or
+    positively dependent tests.
 
-    The p-value of rank r of m is multiplied by m / r; none rises above a later one. Source:
+    The p-value of rank r of m is multiplied by m / r; no result is above a later one. Source:
     Benjamini and Hochberg (1995).
     >>> benjamini_hochberg([0.01, 0.04, np.nan, 0.03]).round(3).tolist()
     [0.03, 0.04, nan, 0.04]
@@ -156,10 +159,11 @@ def benjamini_hochberg(p_values: Any) -> Numbers:
 
 
 def benjamini_yekutieli(p_values: Any) -> Numbers:
-    """The same under any dependence, which costs a factor of 1 + 1/2 + ... + 1/m: for claims
-    *which* are false.
+    """Control the false discovery rate under any dependence of tests, for claims *which* hypotheses
+    are false.
 
-    Source: Benjamini and Yekutieli (2001), theorem 1.3.
+    P-values are those of `benjamini_hochberg` times 1 + 1/2 + ... + 1/m. Source: Benjamini and
+    Yekutieli (2001), theorem 1.3.
     >>> # 5.5 * (0.01, 0.03 / 2, 0.04 / 3)
     >>> benjamini_yekutieli([0.01, 0.04, np.nan, 0.03]).round(4).tolist()
     [0.055, 0.0733, nan, 0.0733]
@@ -172,8 +176,8 @@ def benjamini_yekutieli(p_values: Any) -> Numbers:
 def by_family(
     p_values: Sequence[float | None], families: Sequence[Hashable], adjust: Callable[[Any], Numbers]
 ) -> list[float]:
-    """The p-values adjusted within each family, for which equal names stand. None, like NaN, is a
-    test not run.
+    """The p-values adjusted within each family. Tests with equal names in `families` are one
+    family. None, like NaN, is a test that was not run.
 
     >>> by_family([0.01, 0.02, 0.03], ["a", "b", "a"], holm)
     [0.02, 0.02, 0.03]
@@ -188,7 +192,7 @@ def by_family(
 
 
 def _in_rising_order(p_values: Any) -> tuple[Numbers, Codes, Numbers]:
-    """An array of NaN to fill, the places of the defined p-values in rising order, and these
+    """An array of NaN to fill, the indices of the defined p-values in rising order, and these
     p-values.
     """
     p = np.asarray(p_values, dtype=np.float64)
@@ -199,11 +203,11 @@ def _in_rising_order(p_values: Any) -> tuple[Numbers, Codes, Numbers]:
 
 @dataclass(frozen=True)
 class ClusteredMean:
-    """mean: over all values, with its 95% percentile bootstrap over sources; p: two-sided, for a
-    mean of 0.
+    """A mean with an interval over sources. mean: over all values, with its 95% interval by
+    percentile bootstrap over sources. p: two-sided, for a mean of 0.
 
-    NaN if undefined: all of these without values, interval and p with one source. n: the number
-    of values; sources: the number of their sources.
+    Without values, all are NaN; with one source, interval and p are NaN. n: the number of values.
+    sources: the number of sources.
     """
 
     mean: Bounds
@@ -215,8 +219,8 @@ class ClusteredMean:
 def clustered_mean(values: Numbers, sources: Codes, bootstrap: SourceBootstrap) -> ClusteredMean:
     """The mean of the defined values, with an interval and a p-value over their sources.
 
-    values: (n,), NaN is left out; sources: (n,) the source of each value, as any whole number.
-    p: see `t_test`, with the residuals of the sources' totals from the mean as variance.
+    values: (n,), NaN is left out; sources: (n,) the source of each value, as any whole number. p:
+    see `t_test`; the variance comes from the residuals of the totals by source.
     >>> score = clustered_mean(
     ...     np.array([1.0, -1.0, 1.0, 1.0]), np.array([0, 0, 1, 2]), SourceBootstrap(100)
     ... )
@@ -248,8 +252,9 @@ def clustered_mean(values: Numbers, sources: Codes, bootstrap: SourceBootstrap) 
 def t_test(value: float, variance: float, sources: int) -> float:
     """Two-sided p-value that a figure is 0, from its variance over sources; NaN with one source.
 
-    It is never below 2^(1 - sources), the smallest p-value from flipping the signs of that many
-    sources: equal sources have no variance, but are no stronger evidence than that.
+    The p-value is never below 2^(1 - sources), the smallest p-value from flipping the signs of that
+    many sources. Equal sources have no variance, but they are not stronger evidence than such
+    flips.
     >>> round(t_test(0.5, 0.04, 11), 4)  # t of 2.5 with 10 degrees of freedom
     0.0314
     """

@@ -1,10 +1,9 @@
-"""Scores on a line beside the mean of the other people: how much of its variance they explain, and
-people among themselves.
+"""Numeric scores compared with the mean of other people: how much of its variance they explain.
 
-Everything follows from sums over items, so a resample is a sum over the sources drawn. The
-skill of scores is 1 - their mean squared error / that of a constant: 0 is a constant, 1 is perfect,
-and it can be negative. What is fitted (the constant, a shift, a line) is fitted on the sources of
-the other folds.
+Everything follows from sums over items, so a resample is a sum over the drawn sources. The skill of
+scores is 1 - (their mean squared error / the mean squared error of a constant). It is 0 for a
+constant and 1 for perfect scores, and it can be negative. The constant, the shift and the line are
+fitted on the sources of the other folds.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ FOLDS = 5
 
 
 def mean_of_others(people: Numbers, person: int) -> Numbers:
-    """(items,) the mean score of everybody but one; NaN without others. people: (items, people),
-    NaN if none.
+    """(items,) the mean score of all people but one; NaN without other people. people: (items,
+    people), NaN without a score.
     """
     rated = ~np.isnan(people)
     own = np.where(rated[:, person], people[:, person], 0.0)
@@ -28,8 +27,8 @@ def mean_of_others(people: Numbers, person: int) -> Numbers:
 
 
 def standardised(scores: Numbers) -> Numbers:
-    """(items, raters) each rater's scores with mean 0 and spread 1, or 0 where they are all equal;
-    NaN stays NaN.
+    """(items, raters) each rater's scores scaled to mean 0 and spread 1, or 0 if they are all
+    equal; NaN stays NaN.
 
     >>> standardised(np.array([[1.0, 5], [3, 5], [np.nan, 5]])).tolist()
     [[-1.0, 0.0], [1.0, 0.0], [nan, 0.0]]
@@ -45,7 +44,7 @@ def moments(target: Numbers, scores: Numbers) -> Numbers:
     """(items, 6) what each item adds to the sums of 1, target, target^2, score, score^2 and target
     x score.
 
-    An item where either is NaN adds nothing.
+    An item adds nothing if its target or score is NaN.
     """
     both = ~np.isnan(target) & ~np.isnan(scores)
     t, x = np.where(both, target, 0.0), np.where(both, scores, 0.0)
@@ -53,10 +52,10 @@ def moments(target: Numbers, scores: Numbers) -> Numbers:
 
 
 def skill(sums: Numbers) -> Numbers:
-    """(..., 3) the skill of scores as given, after a shift, and after a line; NaN if all targets
-    are equal.
+    """(..., 3) the skill of scores as given, after a fitted shift, and after a fitted line; NaN if
+    all targets are equal.
 
-    A line never falls: scores that rank the wrong way round become a constant.
+    A fitted line never falls; scores in reversed order become a constant.
 
     sums: (..., FOLDS, 6) of moments.
     >>> target, folds = np.arange(10.0), np.arange(10) % FOLDS
@@ -100,14 +99,16 @@ def skill(sums: Numbers) -> Numbers:
 
 
 def root_mean_squared_error(sums: Numbers) -> Numbers:
-    """(...) of scores with the target, from sums (..., 6) of moments."""
+    """(...) the root mean squared error of scores against the target, from sums (..., 6) of
+    moments.
+    """
     n, _, tt, _, xx, tx = np.moveaxis(sums, -1, 0)
     return np.sqrt(np.maximum(ratio(tt - 2 * tx + xx, n), 0.0))
 
 
 def concordance(sums: Numbers) -> Numbers:
-    """(...) Lin's concordance of scores and target, from sums (..., 6) of moments. NaN if all
-    are equal.
+    """(...) Lin's concordance of scores and target, from sums (..., 6) of moments. NaN if all are
+    equal to each other.
 
     Source: Lin (1989).
     >>> # 4/3 / 7/3
@@ -125,8 +126,8 @@ def concordance(sums: Numbers) -> Numbers:
 
 
 def correlation(sums: Numbers) -> Numbers:
-    """(...) Pearson's r of scores and target, from sums (..., 6) of moments. NaN if either are
-    all equal.
+    """(...) Pearson's r of scores and target, from sums (..., 6) of moments. NaN if all scores or
+    all targets are equal.
 
     >>> correlation(moments(np.array([1.0, 2, 4]), np.array([1.0, 3, 5])).sum(axis=0)).round(
     ...     4
@@ -162,9 +163,9 @@ def intraclass(sums: Numbers) -> Numbers:
     """(...) ICC(1), the share of a score's variance that lies between items, from sums (..., 7) of
     panel_features.
 
-    People are not told apart, so that who is severe counts as error. Items may have different
-    numbers of scores. NaN if all scores are equal. Source: Shrout and Fleiss (1979); Donner
-    (1986) for uneven panels.
+    The figure ignores who gave a score, so a person's severity counts as error. Items may have
+    different numbers of scores. NaN if all scores are equal. Source: Shrout and Fleiss (1979);
+    Donner (1986) for uneven panels.
     >>> scores = np.array([[1.0, 2], [3, 3], [5, 6]])
     >>> # (8.1667 - 1/3) / (8.1667 + 1/3)
     >>> intraclass(panel_features(scores).sum(axis=0)).round(4).item()

@@ -1,4 +1,4 @@
-"""Sums over items, source by source: what every variance over sources is made of."""
+"""Sums over items by source, from which every variance over sources is computed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _AT_ONCE = 2_000_000  # numbers of sources drawn
 @dataclass(frozen=True)
 class Draws:
     """Resamples of the sources, each as large as the data. sources: (n,) their numbers, rising;
-    times: (draws, n).
+    times: (draws, n) how often each was drawn.
     """
 
     sources: Codes
@@ -23,7 +23,9 @@ class Draws:
 
     @classmethod
     def of(cls, sources: Codes, draws: int, rng: np.random.Generator) -> Iterator[Draws]:
-        """So many draws of the sources that occur, a few at a time where there are many."""
+        """Make this many draws of the sources that occur; if there are many sources, a few draws at
+        a time.
+        """
         names, n = np.unique(sources), len(np.unique(sources))
         step = max(1, _AT_ONCE // n)
         for start in range(0, draws, step):
@@ -33,19 +35,19 @@ class Draws:
 
 
 class SourceSums:
-    """Items of a few kinds, added up by source.
+    """Sums over items by source, for items of a few kinds.
 
-    Where every source has one item, sources whose items are of one kind are alike: one row stands
-    for all of them.
+    If every source has one item, all sources with items of the same kind are alike, and one row
+    stands for all of them.
 
-    n: sources. times: (rows,) how many sources each row stands for. sources, row: (n,) their
-    numbers, rising, and the row of each.
+    n: the number of sources. times: (rows,) how many sources each row stands for. sources: (n,) the
+    numbers of the sources, rising. row: (n,) the row of each source.
     """
 
     def __init__(self, kinds: Codes, sources: Codes, content: Codes | None = None) -> None:
-        """kinds: (items,) numbered from 0, none left out; sources: (items,) any whole numbers >=
-        0. content: (kinds,) what tells kinds apart (see `scattered`) where their numbers do not:
-        where these hang on the order of items.
+        """kinds: (items,) numbered from 0, none left out; sources: (items,) any whole numbers >= 0.
+        content: (kinds,) values that identify kinds (see `scattered`); needed if the numbers of
+        kinds depend on the order of items.
         """
         first, source = distinct(sources)
         self.n, self.sources = len(first), np.asarray(sources)[first]
@@ -67,7 +69,7 @@ class SourceSums:
         self.times = np.ones(self.n, dtype=np.int64)
 
     def rows(self, features: Numbers) -> Numbers:
-        """(rows, ...) what a source of each row adds to the sums of features (kinds, ...)."""
+        """(rows, ...) what one source of each row adds to the sums of features (kinds, ...)."""
         if self._kinds is None:
             return features
         by_source = np.add.reduceat(features[self._kinds], self._starts, axis=0)
@@ -84,7 +86,7 @@ class SourceSums:
         return np.asarray(self.total(rows)[None] - rows)
 
     def drawn(self, draws: Draws) -> Numbers:
-        """(draws, rows) how many sources each row stands for when sources are drawn again."""
+        """(draws, rows) how many sources each row stands for in each draw."""
         times = draws.times[:, np.searchsorted(draws.sources, self.sources)]
         order = np.argsort(self.row, kind="stable")
         starts = np.searchsorted(self.row[order], np.arange(len(self.times)))
@@ -92,8 +94,8 @@ class SourceSums:
 
 
 def scattered(numbers: Codes | Numbers) -> Codes:
-    """(...) unsigned whole numbers in which those of equal numbers are equal and others far apart,
-    so a sum of them tells what was added.
+    """(...) hashes of numbers, as unsigned whole numbers. Equal numbers have equal hashes, and
+    others differ widely, so a sum of hashes identifies what was added.
 
     Source: Steele, Lea and Flood (2014), the finalizer of SplitMix64.
     >>> len({*scattered(np.array([1.0, 2.0, -0.0, 0.0, np.nan, np.nan])).tolist()})
@@ -110,7 +112,7 @@ def scattered(numbers: Codes | Numbers) -> Codes:
 
 
 def scattered_rows(columns: Numbers) -> Codes:
-    """(items,) the same of rows of numbers (items, columns)."""
+    """(items,) hashes like those of `scattered`, for rows of numbers (items, columns)."""
     mixed = np.zeros(len(columns), dtype=np.uint64)
     for column in np.asarray(columns, dtype=np.float64).T:
         mixed = scattered(mixed ^ scattered(column))
