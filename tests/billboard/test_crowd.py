@@ -130,7 +130,7 @@ def test_metrics_only_when_named() -> None:
     ("worker", "judge", "said", "words"),
     [
         (NOISE, NEAR, "judge", "^Judge: j 0.* better .*expert. than crowd"),
-        (NOISE, NEAR, "judge", "crowd cannot .* 0 or less[.]"),
+        (NOISE, NEAR, "judge", "crowd cannot .* not above 0[.]"),
         (NEAR, NOISE, "crowd", "^Crowd: crowd 0[.]"),
         (ALSO_NEAR, NEAR, "undecided", "may be chance .p 0[.]"),
         (

@@ -150,7 +150,7 @@ def test_what_does_not_fit_the_dataset() -> None:
     lost = Submission(
         entry(2, "generator", "x"), (Output("o", "gone", "x", "en"),), (), facts_from([])
     )
-    with pytest.raises(DataError, match="source 'gone' has gone"):
+    with pytest.raises(DataError, match="source 'gone' is no longer in the dataset"):
         board_at(base(), [lost])
 
 
