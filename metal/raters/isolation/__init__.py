@@ -1,11 +1,11 @@
-"""A stranger's metric: a Python file (see metal.raters.metrics.own) that is run in an isolated
-process of its own.
+"""Run a stranger's metric, a Python file (see metal.raters.metrics.own), in an isolated process.
 
-Each run is a new child: once to learn what the function is, then for the texts to score, all at
-once. Before the file is run, the child gives up the network, all files but those it needs, other
-processes, and memory, disk and time beyond its limits (child.py), as far as the system allows;
-`protections` says what was possible here. Only text comes back, never objects, and it is checked
-like any foreign input. When a run is over, the child and all it started have ended.
+Each run is a new child process: one run describes the function, another scores all texts. Before
+the file is run, the child gives up the network, all files except those it needs, access to other
+processes, and memory, disk and time beyond its limits (child.py), as far as the system allows.
+`protections` says what is possible on this system. Only text comes back, never objects, and it is
+checked like any foreign input. When a run is over, the child and all processes that it started have
+ended.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def isolated_metric(
 ) -> Metric:
     """The function of a Python file as a metric; its code never runs in this process.
 
-    `readable` are files and folders that it may read besides its own file: word lists, a model. The
-    metric has the name and the signature that metal.raters.metrics.find_metric gives the same
-    function.
+    readable: files and folders that the function may read besides its own file, such as word lists
+    or a model. The metric has the name and the signature that metal.raters.metrics.find_metric
+    gives to the same function.
 
     Raises UsageError if there is no such file or function, or running the file fails; scoring
     raises UsageError if a run fails as a whole, DataError if it does not answer with one score per
@@ -94,10 +94,10 @@ def isolated_metric(
 
 
 def protections(limits: Limits | None = None) -> tuple[str, ...]:
-    """The protections against a program on this system, one sentence each, as found by a child
-    process that isolates itself.
+    """The protections against a program on this system, one sentence each. A child process finds
+    them by isolating itself.
 
-    Raises UsageError if there can be no child.
+    Raises UsageError if no child can be started.
     """
     limits = limits or Limits()
     reply = ask({"action": "protections", "readable": []}, (), limits, 16 * LINE)
@@ -122,7 +122,7 @@ def _lines(name: str, reply: ChildReply, limits: Limits, expected: int) -> list[
 
 
 def _problem(lines: Sequence[Any], reply: ChildReply, limits: Limits, expected: int) -> str:
-    """Why a run failed as a whole; empty if it did not."""
+    """Why a run failed as a whole; empty if it succeeded."""
     if len(lines) == 1 and isinstance(lines[0], dict) and isinstance(lines[0].get("error"), str):
         reason = _clean(lines[0]["error"], 2 * REASON)
         memory = f" (it may use {limits.memory_mb:,} MB)" if "MemoryError" in reason else ""
@@ -139,7 +139,7 @@ def _problem(lines: Sequence[Any], reply: ChildReply, limits: Limits, expected: 
 
 
 def _with_limit(answer: Answer, reply: ChildReply, limits: Limits) -> Answer:
-    """An answer, with the limit added if it is an error about writing more than that."""
+    """The answer; if it is an error about writing too much, the limit is added."""
     if not isinstance(answer, str):
         return answer
     refused = reply.disk is Disk.NONE and any(error in answer for error in REFUSALS)
@@ -174,8 +174,8 @@ def _value(line: bytes) -> Any:
 
 
 def _answer(value: Any) -> Answer:
-    """A finite number, unchanged; else, as for any metric, the reason in words why there is
-    none.
+    """A finite number, unchanged. Otherwise the reason why there is no number, in words, as for any
+    metric.
     """
     if isinstance(value, str):
         return _clean(value) or "the metric gave none"
@@ -189,7 +189,7 @@ def _answer(value: Any) -> Answer:
 
 
 def _clean(text: str, most: int = REASON) -> str:
-    """One line that every encoding can hold."""
+    """The text on one line, with only characters that every encoding can hold."""
     line = " ".join(text[: 4 * most].encode("utf-8", "replace").decode().split())
     return line if len(line) <= most else line[: most - 3] + "..."
 

@@ -1,4 +1,4 @@
-"""The child from outside: starting it, asking it, listening to it, and ending it."""
+"""The parent's side of a child process: starting it, asking it, listening to it, and ending it."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ LOOKS = 50  # a second, at its threads
 
 @dataclass(frozen=True)
 class ChildReply:
-    """What came from a child: its answers, how it ended (in subprocess's terms), and its last
+    """What a child returned: its answers, its exit status (in subprocess's terms), and its last
     output.
 
-    late, flooded: it was ended because its time was up, or because it answered more bytes than
-    allowed. excess: another limit that it exceeded. disk: where it wrote. left: a sentence on files
-    that could not be deleted.
+    late: whether it was ended because its time was up. flooded: whether it was ended because it
+    answered more bytes than allowed. excess: another limit that it exceeded. disk: where it could
+    write. left: a sentence about files that could not be deleted.
     """
 
     answers: bytes
@@ -55,10 +55,10 @@ class ChildReply:
 def ask(
     request: Mapping[str, Any], items: Iterable[Mapping[str, Any]], limits: Limits, most: int
 ) -> ChildReply:
-    """Have a child carry out a request over some items; `most` is how many bytes it may answer.
+    """Have a child carry out a request over some items. most: how many bytes it may answer.
 
-    When this returns or raises, even by Ctrl-C, the child has ended. Raises UsageError if there can
-    be no child.
+    When this returns or raises, even by Ctrl-C, the child has ended. Raises UsageError if no child
+    can be started.
     """
     if os.name != "posix":
         raise UsageError(
@@ -103,7 +103,7 @@ def _asked(
 
 
 def child_path() -> list[str]:
-    """Where the child looks for packages: absolute paths, including METAL's own folder."""
+    """The absolute paths where the child looks for packages, including METAL's own folder."""
     return list(
         dict.fromkeys([*map(os.path.abspath, sys.path), str(Path(metal.__path__[0]).parent)])
     )
@@ -135,8 +135,8 @@ def _start(lines_file: IO[bytes], passed: tuple[int, ...], folder: Path) -> subp
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """Nothing of the user's environment except where the linker finds libraries, which Python
-    itself may need.
+    """The child's environment. Of the user's variables, it has only the paths of the linker,
+    because Python itself may need them.
     """
     variables = {
         "PATH": os.defpath,
@@ -152,9 +152,7 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 class _Listening:
-    """Collects what a child says until it ends, or until it exceeds a limit; its exit code is not
-    known yet.
-    """
+    """Collects what a child says until it ends or exceeds a limit; its exit code comes later."""
 
     def __init__(
         self,
@@ -231,7 +229,7 @@ class _Listening:
             self.waiting.unregister(descriptor)
 
     def _excess(self) -> str:
-        """The limit that a child exceeds: threads."""
+        """The limit that a child exceeds, which can only be threads; empty if none."""
         with suppress(OSError):
             if Path("/proc", str(self.child.pid), "task").stat().st_nlink - 2 > self.limits.threads:
                 return f"it began more than {self.limits.threads:,} threads"

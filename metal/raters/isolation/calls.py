@@ -1,8 +1,8 @@
-"""Linux: the system calls that this process, and all its threads, give up for good (seccomp).
+"""Linux: the system calls that this process and all its threads give up for good (seccomp).
 
-It closes what Landlock leaves open (kernel.py). Where a program has no file system of its own, its
-calls that make files, folders and links are also counted: before each, the kernel asks the holder
-of the filter's listener (disk.py).
+The filter closes what Landlock leaves open (kernel.py). If a program has no file system of its own,
+its calls that make files, folders and links are also counted. Before each such call, the kernel
+asks the process that holds the filter's listener (disk.py).
 """
 
 from __future__ import annotations
@@ -75,13 +75,13 @@ sched_setattr 314 274
 
 
 def numbers(table: str) -> dict[str, tuple[int, int]]:
-    """Call -> its numbers on x86-64 and elsewhere."""
+    """Name of a call -> its numbers on x86-64 and on other machines."""
     rows = [row.split() for row in table.replace("\n", ";").split(";") if row.strip()]
     return {name: (int(x86_64), int(elsewhere)) for name, x86_64, elsewhere in rows}
 
 
 def numbers_here(*calls: str) -> set[int]:
-    """The numbers of some calls of SOMETIMES_REFUSED on this machine."""
+    """The numbers that some calls of SOMETIMES_REFUSED have on this machine."""
     _, column = MACHINES[platform.machine()]
     return {SOMETIMES[call][column] for call in calls}
 
@@ -143,10 +143,10 @@ class _Program(ctypes.Structure):
 
 
 def refuse_system_calls(disk: Disk) -> bool:
-    """Refuse these system calls from now on; False if this system cannot.
+    """Refuse the forbidden system calls from now on. Return False if this system cannot do so.
 
-    If nothing may be written, calls that make folders and links are included. The process must have
-    given up new privileges.
+    If nothing may be written, calls that make folders and links are refused as well. The process
+    must have given up new privileges.
     """
     machine = MACHINES.get(platform.machine())
     if machine is None:
@@ -157,10 +157,11 @@ def refuse_system_calls(disk: Disk) -> bool:
 
 
 def refuse_and_count() -> int | None:
-    """Refuse these system calls, and have the kernel ask before each call that makes a file, folder
-    or link.
+    """Refuse the forbidden system calls, and have the kernel ask before each call that makes a
+    file, folder or link.
 
-    Returns the descriptor on which it asks; None if nothing was done, because this system cannot.
+    Returns the descriptor on which the kernel asks; None if this system cannot do so, and nothing
+    was done.
     """
     machine = MACHINES.get(platform.machine())
     if machine is None:
@@ -177,11 +178,11 @@ def _packed(instructions: list[Instruction]) -> _Program:
 
 
 def filter_for(machine: int, column: int, process: int, disk: Disk) -> list[Instruction]:
-    """The filter of a machine for a process: what the kernel goes through at each system call.
+    """The filter for a process: the instructions that the kernel runs at each system call.
 
-    machine: its name in the kernel. column: which of a call's two numbers is this machine's. disk:
-    where the process may write; if files are counted, the kernel asks about calls that make a file,
-    folder or link.
+    machine: the kernel's name for the machine. column: which of a call's two numbers applies on
+    this machine. disk: where the process may write; if files are counted, the kernel asks about
+    calls that make a file, folder or link.
     """
     refuse = _error(errno.EPERM)
     program = [
@@ -238,7 +239,7 @@ def filter_for(machine: int, column: int, process: int, disk: Disk) -> list[Inst
 
 
 def _making(flags_at: int | None, mode_at: int | None, answer: Instruction) -> list[Instruction]:
-    """Instructions for a call that makes something. A call that opens a file may make nothing."""
+    """Instructions for a call that may make a file. A call that only opens a file is allowed."""
     instructions: list[Instruction] = []
     if flags_at is not None:
         load = (LOAD, 0, 0, _argument(flags_at))
@@ -250,13 +251,15 @@ def _making(flags_at: int | None, mode_at: int | None, answer: Instruction) -> l
 
 
 def _any_of(values: Sequence[int]) -> list[Instruction]:
-    """Go to the next instruction if the loaded value is one of these, else skip it."""
+    """Go on with the next instruction if the loaded value is one of these; otherwise skip that
+    instruction.
+    """
     last = len(values) - 1
     return [(EQUAL, last - at, int(at == last), value) for at, value in enumerate(values)]
 
 
 def _when(number: int, then: list[Instruction]) -> list[Instruction]:
-    """Instructions for one system call. Those that do not end in an answer end in permission."""
+    """Instructions for one system call. If `then` gives no answer, the call is allowed."""
     block = [*then, (RETURN, 0, 0, ALLOW)]
     return [(EQUAL, 0, len(block), number), *block]
 
@@ -266,5 +269,5 @@ def _error(number: int) -> Instruction:
 
 
 def _argument(number: int) -> int:
-    """Where the lower half of an argument lies; all machines above are little-endian."""
+    """The offset of the lower half of an argument. All supported machines are little-endian."""
     return 16 + 8 * number

@@ -1,8 +1,8 @@
 """The child's side: it isolates itself, runs the program and answers in lines of JSON.
 
 The request is the first line of standard input; the items follow, one per line. Answers go through
-a pipe of their own, so nothing that the program prints is an answer. Once the program has begun,
-nothing here can be trusted, and the parent treats every answer as foreign input.
+a separate pipe, so nothing that the program prints can be an answer. Once the program has begun,
+nothing in this process can be trusted, so the parent treats every answer as foreign input.
 """
 
 from __future__ import annotations
@@ -119,11 +119,11 @@ def confine(
 ) -> list[str]:
     """Isolate this process for good.
 
-    folder: where it may write. control: a socket on which the parent is told how writing is
-    limited.
+    folder: the only folder in which the process may write. control: a socket on which the parent
+    learns how writing is limited.
 
-    Returns a sentence for each protection, including those that this system does not offer. Raises
-    UsageError if the process has threads, which would stay outside.
+    Returns a sentence for each protection, including protections that this system does not offer.
+    Raises UsageError if the process has threads, because these would stay unprotected.
     """
     network = calls = False
     version, disk, listener = 0, Disk.NONE, None
@@ -149,9 +149,10 @@ def confine(
 
 
 def _filtered(disk: Disk) -> tuple[Disk, int | None, bool]:
-    """Refuse system calls; without a file system of its own, have what the process makes counted.
+    """Refuse system calls; if the process has no file system of its own, also have its new files
+    counted.
 
-    Returns where it may then write, the listener, and whether calls are refused.
+    Returns where the process may write, the listener, and whether calls are refused.
     """
     if disk is not Disk.OWN:
         listener = refuse_and_count()
@@ -163,7 +164,7 @@ def _filtered(disk: Disk) -> tuple[Disk, int | None, bool]:
 def _sentences(
     limits: Limits, disk: Disk, network: bool, calls: bool, version: int, memory: bool
 ) -> list[str]:
-    """The protections in words. version: that of Landlock, 0 if there is none."""
+    """A sentence about each protection. version: the version of Landlock, 0 if there is none."""
     reads = (
         "files: it reads Python, system libraries, its own file and the files it was given; it"
         " writes "
@@ -208,8 +209,8 @@ def _network(calls: bool, network: bool, version: int) -> str:
 
 
 def python_folders() -> list[Path]:
-    """The folders of Python, installed packages and METAL. Other folders on Python's path may
-    contain anybody's files.
+    """The folders of Python, of installed packages and of METAL. Other folders on Python's path are
+    left out, because they may contain anybody's files.
     """
     prefixes = list(map(Path, {sys.prefix, sys.base_prefix, sys.exec_prefix}))
     installed = {*site.getsitepackages(), site.getusersitepackages()}
@@ -222,7 +223,7 @@ def python_folders() -> list[Path]:
 
 
 def limit_resources(limits: Limits, disk: Disk) -> bool:
-    """Set the limits that the system enforces; return whether memory is one of them."""
+    """Set the limits that the system enforces; return whether it enforces the limit of memory."""
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, limits.file_bytes(disk))
     _limit(resource.RLIMIT_NOFILE, OPEN_FILES)

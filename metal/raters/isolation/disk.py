@@ -1,7 +1,7 @@
-"""The parent's side of a child's disk: the folder it writes in, and how many files it makes there.
+"""The parent's side of a child's disk: the folder in which it writes, and how many files it makes.
 
-A child that has a file system of its own leaves the folder empty. Any other is counted: the kernel
-asks here before each call of the child that makes a file, folder or link (calls.py).
+A child with its own file system leaves the folder empty. For any other child, files are counted:
+before each call that makes a file, folder or link, the kernel asks this process (calls.py).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Creations:
         self.folder_calls = numbers_here("mkdir", "mkdirat")
 
     def answer(self) -> bool:
-        """Answer a question if there is one; False once there will be no more."""
+        """Answer a question of the kernel, if any. Return False once there will be no more."""
         waiting = select.poll()
         waiting.register(self.listener, select.POLLIN)
         events = dict(waiting.poll(0)).get(self.listener, 0)
@@ -80,7 +80,9 @@ def tell(control: int, disk: Disk, listener: int | None) -> None:
 
 
 def hear(channel: socket.socket, most: int) -> tuple[Disk, Creations | None]:
-    """What a child reported about its disk; if it ended before, nothing can be written."""
+    """What a child reported about its disk. If it ended before it reported, it cannot write
+    anything.
+    """
     message, descriptors, _, _ = socket.recv_fds(channel, 64, 1)
     for descriptor in descriptors:
         os.set_inheritable(descriptor, False)
@@ -97,11 +99,12 @@ def private_folder() -> Path:
 
 
 def clear(folder: Path, until: float) -> str:
-    """Delete a child's folder, whatever was left in it; return a sentence on what remains.
+    """Delete a child's folder with everything in it; return a sentence about what could not be
+    deleted.
 
-    until: a time on the monotonic clock. Nested folders may be too deep for recursion and for a
-    path, and may not be readable, so the function goes level by level: it gives the user access to
-    each folder and moves the folders in it up.
+    until: a time on the monotonic clock. Folders may be nested too deeply for recursion or for a
+    path, and may be unreadable. So the function goes level by level: it gives the user access to
+    each folder, and moves the folders inside it up.
     """
     name = os.urandom(8).hex()  # the stranger's files are not called that
     moved = 0
@@ -121,10 +124,10 @@ def clear(folder: Path, until: float) -> str:
 
 
 def _without_files(folder: Path, until: float) -> list[Path]:
-    """Delete everything in a folder except folders that are not empty; return these, with access
-    for their user.
+    """Delete everything in a folder except folders that are not empty; make these accessible to
+    their user, and return them.
 
-    Raises TimeoutError, which is an OSError.
+    Raises TimeoutError (an OSError) when the time is up.
     """
     _check_time(until)
     with os.scandir(folder) as scan:
@@ -142,7 +145,7 @@ def _without_files(folder: Path, until: float) -> list[Path]:
 
 
 def _deleted(folder: Path) -> bool:
-    """Delete a folder if it is empty."""
+    """Delete a folder if it is empty; return whether it was deleted."""
     try:
         folder.rmdir()
     except OSError:

@@ -1,12 +1,12 @@
-"""Linux: what this process, and every process it starts, gives up for good.
+"""Linux: what this process and every process that it starts give up for good.
 
-These are privileges, the network and the disk, as far as the system allows, and files (Landlock).
-calls.py has the filter of system calls (seccomp).
+They give up privileges, the network and the disk, as far as the system allows, and files
+(Landlock). The filter of system calls (seccomp) is in calls.py.
 
-Landlock grants nothing, it only takes rights away. It cannot prevent a check whether a path exists,
-and it leaves open what the filter of system calls closes: sockets of every kind, other processes,
-owners, permissions and dates of files, memory that no limit counts, and what an administrator may
-do.
+Landlock only takes rights away. It cannot prevent a process from checking whether a path exists. It
+also leaves open what the filter of system calls closes: sockets of every kind, other processes,
+owners, permissions and dates of files, memory that no limit counts, and actions of an
+administrator.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def yield_to_others() -> None:
 
 
 def leave_network() -> bool:
-    """Move to a network namespace in which the only interface is down; False if the system does not
-    allow it.
+    """Move to a network namespace whose only interface is down. Return False if the system does not
+    allow this.
     """
     user, group = os.geteuid(), os.getegid()
     unshare = getattr(libc(), "unshare", None)
@@ -69,12 +69,12 @@ MS_NOSUID, MS_NODEV, MS_REC, MS_PRIVATE = 1 << 1, 1 << 2, 1 << 14, 1 << 18
 
 
 def own_file_system(folder: Path, megabytes: int, files: int) -> bool:
-    """Cover a folder with an empty file system in memory that only this process sees, and change to
-    it.
+    """Mount an empty file system in memory over a folder, visible only to this process, and change
+    to it.
 
-    It has a fixed size, and everything in it counts, even files without a name and folders that
-    cannot be listed. It disappears with the process. False if the system does not allow it; it does
-    allow it to root, and if leave_network created a user namespace.
+    The file system has a fixed size. Everything in it counts, even files without a name and folders
+    that cannot be listed. It disappears with the process. Returns False if the system does not
+    allow this. It is allowed to root, and to any user if leave_network created a user namespace.
     """
     system = libc()
     unshare = getattr(system, "unshare", None)
@@ -91,8 +91,8 @@ def own_file_system(folder: Path, megabytes: int, files: int) -> bool:
 
 
 def give_up_privileges() -> None:
-    """No capabilities, and no way to get any: root is then an ordinary user who owns root's
-    files.
+    """Give up all capabilities, and every way to get new ones. Root is then an ordinary user who
+    owns root's files.
     """
     system = libc()
     for number in range(CAPABILITIES):
@@ -126,11 +126,12 @@ def landlock_version() -> int:
 
 
 def shut_in(readable: Iterable[Path], writable: Iterable[Path]) -> int:
-    """From now on, open nothing except these files and what is in these folders. Paths that do not
-    exist are skipped.
+    """From now on, allow only these files, and files in these folders, to be opened. Paths that do
+    not exist are skipped.
 
-    Returns the version of Landlock, 0 if nothing was done. Version 4 also blocks TCP, version 6
-    signals to others and abstract sockets. The process must have given up new privileges.
+    Returns the version of Landlock, 0 if nothing was done. Version 4 also blocks TCP; version 6
+    also blocks signals to other processes and abstract sockets. The process must have given up new
+    privileges.
     """
     version = landlock_version()
     if version == 0:

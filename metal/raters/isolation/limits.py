@@ -1,4 +1,4 @@
-"""What a submitted program may use, and how it is kept from writing more."""
+"""What a submitted program may use, and how METAL keeps it from writing more."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ FOLDER = 8  # files that a folder counts as: some disks take that much longer to
 class Disk(StrEnum):
     """Where a program writes, which depends on what the system allows.
 
-    OWN: a file system of its own, in memory, with a fixed size. COUNTED: a folder on the disk;
-    files are small, and each new one is counted while the program runs, which limits their total
-    size wherever they are. NONE: nowhere.
+    OWN: its own file system, in memory, with a fixed size. COUNTED: a folder on the disk; files are
+    small, and each new file is counted while the program runs, which limits the total size of all
+    files. NONE: it cannot write at all.
     """
 
     OWN = "own"
@@ -31,12 +31,12 @@ class Disk(StrEnum):
 class Limits:
     """What a submitted program may use.
 
-    seconds: wall-clock time, for a run over all texts. memory_mb, file_mb: the size of memory, and
-    of each file that it writes. Memory counts as the system counts addresses: libraries with many
-    threads ask for more than they use. disk_mb, files: the size of all its files together, and
-    their number, including folders and links. They are in memory, in addition to memory_mb; if the
+    seconds: wall-clock time for a run over all texts. memory_mb: the size of memory, counted as
+    address space; libraries with many threads reserve more of it than they use. file_mb: the size
+    of each file that the program writes. disk_mb, files: the total size and the number of its
+    files, including folders and links. These files are in memory, in addition to memory_mb. If the
     system allows no such file system, each file has to be small, and all files ever made are
-    counted (see Disk). threads: how many at a time, checked several times a second.
+    counted (see Disk). threads: the number of threads at a time, checked several times a second.
     """
 
     seconds: float = 600
@@ -52,7 +52,7 @@ class Limits:
 
     @property
     def files_counted(self) -> int:
-        """How many files a program may make if it has no file system of its own."""
+        """How many files a program may make if its files are counted (Disk.COUNTED)."""
         return self.disk_mb * SMALL_FILES
 
     def file_bytes(self, disk: Disk) -> int:
@@ -63,7 +63,7 @@ class Limits:
         return large if disk is Disk.OWN else min(large, SMALL_FILE)
 
     def writing(self, disk: Disk) -> str:
-        """What a program may write, in words that follow "it may write"."""
+        """What a program may write, as words that can follow "it may write"."""
         if disk is Disk.NONE:
             return "nothing: this system cannot limit what it writes"
         each = self.file_bytes(disk)

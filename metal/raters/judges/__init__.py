@@ -1,1 +1,1 @@
-"""Judges: prompts in, ratings out. So far the baselines that every LLM judge has to beat."""
+"""Judges: from prompts to ratings, and the baselines that every LLM judge has to beat."""

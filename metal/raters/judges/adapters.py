@@ -1,9 +1,9 @@
-"""Judges of other packages as METAL's: LangChain runnables, inspect_ai scorers, DeepEval and ragas
-metrics.
+"""Use judges of other packages in METAL: LangChain runnables, inspect_ai scorers, DeepEval and
+ragas metrics.
 
-An object of theirs is recognized by its class, so nothing is imported that is not loaded already,
-and it becomes a function of source, output and criterion (`metal.raters.judges.functions`). What
-each is handed:
+An object of another package is recognized by its class, so METAL imports only what is already
+loaded. The object becomes a function of source, output and criterion
+(`metal.raters.judges.functions`). Each kind of object gets:
 
 LangChain   a dict: source, output, language, criterion (its name), question, levels, references; it
 returns a text, a
@@ -20,7 +20,8 @@ ragas       a SingleTurnSample: user_input, response, the first reference, the s
 retrieved_contexts
 
 Scores of DeepEval and ragas run from 0 (worst) to 1 (best). They are stretched over the criterion's
-scale, on levels to the nearest, and the score as it was given begins the justification.
+scale; on a scale with levels, the nearest level is taken. The justification begins with the
+original score.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ _INSPECT_SCORES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": math.nan}
 
 
 def adapted(judge: Any) -> Callable[..., Any]:
-    """The function that METAL calls as a judge: the function itself, or one that asks an object of
-    another package.
+    """The function that METAL calls as a judge: the given function, or a function that asks an
+    object of another package.
 
-    Raises UsageError if it is neither.
+    Raises UsageError if `judge` is neither a function nor such an object.
     """
     ancestors = [(kind.__module__, kind.__name__) for kind in type(judge).__mro__]
     for module, name, adapter in _CLASSES:
@@ -73,9 +74,10 @@ def adapted(judge: Any) -> Callable[..., Any]:
 
 
 def stretched(share: float, criterion: Criterion) -> float:
-    """A score from 0 (worst) to 1 (best) on the criterion's scale; on levels, the nearest one.
+    """Convert a score from 0 (worst) to 1 (best) to the criterion's scale; on levels, to the
+    nearest level.
 
-    Raises ValueError for a share outside 0 to 1, and for a scale without a worst and a best end.
+    Raises ValueError if the share is outside 0 to 1, or if the scale has no worst and best end.
     """
     scale = criterion.scale
     if scale.ends is None:
@@ -91,7 +93,7 @@ def stretched(share: float, criterion: Criterion) -> float:
 
 
 def _with_reason(share: Any, reason: Any, criterion: Criterion) -> tuple[float, str] | None:
-    """A score from 0 to 1 as an answer; None if there is no score."""
+    """Make an answer from a score from 0 to 1 and its reason; None if there is no score."""
     if share is None or math.isnan(float(share)):
         return None
     return (

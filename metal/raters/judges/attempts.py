@@ -1,4 +1,5 @@
-"""Attempts at a question: one connection, its pace, useful retries, and when to stop asking.
+"""Attempts at questions over one connection: its pace, retries that can help, and when to stop
+asking.
 
 tenacity retries: exponential backoff with full jitter, on top of any wait that the provider asks
 for.
@@ -50,16 +51,14 @@ PLAIN_REPLY = '{"score": 1, "justification": "Because."}'
 
 
 def parameters_of(model: Model, question: Question) -> dict[str, Any]:
-    """The model's parameters with the question's own; a parameter that the model's settings unset
-    stays unset.
+    """The model's parameters, overridden by the question's. A parameter that the model's settings
+    unset stays unset.
     """
     return {key: question.parameters.get(key, value) for key, value in model.parameters.items()}
 
 
 def request_for(model: Model, question: Question, rejected: Collection[str]) -> ModelRequest:
-    """The question as it is sent, without the parameters and the structure that the model
-    rejects.
-    """
+    """The request for a question, without parameters and structure that the model rejects."""
     parameters = parameters_of(model, question)
     kept = {key: value for key, value in parameters.items() if key not in rejected}
     if any(LOGPROBS in key for key in rejected):  # they go together
@@ -79,7 +78,9 @@ class Account(Protocol):
     """An object that pays for questions and keeps their records."""
 
     async def reserve(self, question: Question) -> float | None:
-        """Reserve the US dollars that a question may cost at most; None if it must not be begun."""
+        """Reserve the highest cost of a question in US dollars; None if the question must not be
+        begun.
+        """
 
     def release(self, reserved: float) -> None:
         """Give back what was reserved for a question that has ended."""
@@ -94,12 +95,12 @@ class Account(Protocol):
 class Attempts:
     """Asks one model until there is a reply, or no reason to continue.
 
-    halted: nothing more is sent, and waits end at once. closed: no more questions are begun; those
-    in flight are finished. tried: the other questions may be begun, because the first was answered
-    or waiting for it would show nothing more. reached: something has answered in this session.
-    in_vain: questions whose attempts all failed before anything was answered; the first gets
-    FIRST_ATTEMPTS, the others one. note(parameter, said): called once for each parameter that the
-    model rejects.
+    halted: nothing more is sent, and waits end at once. closed: no more questions are begun;
+    questions in flight are finished. tried: questions after the first may be begun, because the
+    first was answered, or because waiting for it would show nothing more. reached: the model has
+    answered in this session. in_vain: the number of questions whose attempts all failed before
+    anything was answered; the first question gets FIRST_ATTEMPTS attempts, each later one gets one.
+    note(parameter, said): called once for each parameter that the model rejects.
     """
 
     def __init__(self, setup: JudgeSetup, client: Client, note: Callable[[str, str], None]) -> None:
@@ -133,11 +134,11 @@ class Attempts:
         self.halt()
 
     def tokens(self, question: Question) -> float:
-        """About how many tokens a question takes, its answer included."""
+        """About how many tokens a question takes, including its answer."""
         return sum(self.estimator.expected(question.rough_tokens, question.answer_tokens))
 
     def highest_cost(self, question: Question, price: Price | None) -> float:
-        """US dollars that a question may cost at most, judging by the replies so far; 0 without a
+        """The highest cost of a question in US dollars, judging by the replies so far; 0 without a
         price.
         """
         longest = max(self.model.parameters.get(name) or 0 for name in MOST_TOKENS)
@@ -149,10 +150,11 @@ class Attempts:
     async def settle(
         self, account: Account, question: Question, asked: int, reserved: float
     ) -> None:
-        """Ask until a reply can be read or asking again does not help; for all engines that ask
-        directly.
+        """Ask until a reply can be read, or until asking again cannot help. All engines that ask
+        directly use this.
 
-        asked: its unreadable replies so far. reserved: US dollars, for the first attempt.
+        asked: the number of unreadable replies so far. reserved: US dollars reserved for the first
+        attempt.
         """
         held: float | None = reserved
         while held is not None:
@@ -175,8 +177,8 @@ class Attempts:
                 await self.pace.hold(self.tokens(question), self.halted)
 
     def _give_up(self, failure: CallFailed) -> None:
-        """Let other questions begin after one that gets no reply, unless it shows that none would
-        get one.
+        """After a question without a reply, let other questions begin, unless the failure shows
+        that none would get a reply.
         """
         if self.ever_answered or failure.kind not in calls.TRANSIENT | TELLING:
             self.tried.set()
@@ -186,8 +188,8 @@ class Attempts:
                 self._stop(str(failure))
 
     def _abandons(self, failure: CallFailed) -> bool:
-        """Whether a question without a reply is left open: it was only abandoned, or its judge was
-        stopped.
+        """Whether a question without a reply stays open, because it was only abandoned or its judge
+        was stopped.
         """
         if failure.kind == ABANDONED or failure.kind in calls.FATAL:
             return True
@@ -217,8 +219,8 @@ class Attempts:
     def _make_reader_ready(self, question: Question) -> None:
         """Read a reply before anything is sent, so that what reading needs is compiled.
 
-        That takes a while, and a kill while the first replies wait to be read would lose what is
-        paid for.
+        Compiling takes a while. If the process were killed while the first replies waited to be
+        read, paid replies would be lost.
         """
         if not self.reader_ready:
             self.reader_ready = True
@@ -226,8 +228,8 @@ class Attempts:
             question.kind(PLAIN_REPLY, calls.COMPLETE)
 
     async def _send(self, question: Question, attempt: Attempt) -> Reply:
-        """Send one request; at once again without a parameter that the model turns out to
-        reject.
+        """Send one request. If the model rejects a parameter, send the request again at once
+        without it.
         """
         if attempt.failures:
             await self.pace.hold(self.tokens(question), self.halted)
@@ -263,7 +265,7 @@ class Attempts:
             return reply
 
     def request(self, question: Question) -> ModelRequest:
-        """A question as it is sent now, without what the model rejects."""
+        """The request for a question as it is sent now, without what the model rejects."""
         return request_for(self.model, question, self.rejected)
 
     def hide_secrets(self, failure: CallFailed) -> None:
@@ -272,8 +274,8 @@ class Attempts:
         failure.body = self.secrets.hidden_text(failure.body)
 
     def drop_rejected(self, failure: CallFailed, question: Question, request: ModelRequest) -> bool:
-        """Whether a request that failed for a parameter can be sent again without it; noted once
-        for the whole run.
+        """Whether a request that failed because of a parameter can be sent again without it. The
+        rejection is noted once for the whole run.
         """
         name = request.structured if failure.parameter == "response_format" else failure.parameter
         if name == "none" or (name not in request.parameters and name != request.structured):
@@ -321,7 +323,8 @@ class Attempts:
     def record_reply(
         self, question: Question, reply: Reply, attempt: Attempt, price: Price | None
     ) -> tuple[Record, float]:
-        """The journal record of a reply, and its cost in US dollars, which is added to the total.
+        """The journal record of a reply, and its cost in US dollars. The cost is added to the
+        total.
 
         The record is not final if the reply cannot be read and the rules allow asking again.
         """

@@ -1,4 +1,4 @@
-"""Baseline judges, which need no network: the floor that every LLM judge has to beat.
+"""Baseline judges, which need no network. Every LLM judge has to beat them.
 
 majority  the people's most frequent class in the *other* languages; with one language, in the other folds
 random    a seeded draw from those class frequencies
@@ -12,7 +12,8 @@ repetition  share of the output's pairs of neighbouring terms that occur earlier
 script      share of the output's letters that belong to the script of its language
 
 Terms are words; in scripts written without spaces they are pairs of neighbouring characters. The
-thresholds were set by reading a few texts, not by fitting: it is a floor, not a competitor.
+thresholds were set by reading a few texts, not by fitting, because a baseline is not meant to
+compete.
 
 criterion                level and rule; the first that holds
 linguistic_acceptability 0: empty, script < 0.5 or repetition > 0.5; 1: script < 0.9 or repetition > 0.2; else 2
@@ -60,7 +61,7 @@ def run_baselines(
 ) -> tuple[list[Rater], pd.DataFrame]:
     """The raters and facts of the named baselines on every output and criterion with levels.
 
-    Where a baseline has no answer (no rule for a criterion, nothing to learn from), `reason` says
+    If a baseline has no answer (no rule for a criterion, or nothing to learn from), `reason` says
     why. Raises UnknownName for a name not in BASELINES.
     """
     check_known("judge", names, BASELINES)
@@ -74,7 +75,7 @@ def run_baselines(
 
 
 def lexical(dataset: Dataset, criterion: Criterion, seed: int) -> Iterator[Rating]:
-    """A rule for each criterion, on four counts."""
+    """Rate outputs by a rule for each criterion that uses the four counts."""
     for output in dataset.outputs.values():
         score, why = lexical_rating(output, dataset.sources[output.source], criterion)
         if score is None:
@@ -120,8 +121,8 @@ BASELINES: Mapping[str, Callable[[Dataset, Criterion, int], Iterator[Rating]]] =
 
 
 def _held_out(dataset: Dataset, languages: int) -> dict[str, str]:
-    """Output -> the part it belongs to: its language, or, with one rated language, a fold of its
-    source.
+    """Output -> the part to which it belongs: its language or, with only one rated language, the
+    fold of its source.
     """
     if languages > 1:
         return {output.output: output.language for output in dataset.outputs.values()}
@@ -134,7 +135,7 @@ def _held_out(dataset: Dataset, languages: int) -> dict[str, str]:
 def _counts_by_part(
     rows: pd.DataFrame, criterion: Criterion, held_out: Mapping[str, str]
 ) -> dict[str, ClassCounts]:
-    """How often each class is the people's aggregate rating, by part."""
+    """Part -> how often each class is people's aggregate rating."""
     if rows.empty:
         return {}
     matrix = code_matrix(rows, criterion)
@@ -176,7 +177,7 @@ class Surface:
 def lexical_rating(
     output: Output, source: Source, criterion: Criterion
 ) -> tuple[float | None, str]:
-    """The level value and why, or None and the reason for no answer."""
+    """The level's value and why, or None and the reason why there is no answer."""
     rule = _RULES.get(criterion.name)
     if rule is None:
         return None, "no lexical rule for this criterion"
@@ -225,8 +226,8 @@ def measure(text: str, source: str, language: str) -> Surface:
 
 
 def terms_of(text: str) -> list[str]:
-    """The words of a text in lower case; text in a script without spaces gives each pair of
-    neighbouring characters.
+    """The words of a text in lower case; in a script without spaces, each pair of neighbouring
+    characters.
     """
     terms = []
     for word in _WORD.findall(text.lower()):
@@ -270,7 +271,7 @@ def _hallucination(surface: Surface) -> int:
 
 @dataclass(frozen=True)
 class Rule:
-    """level: gives an integer from 0 to top."""
+    """A rule of the baseline `lexical`. level: a function that gives an integer from 0 to top."""
 
     level: Callable[[Surface], int]
     top: int = 2

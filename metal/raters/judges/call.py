@@ -1,8 +1,7 @@
-"""What is asked of a model, what comes back and what can go wrong: the terms that every provider
-and engine uses.
+"""Requests to models, replies and failures: the terms that every provider and engine uses.
 
-A *plan* holds the *questions* of a run. A question is sent as a `ModelRequest`, which leaves out
-what the model has rejected so far; a *reply* or a *failure* comes back.
+A *plan* holds the *questions* of a run. A question is sent as a `ModelRequest`, without the
+parameters that the model has rejected so far. A *reply* or a *failure* comes back.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ class ModelRequest:
     """One request to a model, as its client sends it.
 
     schema: the JSON schema of the answer. parameters: temperature, seed, max_tokens, ..., without
-    those the model has rejected. structured: how JSON is asked for (models.STRUCTURED). timeout:
-    seconds.
+    parameters that the model has rejected. structured: how JSON is requested (models.STRUCTURED).
+    timeout: seconds.
     """
 
     message: Message
@@ -41,11 +40,12 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back. raw: the provider's reply as it arrived, as one line of JSON (or a JSON
-    string that holds it).
+    """A reply of a model. raw: the provider's reply as it arrived, on one line of JSON (or inside a
+    JSON string).
 
-    model, fingerprint: what answered, according to the provider. Token counts are None if it
-    does not give them. dropped: parameters that the provider's library does not send to this model.
+    model, fingerprint: the model that answered, according to the provider. Token counts are None if
+    the provider does not give them. dropped: parameters that the provider's library does not send
+    to this model.
     """
 
     text: str
@@ -59,11 +59,12 @@ class Reply:
 
 
 class CallFailed(Exception):
-    """A request that got no reply. kind: one of the kinds below; message: the provider's, on one
-    line.
+    """A request that got no reply. kind: one of the kinds below. message: the provider's message,
+    on one line.
 
-    status: the HTTP status. wait: the seconds that the provider asks us to wait. parameter: the
-    parameter that it rejects, if it names one. body: what arrived, if it is not a reply at all.
+    status: the HTTP status. wait: the seconds for which the provider asks us to wait. parameter:
+    the parameter that the provider rejects, if it names one. body: the bytes that arrived, if they
+    are not a reply at all.
     """
 
     def __init__(
@@ -136,11 +137,11 @@ def check_size(size: int, most: int = MOST_BYTES) -> None:
 
 
 class Question(Protocol):
-    """One thing to ask a model: a judge for a verdict, or a generator for a text.
+    """A question to a model: it asks a judge for a verdict, or a generator for a text.
 
-    key: hex digest of everything the answer may depend on. parameters: the model's parameters that
-    this question overrides. about: what the journal says the question is about. rough_tokens,
-    answer_tokens: about how many tokens are sent, and about how many the reply takes.
+    key: hex digest of everything on which the answer may depend. parameters: the model's parameters
+    that this question overrides. about: how the journal describes the question. rough_tokens: about
+    how many tokens are sent. answer_tokens: about how many tokens the reply takes.
     """
 
     @property
@@ -159,13 +160,13 @@ class Question(Protocol):
     def answer_tokens(self) -> float: ...
 
     def kind(self, text: str, ending: str) -> str:
-        """VERDICT for a reply that contains what was asked for, else the reason it does not."""
+        """VERDICT if the reply contains what was asked for; otherwise the reason why not."""
 
 
 class RunPlan(Protocol):
     """All questions of a run, in the same order every time.
 
-    names: (model, prompt), as the journal records them -> the name of the judge or generator.
+    names: (model, prompt), as recorded in the journal -> the name of the judge or generator.
     """
 
     @property
@@ -180,14 +181,16 @@ class RunPlan(Protocol):
 
 
 class JudgeStopped(MetalError):
-    """A judge that cannot continue: a wrong key, an unknown model, a provider that is down."""
+    """Raised if a judge cannot continue, for instance because of a wrong key, an unknown model or a
+    provider that is down.
+    """
 
 
 class Client(Protocol):
     """A connection to a model, for one event loop."""
 
     async def ask(self, ask: ModelRequest) -> Reply:
-        """The reply to one request; it is not retried here. Raises CallFailed."""
+        """Send one request, without retries, and return the reply. Raises CallFailed."""
 
     async def close(self) -> None:
         """Close connections."""
@@ -198,7 +201,7 @@ def answer_schema(
     letters: Mapping[str, float] | None = None,
     order: Sequence[str] = ("score", "justification"),
 ) -> dict[str, Any]:
-    """The JSON schema of an answer whose parts are all required, in this order.
+    """The JSON schema of an answer, which requires all parts in this order.
 
     The score is on this scale, or one of `letters`.
     """
@@ -224,7 +227,7 @@ def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class BatchLimits:
-    """What one batch may contain at most: requests, bytes of its file, tokens (None: not known)."""
+    """The most that a batch may contain: requests, bytes of its file, tokens (None if unknown)."""
 
     requests: int
     bytes: int
@@ -233,12 +236,12 @@ class BatchLimits:
 
 @dataclass(frozen=True)
 class Status:
-    """How far a batch is. stage: the provider's word for it. done: requests with an answer or a
-    failure; None: unknown.
+    """The status of a batch. stage: the provider's word for it. done: requests with an answer or a
+    failure; None if unknown.
 
-    ended: there will be no more results, and the existing ones can be fetched. failure: why it was
-    refused as a whole, without asking anything: BUSY if too many tokens are waiting already, else a
-    kind of failure as for any request.
+    ended: there will be no more results, and the existing results can be fetched. failure: why the
+    whole batch was refused before anything was asked. It is BUSY if too many tokens are already
+    waiting, else a kind of failure as for any request.
     """
 
     stage: str
@@ -249,11 +252,11 @@ class Status:
 
 class BatchClient(Protocol):
     """A connection to a provider's batch service for one model. Every coroutine may raise
-    CallFailed; none retries.
+    CallFailed, and none retries.
 
-    A batch is a file of requests, one per line, that is uploaded, submitted under a token of ours,
-    and watched until it ends. Its results may lack requests (the batch expired or was cancelled)
-    and contain failures as well as replies.
+    A batch is a file of requests, one per line. It is uploaded, submitted under a token that METAL
+    chose, and watched until it ends. Its results may lack requests (the batch expired or was
+    cancelled) and contain failures as well as replies.
     """
 
     @property
@@ -266,8 +269,8 @@ class BatchClient(Protocol):
         """
 
     async def upload(self, file: Path, token: str) -> str:
-        """Upload a request file. Returns where the provider has it. Uploading a file twice costs
-        nothing.
+        """Upload a request file. Returns the provider's address of the file. Uploading a file twice
+        costs nothing.
         """
 
     async def submit(self, uploaded: str, token: str) -> str:
@@ -279,31 +282,31 @@ class BatchClient(Protocol):
         """The id of the batch that was submitted under this token; None when there is none."""
 
     async def status(self, batch: str) -> Status:
-        """How far a batch is. Raises CallFailed(UNKNOWN_MODEL) when the provider knows no such
+        """The status of a batch. Raises CallFailed(UNKNOWN_MODEL) if the provider does not know the
         batch.
         """
 
     async def fetch(self, batch: str, into: Path) -> None:
-        """Write all results of an ended batch as they came, one per line; an empty file when there
-        are none.
+        """Write all results of an ended batch as they came, one per line. Without results, the file
+        is empty.
         """
 
     def read(self, line: bytes) -> tuple[str, Reply | CallFailed]:
-        """(key, the reply or failure) of a line of results; a reply is read as one to a direct
-        request.
+        """Read (key, reply or failure) from a line of results. A reply is read like a reply to a
+        direct request.
 
-        Requests that were never asked (expired, cancelled) are CallFailed of a transient kind.
-        Raises CallFailed (SERVER) for a line that cannot be read at all.
+        A request that was never asked (expired, cancelled) is a CallFailed of a transient kind.
+        Raises CallFailed (SERVER) if the line cannot be read at all.
         """
 
     async def cancel(self, batch: str) -> None:
-        """Cancel what is not answered yet. Raises CallFailed for a batch that has ended or is being
-        cancelled.
+        """Cancel the requests without an answer. Raises CallFailed for a batch that has ended or is
+        being cancelled.
         """
 
     async def forget(self, uploaded: str) -> None:
-        """Delete the request file; results stay. Raises CallFailed when it is gone, which does no
-        harm.
+        """Delete the request file; results stay. Raises CallFailed if the file is already gone,
+        which callers can ignore.
         """
 
     async def close(self) -> None:

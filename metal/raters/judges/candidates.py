@@ -1,7 +1,7 @@
-"""The verdicts that a text may give, each with its rank and with what the words around it say.
+"""Find the verdicts that a text may give, each with its rank and with what the words around it say.
 
-What only looks like a verdict is blanked out (not_verdicts.py); then the forms of forms.py are
-looked for.
+Passages that only look like a verdict are blanked out (not_verdicts.py). Then the forms of forms.py
+are looked for.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _SCHEMA_TYPES = {"integer", "number", "string", "object", "array", "boolean"}  #
 
 
 class Evidence(NamedTuple):
-    """Something given as a verdict.
+    """A passage or an object that may be the verdict.
 
-    score: None for an object without one. borrowed: whether it is not the judge's own. corrects:
-    whether it replaces those before it. middle: whether it is the middle of a range. written:
-    whether it has the form of a whole verdict, an object or a labelled score.
+    score: None for an object without a score. borrowed: whether it is not the judge's own.
+    corrects: whether it replaces earlier verdicts. middle: whether the score is the middle of a
+    range. written: whether it has the form of a whole verdict: an object or a labelled score.
     """
 
     rank: int
@@ -48,7 +48,7 @@ class Evidence(NamedTuple):
 def number_of_field(
     value: object, scale: Scale, letters: Mapping[str, float] | None
 ) -> float | None:
-    """The number a field of a structured reply stands for: 2, "2", "2 (Good)", "2/5", "Good",
+    """The number in a field of a structured reply, such as 2, "2", "2 (Good)", "2/5", "Good" or
     "two".
     """
     if isinstance(value, Mapping):
@@ -76,8 +76,8 @@ def number_of_field(
 
 
 def _lone_number(fields: Mapping[str, object]) -> float | None:
-    """The number of an object that has one, `{"stars": 4, "of": "clarity"}`, unless it is a schema,
-    `{"type": "integer", "default": 3}`.
+    """The only number of an object such as `{"stars": 4, "of": "clarity"}`; None for a schema such
+    as `{"type": "integer", "default": 3}`.
     """
     if fields.get("type") in _SCHEMA_TYPES or "enum" in fields:
         return None
@@ -88,9 +88,9 @@ def _lone_number(fields: Mapping[str, object]) -> float | None:
 def evidence_in(
     text: str, scale: Scale, letters: Mapping[str, float] | None, least: int = forms.ASIDE
 ) -> Iterator[Evidence]:
-    """Everything that a text gives as a verdict, even if it is off the scale.
+    """Everything in a text that is given as a verdict, even if it is off the scale.
 
-    least: the lowest rank of forms in which numbers are looked for, to save time.
+    least: forms of numbers with a lower rank are not looked for, to save time.
     """
     if not text.strip():
         return
@@ -124,7 +124,7 @@ def evidence_in(
 def _meant_instead(
     around: Surroundings, end: int, labels: Mapping[str, float]
 ) -> Iterator[Evidence]:
-    """The score with which the words after a score replace it, if they do."""
+    """The score that replaces the score before it, if the words after that score say so."""
     meant = around.instead(end, tuple(labels))
     if meant and meant["n"] is not None:
         yield Evidence(forms.TIED, meant.start("n"), read_number(meant["n"]), corrects=True)
@@ -134,8 +134,8 @@ def _meant_instead(
 
 
 def _weighed(rank: int, around: Surroundings, place: int) -> int:
-    """The rank of a score by the words before it: a possibility counts less, a conclusion counts
-    more.
+    """The rank of a score, adjusted by the words before it: lower for a possibility, higher for a
+    conclusion.
     """
     if around.conditional(place):
         return forms.OTHER
@@ -143,10 +143,11 @@ def _weighed(rank: int, around: Surroundings, place: int) -> int:
 
 
 def _with_middles(text: str, scale: Scale) -> tuple[str, set[int]]:
-    """The text with each range replaced by its middle (`10-15`: 12.5), and where these are.
+    """Replace each range in a text by its middle (`10-15` by 12.5); also return the positions of
+    the middles.
 
-    Some ranges are blanked out: on levels, where they name several; those that span more than a
-    quarter of a scale, which say too little; and those that count something.
+    Some ranges are blanked out instead: ranges that name several levels, ranges that span more than
+    a quarter of the scale and so say too little, and ranges that count something.
     """
     if not _TWO_NUMBERS.search(text) or not RANGE.search(text):
         return text, set()
@@ -176,8 +177,8 @@ def _middle_of(
 
 
 def _ends_of(match: Any, allowed: set[float]) -> tuple[float, float] | None:
-    """The ends of a range, the lower one first; None if it is not a range, or is out of a top that
-    is not allowed.
+    """The ends of a range, the lower end first; None if it is not a range, or if it is out of a
+    maximum that is not allowed.
     """
     low, high = read_number(match["low"]), read_number(match["high"])
     if low is None or high is None:
@@ -191,8 +192,8 @@ def _ends_of(match: Any, allowed: set[float]) -> tuple[float, float] | None:
 
 
 def verdict_alone(text: str, scale: Scale, letters: Mapping[str, float] | None) -> float | None:
-    """The verdict of a text that consists of nothing else: `2`, `**Good**`, `(B)`, `Assistant B`,
-    `two`, `2 Good`.
+    """The verdict of a text that is nothing but a verdict, such as `2`, `**Good**`, `(B)`,
+    `Assistant B`, `two` or `2 Good`.
     """
     bare = _HEADING.sub("", text).strip(" \t\n\"'*_`()[].:。")
     if letters and (letter := regex.sub(rf"\A{forms.LETTERED}", "", bare).upper()) in letters:
@@ -213,7 +214,8 @@ def _is_number(value: object) -> bool:
 
 
 def read_number(text: str) -> float | None:
-    """The number that a text is, in digits or as a word up to ten; None for any other text.
+    """The number that a text consists of, in digits or as a word up to ten; None for any other
+    text.
 
     >>> read_number("Four"), read_number("3,5"), read_number("1,000")
     (4.0, 3.5, None)
@@ -245,8 +247,8 @@ _Found = tuple[int, Any, str | int, float]
 
 
 def _numbers_in(text: str, scale: Scale, least: int) -> Iterator[_Found]:
-    """Each number that is given as a verdict, unless it is out of another scale's top; and the
-    label next to it.
+    """Each number that is given as a verdict, and the label next to it. Numbers out of another
+    scale's maximum are left out.
     """
     allowed = tops(scale)
     for rank, pattern, of_noun in _patterns_for(text, least):
@@ -269,8 +271,8 @@ def _numbers_in(text: str, scale: Scale, least: int) -> Iterator[_Found]:
 
 
 def _rank_in_text(rank: int, match: Any, text: str, of_noun: bool) -> int:
-    """The rank of a number's form here: lower in brackets, the highest if it is called final or
-    overall.
+    """The rank of a number's form in this text: lower in brackets, the highest if the number is
+    called final or overall.
     """
     begin = match.start()
     if rank != forms.FINAL and not_verdicts.IN_BRACKETS.search(text, max(0, begin - 1000), begin):
@@ -280,8 +282,8 @@ def _rank_in_text(rank: int, match: Any, text: str, of_noun: bool) -> int:
 
 
 def _patterns_for(text: str, least: int) -> Iterator[tuple[int, Any, bool]]:
-    """The forms in which a text may give a number: rank, pattern, and whether it begins with a noun
-    of another language.
+    """The forms in which a text may give a number: rank, pattern, and whether the pattern begins
+    with a noun of another language.
     """
     lowered = text.lower()
     nouns = words_in(lowered, "nouns")
@@ -331,7 +333,7 @@ def of_criterion(text: str, criterion: str) -> str:
 
 
 def tops(scale: Scale) -> set[float]:
-    """What a score may be out of; empty for a scale without an end."""
+    """The maxima that a score may be out of, as in `4/5`; empty for a scale without an end."""
     if scale.levels:
         return {max(scale.values)}
     return set() if scale.high is None else {scale.high}
@@ -365,8 +367,8 @@ def _labels_in(text: str, scale: Scale, letters: Mapping[str, float]) -> Iterato
 def _held_or_not(
     matches: Iterator[Any], labels: Mapping[str, float], scale: Scale
 ) -> Iterator[_Found]:
-    """Each label that a word confirms or, if there are two levels and a word denies one, the
-    other.
+    """Each label that a word confirms. If there are two levels and a word denies one, the other
+    label.
     """
     for match in matches:
         value = labels.get(match["label"].casefold())
@@ -384,8 +386,8 @@ def _labels_of(scale: Scale) -> dict[str, float]:
 
 
 def _answers(lowered: str, labels: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """The words for yes, for no and for neither that a text in lower case may hold, except words
-    that are labels themselves.
+    """The words for yes, for no and for neither that a text in lower case may contain, except words
+    that are labels.
     """
     keys = ("yes", "no", "neither")
     listed = [(*words_in(lowered, key, "en"), *words_in(lowered, key)) for key in keys]
@@ -396,7 +398,9 @@ def _answers(lowered: str, labels: tuple[str, ...]) -> list[tuple[str, ...]]:
 def _answered_pattern(
     labels: tuple[str, ...], yes: tuple[str, ...], no: tuple[str, ...], neither: tuple[str, ...]
 ) -> Any:
-    """A label of which a word says whether it holds: `Present: no.` | `Present (no)`."""
+    """The pattern of a label with a word that says whether it holds: `Present: no.` | `Present
+    (no)`.
+    """
     of_each = {"yes": yes, "no": no, "neither": neither}
     says = [f"(?P<{key}>{pattern_of(of) if of else '(?!)'})" for key, of in of_each.items()]
     return regex.compile(

@@ -1,8 +1,8 @@
-"""What a journal holds for a plan: the best record for each question, statistics of the calls, and
-a judge's ratings.
+"""Collect a plan's results from a journal: the best record for each question, statistics of calls,
+and ratings.
 
-Verdicts are read again from the replies, so a better reply parser also helps answers that are
-already paid for.
+Verdicts are read again from the replies, so a better reader also improves answers that are already
+paid for.
 """
 
 from __future__ import annotations
@@ -35,14 +35,15 @@ Asked = TypeVar("Asked", bound=Question)
 
 @dataclass
 class CallStatistics:
-    """What the calls of one model and prompt were like, over all sessions of a run.
+    """Statistics of the calls with one model and prompt, over all sessions of a run.
 
-    kinds: for each rating VERDICT, or why there is none. failed: calls given up, to be made when
-    the run is resumed. failures: the messages of calls given up; kept_bodies: what arrived for
-    them, which may have been paid for. retried, asked_again: numbers of calls. wavering: verdicts
-    with another score in the reply. unsure: why verdicts lack a requested probability. reused:
-    answers taken from other runs. batched: the tokens of the batch service ("in", "out").
-    uncounted: replies for which the provider gave no token counts. seconds: the time of each reply.
+    kinds: counts of ratings by kind: VERDICT, or why there is none. failed: how many calls were
+    given up; they are made again if the run is resumed. failures: the messages of calls given up;
+    kept_bodies: the bytes that arrived for these calls, which may have been paid for. retried,
+    asked_again: numbers of calls. wavering: verdicts with another score in the reply. unsure: why
+    verdicts lack a requested probability. reused: answers taken from other runs. batched: the
+    tokens of the batch service ("in", "out"). uncounted: replies without token counts from the
+    provider. seconds: the time of each reply.
     """
 
     kinds: Counter[str] = field(default_factory=Counter)
@@ -67,17 +68,17 @@ class CallStatistics:
 
     @property
     def heard(self) -> bool:
-        """Whether there is a reply, from this run or from one that it was taken from."""
+        """Whether there is a reply, from this run or taken from another run."""
         return bool(self.replies or self.reused)
 
     @property
     def answered(self) -> int:
-        """Verdicts, or texts, that replies contain."""
+        """How many verdicts, or texts, the replies contain."""
         return self.kinds[VERDICT]
 
     def cost(self, price: Price | None, batch_price: Price | None = None) -> float | None:
-        """US dollars of all replies; None without a price. batch_price: that of batched replies, if
-        it differs.
+        """The cost of all replies in US dollars; None without a price. batch_price: the price of
+        batched replies, if it differs.
         """
         if not price:
             return None
@@ -86,7 +87,7 @@ class CallStatistics:
         return direct + (batch_price or price).cost(*batched)
 
     def latency(self, percent: float) -> float | None:
-        """Seconds within which that percentage of the replies arrived; None without replies."""
+        """The seconds within which this percentage of replies arrived; None without replies."""
         return (
             float(np.percentile(np.frombuffer(self.seconds, dtype=np.float32), percent))
             if self.seconds
@@ -123,10 +124,10 @@ class CallStatistics:
 
 @dataclass(frozen=True)
 class JournalIndex:
-    """A journal and where its best records are. places: key -> four times the place of the line,
-    plus its rank.
+    """A journal and where its best records are. places: key -> four times the line's offset, plus
+    the record's rank.
 
-    statistics: the name of a judge or generator -> what its calls were like.
+    statistics: the name of a judge or generator -> statistics of its calls.
     """
 
     path: Path
@@ -146,7 +147,7 @@ class JournalIndex:
 
 
 def failure_reason(record: Mapping[str, Any]) -> str:
-    """Why the question of this record has no reply; empty when it has one."""
+    """Why the question of this record has no reply; empty if it has one."""
     if "why" not in record:
         return ""
     return str(record["why"]) if record["kind"] != FAILED else FAILED_AS + str(record["why"])
@@ -177,7 +178,9 @@ def index_journal(plan: RunPlan, path: Path) -> JournalIndex:
 def verdicts_to_reuse(
     plan: RunPlan, journals: Iterable[Path], settled: set[bytes]
 ) -> Iterator[tuple[bytes, bytes]]:
-    """(key, line) of verdicts in other runs' journals that answer open questions of the plan."""
+    """(key, line) of each verdict in other runs' journals that answers an open question of the
+    plan.
+    """
     wanted = {
         bytes.fromhex(question.key) for model in plan.models for question in plan.questions(model)
     } - settled
@@ -194,16 +197,16 @@ def verdicts_to_reuse(
 
 @dataclass(frozen=True)
 class Collected:
-    """What a journal contains for a judging plan."""
+    """The results that a journal contains for a judging plan."""
 
     plan: JudgingPlan
     index: JournalIndex
 
     def ratings(self, progress: Progress = no_progress) -> Iterator[Rating]:
-        """A rating for every criterion of what was asked, in the plan's order. Updates the
+        """A rating for every criterion of every question, in the plan's order. Updates the
         statistics.
 
-        progress: called with the questions done.
+        progress: called with the number of questions done.
         """
         models = self.plan.models
         for model, advance in zip(models, divided(progress, *[1] * len(models)), strict=True):
@@ -246,8 +249,8 @@ class Collected:
                         )
 
     def raters(self) -> list[Rater]:
-        """The judges as raters, with what was sent, what was rejected, and the model versions that
-        answered.
+        """The judges as raters, with the settings sent, the parameters rejected, and the model
+        versions that answered.
         """
         raters = []
         for model in self.plan.models:
@@ -286,9 +289,7 @@ class Collected:
 def _read(
     record: Mapping[str, Any], question: JudgingQuestion, criterion: str
 ) -> tuple[float | None, str, str, bool]:
-    """The score or the reason why there is none, the comment, and whether the verdict contradicts
-    itself.
-    """
+    """The score or the reason why there is none, the comment, and whether the verdict wavers."""
     reason = failure_reason(record)
     if reason:
         return None, reason, "", False

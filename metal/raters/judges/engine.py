@@ -1,5 +1,5 @@
-"""Engines, which carry out a run: this process (runner), a provider's batch service (batch/), or a
-Ray cluster (cluster/).
+"""Engines carry out a run: in this process (runner), by a provider's batch service (batch/), or on
+a Ray cluster (cluster/).
 
 Every engine is an entry point of the group `metal.engines`. All of them ask the same questions
 under the same keys, and write every reply to the journal of the run.
@@ -27,10 +27,10 @@ LOCAL, BATCH = "local", "batch"  # two of the engines
 @dataclass(frozen=True)
 class Rules:
     """How questions are asked. reasks: how often to ask again after an unreadable reply. attempts:
-    how many at one request.
+    the most attempts at one request.
 
-    limit: begin at most this many calls. max_cost: US dollars. backoff: about how many seconds to
-    wait before the second attempt; the wait doubles before each further one.
+    limit: the most calls to begin. max_cost: US dollars. backoff: about how many seconds to wait
+    before the second attempt; the wait doubles before each further attempt.
     """
 
     reasks: int = 1
@@ -42,12 +42,12 @@ class Rules:
 
 @dataclass
 class Progress:
-    """What has happened to the questions of one model in this session.
+    """The progress of one model's questions in this session.
 
-    done: questions with an answer, including those of earlier sessions. kinds: those of replies and
-    failures, with counts. cost: US dollars. sent: the number of requests. retries: why questions
+    done: questions with an answer, including answers of earlier sessions. kinds: counts of replies
+    and failures by kind. cost: US dollars. sent: the number of requests. retries: why questions
     were asked again. stopped: why the judge cannot continue; empty while it can. under_way:
-    questions in open batches; arriving: how many of them have an answer; awaited: what the run is
+    questions in open batches; arriving: how many of these have an answer. awaited: what the run is
     waiting for. unused: answers to questions that are no longer in the plan.
     """
 
@@ -65,8 +65,8 @@ class Progress:
     awaited: str = ""
 
     def count(self, kind: str, settled: bool) -> None:
-        """Count a journal record that is safe on the disk. settled: whether its question need not
-        be asked again.
+        """Count a journal record that is safe on the disk. settled: whether its question is done
+        and need not be asked again.
         """
         if settled:
             self.kinds[kind] += 1
@@ -77,10 +77,10 @@ class Progress:
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """An engine by name, and its options. wait: whether to wait for batches to end.
+    """The name of an engine, and its options. wait: whether to wait for batches to end.
 
-    address: that of a Ray cluster; empty starts one on this machine. cancelling: cancel the open
-    batches, merge what they have answered, and ask nothing.
+    address: the address of a Ray cluster; empty starts one on this machine. cancelling: cancel the
+    open batches, merge what they have answered, and ask nothing.
     """
 
     wait: bool = True
@@ -91,8 +91,8 @@ class EngineOptions:
 
 @dataclass(frozen=True)
 class JudgeSetup:
-    """One model's part of a session. questions: how many the plan has for it. rejected: parameter
-    -> the model's message.
+    """One model's part of a session. questions: how many questions the plan has for the model.
+    rejected: parameter -> the model's message.
     """
 
     model: Model
@@ -104,8 +104,8 @@ class JudgeSetup:
 
 @dataclass(frozen=True)
 class Session:
-    """Everything an engine needs to carry out a run. folder: the run's. answered: what its journal
-    contains already.
+    """Everything that an engine needs to carry out a run. folder: the run's folder. answered: what
+    the journal already contains.
     """
 
     plan: RunPlan
@@ -119,8 +119,8 @@ class Session:
     open_batch_client: Callable[[Model], BatchClient] = open_batch_client
 
     def setup(self, model: Model) -> JudgeSetup:
-        """What is needed to ask one model its share of the plan, with the parameters it has already
-        rejected.
+        """Everything needed to ask one model its share of the plan, with the parameters that it has
+        already rejected.
         """
         rejected = self.answered.rejected.get(model.name, {})
         return JudgeSetup(model, self.rules, self.secrets, self.plan.questions_per_model, rejected)
@@ -128,7 +128,7 @@ class Session:
 
 class Engine(Protocol):
     """A run in progress. stopping: set once the run was asked to stop. over_budget: whether
-    `max_cost` ended it.
+    `max_cost` ended the run.
     """
 
     over_budget: bool
@@ -147,7 +147,7 @@ class Engine(Protocol):
         """One for each model, in the plan's order."""
 
     def stop(self) -> str:
-        """Begin nothing more, and end as soon as that loses no answer. Returns a message for the
+        """Begin nothing more, and end as soon as no answer would be lost. Returns a message for the
         user.
         """
 

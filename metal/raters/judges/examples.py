@@ -1,4 +1,4 @@
-"""Examples in prompts: outputs that people rated, shown with their rating. Outputs of their sources
+"""Examples in prompts: rated outputs, shown with people's ratings. Other outputs of their sources
 are not judged.
 """
 
@@ -31,13 +31,13 @@ class RatedExample:
 def draw_examples(
     dataset: Dataset, outputs: Sequence[Output], criteria: Iterable[str], count: int, seed: int
 ) -> dict[str, tuple[RatedExample, ...]]:
-    """`count` examples for each language of the outputs, each of another source, with as many
-    different scores as possible.
+    """Draw `count` examples for each language of the outputs, each from another source, with as
+    many different scores as possible.
 
-    An output can be an example if more than half of those who rated it agree on a level, on every
-    criterion that is rated in its language; scores without levels are averaged. criteria: those
-    that are asked; the same examples are drawn for any of them. Raises UsageError if a language has
-    too few, or nobody rated a criterion in it.
+    An output can be an example if, on every criterion rated in its language, more than half of its
+    raters agree on a level; scores without levels are averaged. criteria: the criteria asked; the
+    same examples are drawn whichever are asked. Raises UsageError if a language has too few
+    examples, or if nobody rated a criterion in it.
     """
     agreed = _agreed(dataset)
     by_language = grouped(outputs, lambda output: output.language)
@@ -75,8 +75,8 @@ def _most_varied(
     count: int,
     rng: np.random.Generator,
 ) -> list[Output]:
-    """Up to `count` outputs in random order, each of another source, preferring scores that were
-    shown least.
+    """Up to `count` outputs in random order, each from another source; scores that occur least
+    often are preferred.
     """
     free = [pool[row] for row in rng.permutation(len(pool))]
     chosen: list[Output] = []
@@ -92,7 +92,7 @@ def _most_varied(
 
 
 def _agreed(dataset: Dataset) -> dict[str, dict[str, float]]:
-    """By output and criterion, the level that more than half of the people gave, or their mean if
+    """Output -> criterion -> the level that more than half of the people gave, or people's mean if
     there are no levels.
     """
     ratings = dataset.ratings

@@ -1,9 +1,9 @@
-"""Synthetic judges, whose behaviour is known: `fake:sensitive?d=1.5`, to test whether an analysis
-finds what is there.
+"""Synthetic judges with known behaviour, such as `fake:sensitive?d=1.5`, to test whether an
+analysis finds it.
 
-They are functions of an output's record (its id, language, text, and how it was changed), not of a
-prompt, and are handled like function judges: journaled, resumed, free. Equal names give equal
-outputs equal scores.
+A synthetic judge is a function of an output's record (its id, language, text, and how it was
+changed), not of a prompt. It is handled like a function judge: journaled, resumed, free. Judges
+with equal names give equal outputs equal scores.
 
 - random: scores drawn evenly over the scale.
 - sensitive (d): as random; d standard deviations lower where a change must show.
@@ -58,8 +58,8 @@ _NORMAL = NormalDist()
 
 @dataclass(frozen=True)
 class Behaviour:
-    """How a synthetic judge behaves. language: the one in which it does so; empty for all. by: see
-    `swayed`.
+    """How a synthetic judge behaves. language: the language in which it behaves so; empty for all.
+    by: see `swayed`.
     """
 
     kind: str
@@ -117,12 +117,12 @@ PROVIDER = replace(PROVIDER, settings=_settings)
 
 
 def as_synthetic(model: Model) -> Model:
-    """The model as one to which nothing is sent: free, without parameters."""
+    """Change the model into one to which nothing is sent: it is free and has no parameters."""
     return replace(model, parameters={}, price=Price(0, 0), batch_price=None)
 
 
 def with_records(outputs: Iterable[Output], declared: Iterable[Mapping[str, Any]]) -> list[Output]:
-    """The outputs with their records as texts, which a synthetic judge reads.
+    """Replace each output's text by its record, which a synthetic judge reads.
 
     declared: what a dataset of probes says about each condition (`falls`: criteria; `share` of the
     strongest dose).
@@ -150,8 +150,8 @@ def with_records(outputs: Iterable[Output], declared: Iterable[Mapping[str, Any]
 def synthetic_judge(model: Model, conditions: Iterable[str] = ()) -> JudgeFunction:
     """The judge as a function of a source, an output's record and a criterion.
 
-    conditions: those of the outputs. Raises UnknownName for a judge that is swayed by none of
-    these, nor by a probe.
+    conditions: the conditions of the outputs. Raises UnknownName for a judge swayed by something
+    that is neither a condition nor a probe.
     """
     behaviour = Behaviour.read(model.model, f"judge {model.name!r}")
     changes = sorted(
@@ -185,9 +185,9 @@ def respond(
     draw: float,
     chance: float,
 ) -> float:
-    """The score of an output, given how it was changed. draw: what the judge would think of the
-    original, from 0 to 1; chance: decides whether a shift by a fraction of a level moves one level
-    more.
+    """The score of an output, given how it was changed. draw: the judge's opinion of the original,
+    as a share of the scale, 0 to 1. chance: decides whether a shift by a fraction of a level moves
+    one level more.
     """
     if behaviour.kind not in ("position", "random", "length", "copycat"):
         draw = _sensitive(behaviour, record, criterion.name, draw)
@@ -202,7 +202,7 @@ def respond(
 
 
 def _uniform(*parts: str) -> float:
-    """A number above 0 and below 1 that depends only on the texts."""
+    """A number above 0 and below 1 that depends only on the given texts."""
     digest = blake2b("\0".join(parts).encode("utf-8", "surrogatepass"), digest_size=6).digest()
     return (int.from_bytes(digest) + 0.5) / 2**48
 
@@ -218,8 +218,8 @@ def _sensitive(
 
 
 def _score(criterion: Criterion, draw: float, shift: float, chance: float) -> float:
-    """The score at that share of the scale from its worst end. shift: levels or points towards the
-    better end.
+    """The score at the share `draw` of the scale, counted from its worst end. shift: levels or
+    points towards the better end.
     """
     scale = criterion.scale
     worse_first = sorted(scale.values, reverse=criterion.direction == "lower")

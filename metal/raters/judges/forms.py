@@ -164,8 +164,8 @@ LEADING_NUMBER = Deferred(
 
 @dataclass(frozen=True)
 class Form:
-    """A form of a verdict. rank: how much it counts. begins: its beginning, which is compiled and
-    found faster than all of it.
+    """A form of a verdict. rank: how much it counts. begins: a pattern of the form's beginning,
+    which compiles and searches faster than the whole form.
     """
 
     rank: int
@@ -288,7 +288,7 @@ _NAMES_THE_SCORE = Deferred(
 
 
 def aspects_in(text: str) -> list[Any]:
-    """The scores for aspects in a line, if it names several and each is an aspect; empty
+    """The scores for aspects in a line, if the line has several names and each is an aspect; empty
     otherwise.
     """
     if not ENDS_IN_NUMBER.search(text):
@@ -330,7 +330,7 @@ ANY_STAR = regex.compile(rf"stars?\b|[{_STARS}]", regex.I)
 
 @lru_cache(maxsize=256)
 def noun_pattern(nouns: tuple[str, ...]) -> Any:
-    """A number after a noun in a language other than English: `note de 3`, `スコアは3`."""
+    """The pattern of a number after a noun that is not English: `note de 3`, `スコアは3`."""
     noun = pattern_of(nouns)
     return regex.compile(
         rf"(?:{_FINAL_ELSEWHERE}\s*)?{noun}(?:\s*{_FINAL_ELSEWHERE})?{_UP_TO_NUMBER}"
@@ -359,8 +359,8 @@ def keys_of(
 
 @lru_cache(maxsize=64)
 def label_pattern(labels: tuple[str, ...]) -> Any:
-    """A label as a verdict: after a noun of judging and a link, alone on a line, at the beginning;
-    or (group `bold`) in bold, alone on a line after a name.
+    """The pattern of a label as a verdict: after a noun of judging and a link; alone on a line; at
+    the beginning; or (group `bold`) in bold, alone on a line after a name.
     """
     alternatives = "|".join(map(regex.escape, sorted(labels, key=len, reverse=True)))
     label = rf"(?P<label>{alternatives})"
@@ -387,7 +387,7 @@ def label_pattern(labels: tuple[str, ...]) -> Any:
 
 @lru_cache(maxsize=64)
 def enumeration_of(labels: tuple[str, ...]) -> Any:
-    """Several labels in a row: Bad, Medium or Good."""
+    """The pattern of several labels in a row: Bad, Medium or Good."""
     longest_first = sorted(labels, key=len, reverse=True)
     label = rf"\b(?:{'|'.join(map(regex.escape, longest_first))})\b"
     return regex.compile(
@@ -398,8 +398,8 @@ def enumeration_of(labels: tuple[str, ...]) -> Any:
 
 @lru_cache(maxsize=16)
 def letter_pattern(letters: tuple[str, ...]) -> Any:
-    """A capital letter as a verdict: `Answer: B`, `[RESULT] B`, or `B)` and `B` at the beginning of
-    a line.
+    """The pattern of a capital letter as a verdict: `Answer: B`, `[RESULT] B`, or `B)` and `B` at
+    the beginning of a line.
     """
     letter = rf"(?P<letter>[{''.join(map(regex.escape, letters))}])"
     nouns = r"(?i:\b(?:answer|choice|option|verdict|score|rating|grade))\b"

@@ -1,4 +1,5 @@
-"""A Python function as a judge: called with texts, journaled, limited and resumed like any model.
+"""Use a Python function as a judge: it is called with texts, journaled, limited and resumed like
+any model.
 
 The function is called as `judge(source, output, criterion)`: the two texts and the Criterion. If it
 has a parameter named `language` or `references` (those of the source, a list of texts), it gets
@@ -7,9 +8,10 @@ the first, 1 for the second, 2 for a tie. It returns a score of the criterion's 
 justification; the text of a reply, from which the verdict is read as from a model's; or None for no
 answer.
 
-By name it is `module:function`, imported as by `python -m` (the working folder first), or an entry
-point of the group `metal.judges`. Judges of other packages are accepted unchanged
-(`metal.raters.judges.adapters`). Code that is named is run, so name only what you trust.
+On the command line, a function is named `module:function`, which is imported as by `python -m` (the
+working folder first), or by an entry point of the group `metal.judges`. Judges of other packages
+are accepted unchanged (`metal.raters.judges.adapters`). METAL runs the code that you name, so name
+only code that you trust.
 """
 
 from __future__ import annotations
@@ -57,26 +59,26 @@ class FunctionModel(Model):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Its code, because its answers depend on nothing else."""
+        """The function's code, because its answers depend on nothing else."""
         return {"provider": PROVIDER, "model": self.model}
 
 
 @dataclass(frozen=True)
 class DirectPrompt(Prompt):
-    """What a function or a score head gets in place of a prompt; nothing is put into words."""
+    """What a function or a score head gets in place of a prompt: the texts, without any wording."""
 
     answer_tokens: ClassVar[int] = 0
 
     @property
     def name(self) -> str:
-        """Empty, because the judge's name is the function's, or the model's."""
+        """Empty, because the judge is named only after the function or the model."""
         return ""
 
     def letters(self, criterion: str) -> None:
         """None, because functions answer with scores."""
 
     def digest(self, criterion: str) -> str:
-        """Short hash of the scale and whether it is flipped."""
+        """A short hash of the scale and of whether it is flipped."""
         rubric = self.rubrics[criterion]
         scale = rubric.criterion.scale.describe() + "\0flipped" * rubric.flipped
         return blake2b(scale.encode(), digest_size=4).hexdigest()
@@ -100,8 +102,8 @@ class DirectPrompt(Prompt):
 def direct_prompt(
     criteria: Iterable[Criterion], references: bool = False, flip: Collection[str] = ()
 ) -> DirectPrompt:
-    """The one prompt of a run of functions or score heads. references: whether they get those of
-    the source.
+    """The only prompt in a run of functions or score heads. references: whether they get the
+    references of the source.
 
     flip: criteria whose scores run in reverse.
     """
@@ -112,8 +114,8 @@ def direct_prompt(
 
 
 def is_function(name: str) -> bool:
-    """Whether a judge's name is that of a function: an entry point, or `module:function` of an
-    existing module.
+    """Whether a judge's name names a function: an entry point, or `module:function` of an existing
+    module.
     """
     if name in plugins(GROUP):
         return True
@@ -127,7 +129,7 @@ def is_function(name: str) -> bool:
 
 
 def named_function(name: str) -> JudgeFunction:
-    """The judge of a name that `is_function` accepts. Raises UsageError if it cannot be
+    """Import the judge with a name that `is_function` accepts. Raises UsageError if it cannot be
     imported.
     """
     value = plugins(GROUP)[name].value if name in plugins(GROUP) else name
@@ -146,8 +148,8 @@ def named_function(name: str) -> JudgeFunction:
 
 
 def _program(name: str) -> bytes:
-    """The file in which a named judge is written, because its answers depend on it; empty if it has
-    none.
+    """The contents of the file that defines a named judge, because its answers depend on them;
+    empty if there is no file.
     """
     value = plugins(GROUP)[name].value if name in plugins(GROUP) else name
     file = getattr(sys.modules.get(value.partition(":")[0]), "__file__", None)
@@ -155,7 +157,7 @@ def _program(name: str) -> bytes:
 
 
 def function_model(name: str, function: JudgeFunction, concurrency: int | None = None) -> Model:
-    """A function as a model. A changed function is another judge with answers of its own.
+    """Make a model from a function. A changed function is another judge, with its own answers.
 
     concurrency: calls at a time; by default one for a plain function, 16 for a coroutine function.
     Raises UsageError if the function cannot be called with a source, an output and a criterion.
@@ -175,7 +177,9 @@ def function_model(name: str, function: JudgeFunction, concurrency: int | None =
 
 
 def _extras(function: JudgeFunction) -> list[str]:
-    """The extra parameters that it takes by name, besides the texts and the criterion."""
+    """The names of the extra parameters that the function takes, besides the texts and the
+    criterion.
+    """
     return [
         name
         for name in ("language", "references")
@@ -184,7 +188,7 @@ def _extras(function: JudgeFunction) -> list[str]:
 
 
 def takes_references(function: JudgeFunction) -> bool:
-    """Whether it gets the references of the source; synthetic judges are not."""
+    """Whether the function gets the references of the source; synthetic judges do not."""
     return "references" in _extras(function)
 
 
@@ -202,7 +206,9 @@ def _code(function: JudgeFunction) -> bytes:
 
 
 class FunctionClient:
-    """A function in place of a connection to a model. tokens: how many a call takes, if known."""
+    """A function in place of a connection to a model. tokens: how many tokens a call takes, if
+    known.
+    """
 
     def __init__(
         self, function: JudgeFunction, criteria: Mapping[str, Criterion], tokens: int | None = None
@@ -214,7 +220,7 @@ class FunctionClient:
         """Do nothing, because nothing is open."""
 
     async def ask(self, ask: ModelRequest) -> Reply:
-        """One call of the function. Raises CallFailed if it raises."""
+        """Call the function once. Raises CallFailed if the function raises an error."""
         texts = json.loads(ask.message.user)
         extras = {name: texts.get(name, []) for name in self._extras}
         call = partial(
@@ -242,7 +248,7 @@ class FunctionClient:
 
 
 def _as_reply(answer: Any) -> str:
-    """What the function returned, as the text of a reply."""
+    """Turn the function's result into the text of a reply."""
     if answer is None:
         return ""
     if isinstance(answer, str):

@@ -1,10 +1,10 @@
 """The journal of a run: every reply that arrived, one JSON object per line, on disk before it
 counts.
 
-A line is written as soon as its reply arrives (a killed process loses nothing that was written) and
-counts once it is synced to the disk, several at a time, on a thread. Lines begin with their key, so
-a resumed run learns within seconds what is answered. A last line that a crash cut short is removed
-when the journal is opened.
+A line is written as soon as its reply arrives, so a killed process loses no reply. It counts once
+it is synced to the disk; a thread syncs several lines at a time. Lines begin with their key, so a
+resumed run learns within seconds which questions are answered. If a crash cut the last line short,
+it is removed when the journal is opened.
 
     {"key": K, "kind": "verdict", ...}    a reply with a verdict; other kinds of reply: unparsable,
     refused, ...
@@ -43,8 +43,8 @@ _SYNC_EVERY = 0.05  # seconds between two syncs at most
 
 @contextmanager
 def lock_run(folder: Path) -> Iterator[None]:
-    """Hold a run folder: the lock ends with the process, however that ends. Raises UsageError when
-    it is held.
+    """Lock a run folder. The lock ends with the process, however the process ends. Raises
+    UsageError if the folder is already locked.
     """
     import filelock
 
@@ -63,7 +63,7 @@ def lock_run(folder: Path) -> Iterator[None]:
 
 
 class Journal:
-    """The journal, open for appending; for one event loop. Hold the run's lock."""
+    """The journal, open for appending, for one event loop. The caller holds the run's lock."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -95,8 +95,8 @@ class Journal:
         self._written.set()
 
     async def synced(self) -> None:
-        """Wait until all that was appended is safe on the disk. Raises OSError when it cannot
-        be.
+        """Wait until all appended lines are safe on the disk. Raises OSError if they cannot be
+        written.
         """
         done = asyncio.Event()
         self._waiting.append(done.set)
@@ -110,7 +110,9 @@ class Journal:
             raise self._failure
 
     async def _keep_synced(self) -> None:
-        """Until the journal is closed, flush new lines to disk and wake those waiting for it."""
+        """Until the journal is closed, flush new lines to disk and wake the tasks that wait for
+        this.
+        """
         loop = asyncio.get_running_loop()
         while not self._closing or self._waiting:
             await self._written.wait()
@@ -128,7 +130,7 @@ class Journal:
                 await asyncio.sleep(_SYNC_EVERY)
 
     async def close(self) -> None:
-        """Sync what is left and close the file."""
+        """Sync the remaining lines and close the file."""
         self._closing = True
         self._written.set()
         try:
@@ -155,7 +157,7 @@ def heal(path: Path) -> bool:
 
 
 def scan(path: Path) -> Iterator[tuple[str, str, int, bytes]]:
-    """(key, kind, place, line) of every complete line. Raises DataError for a line that METAL did
+    """(key, kind, offset, line) of every complete line. Raises DataError for a line that METAL did
     not write.
     """
     if not path.is_file():
@@ -177,7 +179,7 @@ def scan(path: Path) -> Iterator[tuple[str, str, int, bytes]]:
 
 
 def read_line(path: Path, line: bytes, offset: int = 0) -> dict[str, Any]:
-    """The record in a line. Raises DataError when it is damaged."""
+    """Read the record in a line. Raises DataError if the line is damaged."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
@@ -203,12 +205,12 @@ LASTING = frozenset({calls.BLOCKED, calls.TOO_LONG, calls.NO_SOURCE, calls.NO_NU
 
 @dataclass
 class Answered:
-    """What the journals of a run contain. settled: keys that need not be asked; unreadable: replies
-    so far, by key.
+    """What the journals of a run contain. settled: keys of questions that need not be asked.
+    unreadable: key -> number of unreadable replies so far.
 
-    rejected: judge -> parameter -> what the model said when it rejected it. begins: judge -> how
-    many questions at the beginning of its plan are known to be settled. spent: US dollars that
-    count towards `max_cost`.
+    rejected: judge -> parameter -> the model's message when it rejected the parameter. begins:
+    judge -> how many questions at the beginning of its plan are known to be settled. spent: US
+    dollars that count towards `max_cost`.
     """
 
     settled: set[bytes] = field(default_factory=set)
@@ -219,8 +221,8 @@ class Answered:
 
 
 def read_answered(reasks: int, *journals: Path) -> Answered:
-    """What these journals answer. reasks: how often a question is asked again after an unreadable
-    reply.
+    """Read which questions these journals answer. reasks: how often a question is asked again after
+    an unreadable reply.
     """
     answered = Answered()
     for path in journals:
@@ -240,8 +242,8 @@ def read_answered(reasks: int, *journals: Path) -> Answered:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A line for the journal. kind: that of the reply or failure. settled: whether its question
-    need not be asked again.
+    """A line for the journal. kind: the kind of the reply or failure. settled: whether its question
+    is done and need not be asked again.
     """
 
     line: bytes
@@ -251,11 +253,12 @@ class Record:
 
 @dataclass
 class Attempt:
-    """The requests made for one reply. number: how often the question has been asked. failures:
-    requests without a reply.
+    """The requests made for one reply. number: how often the question has been asked. failures: how
+    many requests got no reply.
 
-    began, took: seconds, of the last request; took is None in a batch, which does not tell. batch:
-    the token of the batch. sent: the parameters of the last request.
+    began, took: start and duration of the last request, in seconds; took is None in a batch,
+    because batches do not report it. batch: the token of the batch. sent: the parameters of the
+    last request.
     """
 
     number: int = 1
@@ -282,8 +285,8 @@ def reply_line(judge: str, question: Question, kind: str, reply: Reply, attempt:
 
 
 def failure_line(judge: str, question: Question, failure: CallFailed, attempt: Attempt) -> bytes:
-    """The line of a question without a reply; it is asked again when the run is resumed, unless
-    that is LASTING.
+    """The line of a question without a reply. The question is asked again when the run is resumed,
+    unless the failure is LASTING.
     """
     kind = failure.kind if failure.kind in LASTING else FAILED
     record = _about(judge, question, attempt, kind) | {
@@ -298,7 +301,7 @@ def failure_line(judge: str, question: Question, failure: CallFailed, attempt: A
 
 
 def rejected_line(judge: str, parameter: str, why: str) -> bytes:
-    """The line of a parameter that requests leave out from now on."""
+    """The line that says that requests leave out a parameter from now on."""
     return _dump(
         {
             "key": "",
@@ -312,7 +315,7 @@ def rejected_line(judge: str, parameter: str, why: str) -> bytes:
 
 
 def _about(judge: str, question: Question, attempt: Attempt, kind: str) -> dict[str, Any]:
-    """The beginning of a record. Its key and kind come first: `scan` reads no further."""
+    """The beginning of a record. Its key and kind come first, because `scan` reads no further."""
     batch = {"batch": attempt.batch} if attempt.batch else {}
     head = {"key": question.key, "kind": kind, "judge": judge}
     return head | {**question.about, "ask": attempt.number, **batch, "at": _now()}

@@ -1,11 +1,10 @@
-"""Limits of a run: tokens and money (estimates before a run, budget and counts during one), and
-pace.
+"""Limits of a run: tokens and money (estimated before the run, counted during it), and pace.
 
-Each judge has one Pace: calls in flight, requests and tokens per minute, and when to stop asking.
-Calls in flight begin at the given bound, are cut when the provider reports too many requests, and
-grow again by one for every round of answers (additive increase, multiplicative decrease). A wait
-that the provider asks for holds back all calls, because limits apply to the account and not to a
-call.
+Each judge has one Pace, which limits calls in flight, and requests and tokens per minute, and says
+when to stop asking. The limit of calls in flight begins at the given bound. It is cut if the
+provider reports too many requests, and grows again by one for every round of answers (additive
+increase, multiplicative decrease). If the provider asks for a wait, all calls wait, because limits
+apply to the account and not to a call.
 """
 
 from __future__ import annotations
@@ -28,8 +27,8 @@ BATCH_SECONDS = 24 * 3600.0  # within which batch services promise to be done
 
 @dataclass
 class Budget:
-    """What may be spent on a run, and what has been spent. limit: None for no limit. committed:
-    reserved for calls in flight.
+    """US dollars that a run may spend, and has spent. limit: None for no limit. committed: reserved
+    for calls in flight.
     """
 
     limit: float | None = None
@@ -37,27 +36,25 @@ class Budget:
     committed: float = 0.0
 
     def take(self, cost: float) -> bool:
-        """Reserve what a call may cost; False when that would exceed the limit."""
+        """Reserve the highest cost of a call. Return False if that would exceed the limit."""
         if self.limit is not None and cost and self.spent + self.committed + cost > self.limit:
             return False
         self.committed += cost
         return True
 
     def spent_up(self, cost: float) -> bool:
-        """Whether a call of that cost would exceed the limit even if those in flight cost
-        nothing.
-        """
+        """Whether a call of that cost would exceed the limit even if calls in flight cost nothing."""
         return self.limit is not None and cost > 0 and self.spent + cost > self.limit
 
     def release(self, cost: float) -> None:
-        """Give back what was reserved; the call has ended, and its cost was added to `spent`."""
+        """Give back what was reserved, after the call has ended and its cost was added to `spent`."""
         self.committed -= cost
 
 
 @dataclass
 class TokenEstimator:
-    """Tokens of a question and its answer before it is asked: rough counts, corrected by the
-    replies so far.
+    """Estimates the tokens of a question and its answer before it is asked: rough counts, corrected
+    by the replies so far.
     """
 
     guessed: float = 0.0
@@ -76,7 +73,7 @@ class TokenEstimator:
         )
 
     def most(self, rough: float, answer: float, longest: float = 0.0) -> tuple[float, float]:
-        """Tokens in and out at most, judging by the replies so far. longest: the longest answer to
+        """The most tokens in and out, judging by the replies so far. longest: the longest answer to
         expect before there is a reply.
         """
         return rough * self.worst_ratio, (
@@ -86,7 +83,9 @@ class TokenEstimator:
     def learn(
         self, rough: float, answer: float, tokens_in: int | None, tokens_out: int | None
     ) -> None:
-        """Take a reply into account; None: not counted by the provider."""
+        """Take a reply into account. tokens_in, tokens_out: None if the provider does not count
+        them.
+        """
         if tokens_in:
             self.guessed += rough
             self.counted += tokens_in
@@ -106,8 +105,8 @@ def book(
     question: Question,
     reply: Reply,
 ) -> float:
-    """Count a reply's tokens and its US dollars; return the dollars. Tokens the provider does not
-    count are estimated.
+    """Count a reply's tokens and its US dollars; return the dollars. Tokens that the provider does
+    not count are estimated.
     """
     rough = question.rough_tokens, question.answer_tokens
     estimator.learn(*rough, reply.tokens_in, reply.tokens_out)
@@ -125,11 +124,11 @@ def book(
 
 @dataclass
 class CostEstimate:
-    """The calls still to be made to one model: calls, tokens, dollars (None: no price is known),
+    """The calls still to be made to one model: calls, tokens, dollars (None if no price is known),
     seconds.
 
-    answered: questions that need not be asked. begins: index of the first unanswered question in
-    the plan. batch: whether they go through the batch service.
+    answered: how many questions need not be asked. begins: index of the first unanswered question
+    in the plan. batch: whether the calls go through the batch service.
     """
 
     model: Model
@@ -149,10 +148,10 @@ class CostEstimate:
 
     @property
     def seconds(self) -> float:
-        """How long it may take: by the calls in flight and the limits per minute; for batches, a
-        day.
+        """How long the calls may take, from the calls in flight and the limits per minute; for
+        batches, a day.
 
-        For a function it is unknown, and 0.
+        For a function, the time is unknown; then this is 0.
         """
         model = self.model
         if self.batch:
@@ -173,10 +172,10 @@ def estimates(
     batch: bool = False,
     progress: Callable[[int, int], None] = no_progress,
 ) -> list[CostEstimate]:
-    """The calls still to be made to each model. settled: keys that need not be asked. limit: calls
-    of the whole run.
+    """The calls still to be made to each model. settled: keys of questions that need not be asked.
+    limit: the most calls of the whole run.
 
-    progress: called for each model with its questions counted and all its questions.
+    progress: called for each model with the number of questions counted and of all questions.
     """
     result = []
     left = limit
@@ -206,8 +205,8 @@ def estimates(
 
 
 def check_priced(models: Iterable[Model]) -> None:
-    """Raise UsageError for the first model without a price: `max_cost` needs the price of every
-    model.
+    """Raise UsageError for the first model without a price, because `max_cost` needs the price of
+    every model.
     """
     unpriced = next((model.name for model in models if not model.price), None)
     if unpriced:
@@ -226,7 +225,7 @@ STREAK = 20
 
 
 async def sleep_until(event: asyncio.Event, seconds: float) -> bool:
-    """Sleep, at most until the event; return whether it has come."""
+    """Sleep, but wake at the event; return whether the event has come."""
     try:
         async with asyncio.timeout(seconds):
             return await event.wait()
@@ -236,7 +235,9 @@ async def sleep_until(event: asyncio.Event, seconds: float) -> bool:
 
 @dataclass
 class Allowance:
-    """Units per minute, spent evenly: spending some moves the time from which more may be used."""
+    """An allowance of units per minute, spent evenly. Spending units moves the time from which more
+    may be used.
+    """
 
     a_minute: float
     burst: float = 1.0  # seconds of allowance that may be used at once
@@ -250,7 +251,7 @@ class Allowance:
 
 
 def allowances(model: Model) -> tuple[Allowance | None, Allowance | None]:
-    """The model's requests and tokens per minute; None: no limit."""
+    """The allowances of the model for requests and tokens per minute; None for no limit."""
     requests, tokens = (
         Allowance(float(limit)) if limit else None
         for limit in (model.requests_per_minute, model.tokens_per_minute)
@@ -260,7 +261,7 @@ def allowances(model: Model) -> tuple[Allowance | None, Allowance | None]:
 
 @dataclass
 class Pace:
-    """The pace of one judge. most: calls in flight at most; limit: how many are allowed now."""
+    """The pace of one judge. most: the most calls in flight; limit: how many are allowed now."""
 
     most: int
     requests: Allowance | None = None
@@ -323,18 +324,18 @@ class Pace:
                 room -= 1
 
     def answered(self) -> None:
-        """A reply arrived: grow by one call in flight for each round of replies."""
+        """Register a reply. For each round of replies, allow one more call in flight."""
         self.streak = 0
         if self.limit < self.most:
             self.limit = min(float(self.most), self.limit + 1.0 / self.limit)
 
     def failed(self) -> None:
-        """An attempt failed at the provider or on the way."""
+        """Register that an attempt failed at the provider or on the way."""
         self.streak += 1
 
     def busy(self, wait: float, sent_at: float) -> None:
-        """Too many requests: cut the limit once for all calls that were in flight together, and
-        wait as long as asked.
+        """React to too many requests: cut the limit once for all calls that were in flight
+        together, and wait as long as the provider asks.
         """
         now = time.monotonic()
         self._open_at = max(self._open_at, now + wait)

@@ -1,8 +1,8 @@
-"""Judge models by name: their settings in judges.toml, and models that were shut down.
+"""Judge models by name: their settings from judges.toml, and models that were shut down.
 
-A judge is named PROVIDER:MODEL (`openai:gpt-4o`), or has a name of its own in judges.toml. The
-providers, and how each names its models, are in metal.raters.judges.providers;
-`metal.judges_list()` shows them.
+A judge is named PROVIDER:MODEL (`openai:gpt-4o`), or by a name from judges.toml.
+metal.raters.judges.providers has the providers and how each names its models; `metal.judges_list()`
+shows them.
 """
 
 from __future__ import annotations
@@ -51,13 +51,14 @@ SHUT_DOWN = {
 
 @dataclass(frozen=True)
 class BatchSettings:
-    """How batches are made: [judges.NAME.batch] of judges.toml. 0 or "": the provider's default.
+    """How batches are made, from [judges.NAME.batch] in judges.toml. 0 or "" means the provider's
+    default.
 
-    requests, bytes: the most in one batch. tokens: how many may wait at the provider at once, over
-    all batches. poll: seconds between two status requests. settle: seconds after which the
+    requests, bytes: the most in one batch. tokens: the most tokens that may wait at the provider,
+    over all batches. poll: seconds between two status requests. settle: seconds after which the
     provider's list shows a submitted batch. bucket: gs://... for Vertex AI. machine_type,
-    accelerator_type, accelerator_count, replicas: for a model you deployed, if its endpoint does
-    not say.
+    accelerator_type, accelerator_count, replicas: for a model that you deployed, if its endpoint
+    does not name them.
     """
 
     requests: int = 0
@@ -74,14 +75,14 @@ class BatchSettings:
 
 @dataclass(frozen=True)
 class Model:
-    """A model to judge with, and how to call it.
+    """A model that judges, and how to call it.
 
-    name: the model's name in the ratings. provider, model: whom to ask. parameters: sent with each
-    question (temperature 0 by default). structured: how a JSON answer is requested first.
-    api_key_env: the environment variable with the key, if it is not the provider's usual one.
-    batch_price: the price of answers from the batch service. thoughts: about how many tokens it
-    thinks before an answer, until its replies show it: they are paid like answers. Limits are per
-    minute; None means no limit of METAL's own.
+    name: the model's name in the ratings. provider, model: the provider and its name for the model.
+    parameters: sent with each question (temperature 0 by default). structured: how a JSON answer is
+    requested first. api_key_env: the environment variable with the key, if it is not the provider's
+    usual variable. batch_price: the price of answers from the batch service. thoughts: an estimate
+    of the tokens that the model thinks before an answer, used until its replies show the number;
+    they are paid like answers. Limits are per minute; None means that METAL sets no limit.
     """
 
     name: str
@@ -107,14 +108,14 @@ class Model:
 
     @property
     def seconds_a_call(self) -> float:
-        """A guess, for estimating the time of a run; for functions and synthetic judges it is
-        unknown, and 0.
+        """A guess, for estimating the time of a run. For functions and synthetic judges, the time
+        is unknown and this is 0.
         """
         return 0.0 if self.provider in ("function", "fake") else 2.0
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Everything that may change the model's answers; these facts are part of the key of each
+        """Everything that may change the model's answers. These facts are part of the key of each
         answer.
         """
         project, location = self.project, self.location
@@ -134,14 +135,16 @@ class Model:
 
     @cached_property
     def gives_probabilities(self) -> bool:
-        """Whether its parameters ask for token probabilities, or it gives those of classes."""
+        """Whether the model's parameters ask for token probabilities, or the model gives
+        probabilities of classes.
+        """
         return (
             any(LOGPROBS in name for name in self.parameters)
             or find_provider(self.provider).classes
         )
 
     def asked_for_probabilities(self) -> Model:
-        """The model with the parameters that ask for token probabilities; those of judges.toml have
+        """Add the parameters that ask for token probabilities; parameters from judges.toml have
         priority.
         """
         return replace(
@@ -149,8 +152,8 @@ class Model:
         )
 
     def sent_headers(self) -> dict[str, str]:
-        """The extra headers; `$NAME` means an environment variable. Raises UsageError when it is
-        not set.
+        """The extra headers. `$NAME` means an environment variable; raises UsageError if it is not
+        set.
         """
         headers = dict(self.headers)
         for name, value in self.headers.items():
@@ -165,8 +168,8 @@ class Model:
         return headers
 
     def described(self) -> dict[str, Any]:
-        """The settings for run.toml and raters.jsonl: names of headers, never their values, and no
-        key.
+        """The settings for run.toml and raters.jsonl. They have the names of headers, but never
+        their values, and no key.
         """
         settings: dict[str, Any] = {"model": self.name, "family": self.family}
         if self.name != f"{self.provider}:{self.model}":
@@ -185,7 +188,7 @@ def with_settings(model: Model, **changes: Any) -> Model:
 
 
 def without_secrets(url: str) -> str:
-    """A URL without a user's name and password in it."""
+    """The URL without the user's name and password."""
     bare = re.sub(r"(?<=://)[^/?#]*@", "", url)
     return re.sub(
         r"(?<=[?&])([^=&#]*(?:key|token|secret|sig|password)[^=&#]*)=[^&#]*",
@@ -196,8 +199,8 @@ def without_secrets(url: str) -> str:
 
 
 def url_of(model: Model) -> str:
-    """Where a model is asked: its own address, else the one in the environment; empty for its
-    provider's usual one.
+    """The address at which a model is asked: its own, else the one in the environment; empty for
+    the provider's usual address.
     """
     provider = find_provider(called(model.provider, model.model)[0])
     return model.base_url or os.environ.get(provider.url_variable, "")
@@ -207,11 +210,11 @@ def url_of(model: Model) -> str:
 
 
 def find_model(name: str, named: Mapping[str, Model], *, base_url: str = "") -> Model:
-    """The model of that name: one of judges.toml, or PROVIDER:MODEL.
+    """The model of that name, from judges.toml or as PROVIDER:MODEL.
 
-    base_url: the address of models whose provider needs one; others keep theirs. Raises
-    UnknownName, or UsageError for a model that was shut down or has no address, or an impossible
-    one.
+    base_url: the address of models whose provider needs an address; other models keep theirs.
+    Raises UnknownName. Raises UsageError for a model that was shut down, or whose address is
+    missing or impossible.
     """
     if name in named:
         model = named[name]
@@ -243,8 +246,8 @@ def find_model(name: str, named: Mapping[str, Model], *, base_url: str = "") -> 
 
 
 def check_base_url(base_url: str, models: Iterable[Model]) -> None:
-    """Raise UsageError for an address that none of these models uses, because texts would not go
-    where they were meant to.
+    """Raise UsageError for an address that none of these models uses, because texts would then go
+    to another address than the user meant.
     """
     if base_url and all(model.base_url != base_url for model in models):
         raise UsageError(
@@ -254,7 +257,9 @@ def check_base_url(base_url: str, models: Iterable[Model]) -> None:
 
 
 def _is_address(url: str) -> bool:
-    """Whether a client can use this address: http or https, a host, and a possible port."""
+    """Whether a client can use this address, which needs http or https, a host, and a possible port
+    if it names one.
+    """
     try:
         parts = urlsplit(url)
         return (
@@ -268,7 +273,7 @@ def _is_address(url: str) -> bool:
 
 
 def _meant(name: str, named: Mapping[str, Model]) -> str:
-    """The hint for an unknown judge's name: similar judges, or the providers of such a model."""
+    """The hint for an unknown name of a judge: similar judges, or the providers of such a model."""
     line = family_of_name(name)
     asking = [
         f"{provider}:{name}" for provider in provider_names() if line and line in _lines(provider)
@@ -304,7 +309,7 @@ _KEYS = ("model", "temperature", *_TEXTS, *_NUMBERS, *_TABLES)
 
 
 def _read_model(name: str, entry: Mapping[str, Any], file: str) -> Model:
-    """A model from its table in judges.toml, or from {"model": NAME} if `file` is empty."""
+    """Read a model from its table in judges.toml, or from {"model": NAME} if `file` is empty."""
     location = f"{file}: judge {name}" if file else f"judge {name!r}"
     _check_entry(entry, location)
     provider, _, model = str(entry.get("model", "")).partition(":")
@@ -339,7 +344,7 @@ def _read_model(name: str, entry: Mapping[str, Any], file: str) -> Model:
 
 
 def _check_budget(parameters: Mapping[str, Any], location: str) -> None:
-    """Raise DataError if thoughts alone may take all tokens of a reply."""
+    """Raise DataError if the model's thoughts alone may use up all tokens of a reply."""
     most, thinking = parameters.get("max_tokens"), parameters.get("thinking")
     budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
     if type(most) is int and type(budget) is int and most <= budget:
@@ -381,8 +386,8 @@ def _check_entry(entry: Mapping[str, Any], location: str) -> None:
 
 
 def _read_batch_settings(entry: Mapping[str, Any], location: str) -> BatchSettings:
-    """The settings from their TOML table. Raises UnknownName, or DataError for a value of the wrong
-    kind.
+    """Read the settings from their TOML table. Raises UnknownName, or DataError for a value of the
+    wrong type.
     """
     kinds = {field.name: type(field.default) for field in fields(BatchSettings)}
     check_known(f"{location}: batch: key", entry, kinds)
@@ -424,8 +429,8 @@ def _read_price(entry: Any, location: str) -> Price | None:
 
 
 def family(provider: str, model: str) -> str:
-    """The maker's line of models (gpt, gemini, llama, claude, ...), to tell when a judge judges its
-    own kind.
+    """The maker's line of models (gpt, gemini, llama, claude, ...), which shows whether a judge
+    rates its own family.
     """
     provider, model = called(provider, model)
     record = find_provider(provider)
@@ -447,27 +452,29 @@ def family_of_name(name: str, maker: str = "") -> str:
 
 
 def family_of_judge(name: str, kind: str, identity: Mapping[str, Any]) -> str:
-    """A judge's family: declared, else from its model's name; empty if it has none."""
+    """A judge's family: the declared one, else from its model's name; empty if it has none."""
     if identity.get("family") or kind != "llm":
         return str(identity.get("family") or "")
     return family_of_name(str(identity.get("model") or name), "openai")
 
 
 def family_of_generator(dataset: Dataset, name: str) -> str:
-    """A generator's family: as dataset.toml declares it, else from its name."""
+    """A generator's family: the one that dataset.toml declares, else from its name."""
     identity = dataset.extra.get("generators", {}).get(name, {})
     return str(identity.get("family") or family_of_name(name, "openai"))
 
 
 def judges_files() -> list[Path]:
-    """The user's and the project's judges.toml, as far as they exist; the later one wins."""
+    """The user's and the project's judges.toml, if they exist. Settings in the later file override
+    the earlier.
+    """
     home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
     return [path for path in (home / "metal" / FILE, Path(FILE)) if path.is_file()]
 
 
 def named_models(files: Iterable[Path]) -> dict[str, Model]:
-    """The judges that judges.toml files name. Raises DataError or UnknownName for a fault in one of
-    them.
+    """The judges that judges.toml files define. Raises DataError or UnknownName for a fault in a
+    file.
     """
     models: dict[str, Model] = {}
     for path in files:

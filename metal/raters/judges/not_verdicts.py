@@ -1,6 +1,4 @@
-"""Texts that look like a verdict of the judge but are not, and the surroundings on which a verdict
-depends.
-"""
+"""Find texts that only look like a verdict, and the surroundings on which a verdict depends."""
 
 from __future__ import annotations
 
@@ -133,7 +131,7 @@ _SENTENCE_END = regex.compile(r"[.!?](?=\s)|[。！？।\n]")
 
 
 class Surroundings:
-    """A text, and the words before a place in it."""
+    """A text, with questions about the words before a position in it."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -158,7 +156,7 @@ class Surroundings:
         )
 
     def borrowed(self, place: int) -> bool:
-        """Whether the text at this place is quoted, hypothetical or somebody else's."""
+        """Whether the text at this position is quoted, hypothetical or somebody else's."""
         if place not in self._known:
             begin = max(0, place - 200)
             borrows = BORROWED.search(self.text, begin, place)
@@ -168,7 +166,7 @@ class Surroundings:
         return self._known[place]
 
     def corrects(self, place: int, since: int) -> bool:
-        """Whether words between two places say that the later text replaces the earlier.
+        """Whether words between two positions say that the later text replaces the earlier one.
 
         A score for one aspect replaces nothing, and a second conclusion does not replace the first.
         """
@@ -186,31 +184,31 @@ class Surroundings:
         return tuple(chain.from_iterable(listed))
 
     def instead(self, place: int, labels: tuple[str, ...]) -> Any:
-        """The match of a number (group `n`) or label that words put in place of the one ending
-        there: 4, no wait, 3. None if there is none.
+        """The match of a number (group `n`) or label that replaces the one ending at this position:
+        4, no wait, 3. None if nothing replaces it.
         """
         pattern = self._instead and _instead_pattern(self._instead, labels)
         return pattern and pattern.match(self.text, place)
 
     def conditional(self, place: int) -> bool:
-        """Whether the text at this place is only a possibility."""
+        """Whether the text at this position is only a possibility."""
         return _CONDITIONAL.search(self.text, max(0, place - 80), place) is not None
 
     def concludes(self, place: int) -> bool:
-        """Whether the text at this place is about the whole output."""
+        """Whether the text at this position is about the whole output."""
         begin = max(0, place - 300)
         return self._concludes and _CONCLUDES_HERE.search(self.text, begin, place) is not None
 
 
 def is_shown(prose: str, place: int) -> bool:
-    """Whether an object that was at this place of the prose is an example or a quotation."""
+    """Whether an object that was at this position of the prose is an example or a quotation."""
     before = _SHOWN_BEFORE.search(prose, max(0, place - 200), place)
     return before is not None or _SHOWN_AFTER.match(prose, place) is not None
 
 
 def is_labelled(text: str, match: Any, start: int) -> bool:
-    """Whether a form of a verdict, whose score is at start, is a clause of its own: Score: 2 |
-    <score>2</score>.
+    """Whether a form of a verdict stands alone as a clause: Score: 2 | <score>2</score>. start:
+    where its score begins.
     """
     if match[0].startswith(("<", "\\boxed")):
         return True
@@ -335,10 +333,9 @@ NO_VERDICTS = tuple(
 
 
 def without_verdicts_of_none(text: str, percent: bool) -> str:
-    """The text with everything that only looks like a verdict replaced by spaces, which keeps
-    offsets.
+    """Replace everything that only looks like a verdict by spaces, so that offsets stay the same.
 
-    percent: whether `%` after a score adds nothing, because the scale goes to 100.
+    percent: whether `%` after a score means nothing special, because the scale goes to 100.
     """
     has_number = NUMBER_ANYWHERE.search(text) is not None
     patterns = [pattern for with_number, pattern in NO_VERDICTS if has_number or not with_number]
@@ -365,8 +362,8 @@ def _of_numbers(text: str, lowered: str, percent: bool) -> Iterator[Any]:
 
 
 def blanked(pattern: Any, text: str) -> str:
-    """Replace what the pattern matches by blanks, but not by so many that other patterns get lost
-    in them.
+    """Replace matches of the pattern by blanks, but limit the number of blanks so that other
+    patterns still match across them.
     """
     return str(pattern.sub(lambda match: _blanks(len(match[0])), text))
 
@@ -386,7 +383,7 @@ def _denied_after(words: tuple[str, ...]) -> Any:
 
 
 def _without_sentences(pattern: Any, text: str) -> str:
-    """The text with each sentence blanked out in which the pattern matches."""
+    """Blank out each sentence in which the pattern matches."""
     kept, done = "", 0
     for match in pattern.finditer(text):
         if match.start() < done:

@@ -1,5 +1,5 @@
-"""The questions to judges: every output on every criterion, by every model with every prompt, as
-often as requested.
+"""The questions to judges: every output on every criterion, for every model and prompt, as often as
+requested.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ NO_TEXT = "no text"
 
 @dataclass(frozen=True, slots=True)
 class JudgingQuestion:
-    """A question (metal.raters.judges.call.Question) about an output: on one criterion, or on
+    """A question (metal.raters.judges.call.Question) about an output, on one criterion or on
     several together.
 
-    source: the text of its source. references: those of the source, for a prompt that shows them.
+    source: the text of the output's source. references: the references of the source, for a prompt
+    that shows them.
     """
 
     key: str
@@ -67,7 +68,7 @@ class JudgingQuestion:
         return named | ({"letters": True} if template.letters else {})
 
     def kind(self, text: str, ending: str) -> str:
-        """VERDICT, the reason there is none, or INCOMPLETE."""
+        """VERDICT, the reason why there is none, or INCOMPLETE."""
         verdicts = [self.verdict(text, ending, criterion) for criterion in self.criteria]
         reasons = [verdict.reason for verdict in verdicts if verdict.score is None]
         if not reasons:
@@ -78,11 +79,11 @@ class JudgingQuestion:
         )
 
     def verdict(self, text: str, ending: str, criterion: str) -> ReplyVerdict:
-        """The verdict in a reply; a refused, filtered or truncated reply has none, and its reason
-        says so.
+        """Read the verdict in a reply. A refused, filtered or truncated reply has none, and the
+        reason says so.
 
-        The score is on the rubric's scale, whose labels the judge was shown; Rubric.score converts
-        it to the dataset's.
+        The score is on the rubric's scale, whose labels the judge saw; Rubric.score converts it to
+        the dataset's scale.
         """
         scale, together = (
             self.prompt.rubrics[criterion].criterion.scale,
@@ -108,8 +109,8 @@ class JudgingQuestion:
 
     @property
     def message(self) -> Message:
-        """What is sent; rendered each time, so questions that are only counted cost next to
-        nothing.
+        """The message to send. It is rendered on each access, so that counting questions costs
+        almost nothing.
         """
         shown = self.output.shown
         texts = self.output.language, self.source, *shown
@@ -118,8 +119,8 @@ class JudgingQuestion:
     def probabilities(
         self, criterion: str, judged: float, reply: object
     ) -> tuple[float | None, float | None, str]:
-        """The probability of the level that a raw reply gives; the mean of the levels weighted by
-        probability; and why there is none.
+        """The probability of the level that a raw reply gives, the mean of levels weighted by
+        probability, and why a value is missing.
 
         The mean, on the dataset's scale, needs every level among the alternatives; if one is
         missing, there is no mean.
@@ -140,8 +141,8 @@ class JudgingQuestion:
         return shares.confidence, mean, shares.why
 
     def rated(self, criterion: str, judged: float) -> float:
-        """A verdict's score on the dataset's scale; for a pair shown in reverse, the place in the
-        pair itself.
+        """A verdict's score on the dataset's scale. For a pair that was shown in reverse, the
+        preference is turned back.
         """
         score = self.prompt.rubrics[criterion].score(judged)
         turned = self.output.condition == SWAPPED and score in (FIRST, SECOND)
@@ -150,10 +151,11 @@ class JudgingQuestion:
 
 @dataclass(frozen=True)
 class JudgingPlan:
-    """The questions of a judging run (metal.raters.judges.call.RunPlan); equal plans have equal
+    """The questions of a judging run (metal.raters.judges.call.RunPlan). Equal plans have equal
     questions.
 
-    outputs: those to be judged; sources: theirs, by id. repeat: how often each question is asked.
+    outputs: the outputs to judge. sources: their sources by id. repeat: how often each question is
+    asked.
     """
 
     models: tuple[Model, ...]
@@ -165,11 +167,11 @@ class JudgingPlan:
 
     @cached_property
     def _with_text(self) -> list[tuple[Output, str, bytes, float]]:
-        """The outputs with a text: each with its source's text, a digest of both, and about how
-        many tokens they have.
+        """The outputs with a text, each with its source's text, a digest of both texts, and about
+        how many tokens they have.
 
-        A message consists of these and of what `Prompt.frame` digests, so keys can be made without
-        a message.
+        A message consists of these texts and of what `Prompt.frame` covers, so keys can be computed
+        without rendering messages.
         """
         rows = []
         for output in self.outputs:
@@ -192,7 +194,7 @@ class JudgingPlan:
 
     @property
     def questions_per_model(self) -> int:
-        """Questions for each model; outputs without text have none."""
+        """The number of questions for each model. Outputs without text have no questions."""
         return (
             len(self._with_text)
             * sum(len(self.calls(prompt)) for prompt in self.prompts)
@@ -200,17 +202,17 @@ class JudgingPlan:
         )
 
     def calls(self, prompt: Prompt) -> list[tuple[str, ...]]:
-        """The criteria of each call about an output."""
+        """The criteria that each call about an output asks."""
         return list(dict.fromkeys(map(prompt.asked_with, self.criteria)))
 
     @property
     def without_text(self) -> int:
-        """Outputs that cannot be judged because the dataset has no text for them."""
+        """How many outputs cannot be judged because the dataset has no text for them."""
         return sum(not output.has_text for output in self.outputs)
 
     @property
     def without_source(self) -> int:
-        """Outputs that have to be judged without the text of their source."""
+        """How many outputs have to be judged without the text of their source."""
         return sum(
             not self.sources[output.source].text.strip()
             for output in self.outputs
@@ -225,7 +227,7 @@ class JudgingPlan:
 
     @property
     def without_reference(self) -> int:
-        """Outputs that have to be judged without a reference by prompts that show references."""
+        """How many outputs have no reference for prompts that show references."""
         if not any(prompt.template.shows_references for prompt in self.prompts):
             return 0
         return sum(not self.references(output) for output in self.outputs if output.has_text)
@@ -233,8 +235,8 @@ class JudgingPlan:
     def questions(self, model: Model, start: int = 0) -> Iterator[JudgingQuestion]:
         """The questions for a model, without the first `start`.
 
-        They come prompt by prompt and criterion by criterion (or with all of them together), so
-        providers can cache what their messages share.
+        They come prompt by prompt and criterion by criterion (or all criteria together), so that
+        providers can cache the parts that messages share.
         """
         for prompt in self.prompts:
             template = prompt.template
@@ -284,7 +286,8 @@ def rough_tokens(letters: int, size: int) -> float:
     """About how many tokens a text with these numbers of letters and bytes has: a quarter of Latin
     letters, half of others.
 
-    It can be wrong by a third and more; TokenEstimator corrects it by the first replies.
+    The estimate can be wrong by a third or more; TokenEstimator corrects it after the first
+    replies.
 
     >>> rough_tokens(400, 400), rough_tokens(100, 300)
     (100.0, 50.0)
@@ -293,16 +296,16 @@ def rough_tokens(letters: int, size: int) -> float:
 
 
 def rater_name(model: Model, prompt: Prompt, sample: int = 1) -> str:
-    """The judge's name in the ratings: `openai:gpt-4o/simple`; `#2` is appended when it is asked a
-    second time.
+    """The judge's name in the ratings, such as `openai:gpt-4o/simple`; `#2` is appended if it is
+    asked a second time.
     """
     name = f"{model.name}/{prompt.name}" if prompt.name else model.name
     return name + (f"#{sample}" if sample > 1 else "")
 
 
 def asked_as(model: Model, prompt: Prompt, criteria: Iterable[str]) -> dict[str, Any]:
-    """How a judge is asked, as recorded in raters.jsonl: the model, its settings, the prompt and
-    its hashes.
+    """How a judge is asked, as raters.jsonl records it: the model, its settings, the prompt and its
+    hashes.
     """
     hashes = {criterion: prompt.digest(criterion) for criterion in criteria}
     return model.described() | {"prompt": prompt.name, "prompt_hash": hashes}
@@ -311,10 +314,10 @@ def asked_as(model: Model, prompt: Prompt, criteria: Iterable[str]) -> dict[str,
 def choose_outputs(
     outputs: Mapping[str, Output], languages: Sequence[str] = (), sample: int = 0, seed: int = 0
 ) -> list[Output]:
-    """The outputs of the languages that are to be rated: all, or a seeded sample spread evenly over
+    """Choose the outputs to rate in these languages: all, or a seeded sample spread evenly over
     languages.
 
-    Raises UnknownName for a language without outputs, UsageError when no output is chosen.
+    Raises UnknownName for a language without outputs, and UsageError if no output is chosen.
     """
     available = sorted({output.language for output in outputs.values()})
     check_languages(languages, available)
@@ -337,7 +340,7 @@ def choose_outputs(
 
 
 def _spread_over_languages(outputs: Sequence[Output], sample: int, seed: int) -> set[str]:
-    """The ids of this many random outputs, taken from language after language in turn."""
+    """The ids of `sample` random outputs, taken from one language after the other in turn."""
     rng = np.random.default_rng(seed)
     rounds: list[tuple[int, int, Output]] = []
     for column, language in enumerate(sorted({output.language for output in outputs})):

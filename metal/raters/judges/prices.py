@@ -1,4 +1,4 @@
-"""Prices of tokens, and how many tokens a model thinks before it answers: from prices.toml and the
+"""Prices of tokens, and how many tokens a model thinks before an answer, from prices.toml and the
 model's parameters.
 """
 
@@ -25,8 +25,8 @@ UNTHINKING, THOUGHTS = {"none", "minimal", "disabled", 0}, 500.0
 
 @dataclass(frozen=True)
 class Price:
-    """US dollars per million tokens. as_of: the date of the price list; empty for the user's own
-    price.
+    """A price in US dollars per million tokens. as_of: the date of the price list; empty for a
+    price that the user set.
     """
 
     input: float
@@ -34,7 +34,7 @@ class Price:
     as_of: str = ""
 
     def cost(self, tokens_in: float, tokens_out: float) -> float:
-        """US dollars."""
+        """The cost of tokens in US dollars."""
         return (tokens_in * self.input + tokens_out * self.output) / 1e6
 
     def halved(self) -> Price:
@@ -54,8 +54,8 @@ def listed_price(provider: str, model: str) -> Price | None:
 
 
 def thoughts(provider: str, model: str, parameters: Mapping[str, Any]) -> float:
-    """About how many tokens a model thinks before an answer: as listed, unless its parameters say
-    whether it thinks.
+    """About how many tokens a model thinks before an answer: the listed number, unless its
+    parameters say whether it thinks.
     """
     outer = list(map(parameters.get, THINKING))
     inner: list[Any] = []
@@ -72,7 +72,7 @@ def thoughts(provider: str, model: str, parameters: Mapping[str, Any]) -> float:
 
 
 def _listed(provider: str, model: str) -> list[float]:
-    """The entry of prices.toml for a model's exact name, or for its name without a date; empty if
+    """The entry in prices.toml for a model's exact name, or for its name without the date; empty if
     there is none.
     """
     provider, name = called(provider, model)

@@ -1,9 +1,9 @@
-"""Token probabilities: how likely the answered level was, and the mean of all levels weighted by
+"""Token probabilities: how probable the answered level was, and the mean of all levels weighted by
 probability.
 
-They are read from the raw reply, in the form of OpenAI's chat completions, vLLM and Gemini: for
-each token the likeliest alternatives. The mean over levels is the score of G-Eval (Liu et al.
-2023).
+They are read from the raw reply in the forms of OpenAI's chat completions, vLLM and Gemini, which
+list the likeliest alternatives to each token. The mean over levels is the score of G-Eval (Liu et
+al. 2023).
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _BLANKS = " \t\r\n\"'"
 
 @dataclass(frozen=True)
 class LevelProbabilities:
-    """Probabilities of levels. confidence: that of the answered level; None for the reason in
-    `why`. by_level: the probability of each level that is among the alternatives.
+    """Probabilities of levels. confidence: the probability of the answered level, or None; then
+    `why` gives the reason. by_level: the probability of each level that is among the alternatives.
     """
 
     confidence: float | None
@@ -42,13 +42,14 @@ class LevelProbabilities:
 def level_probabilities(
     reply: object, answered: float, levels: Mapping[str, float], under: str = ""
 ) -> LevelProbabilities:
-    """The probabilities of levels in a raw reply. answered: the level it gave; levels: how each is
-    written; under: the key of the object that has the score, if the reply has several.
+    """Read the probabilities of levels from a raw reply. answered: the level that the reply gave.
+    levels: how each level is written. under: the key of the object with the score, if the reply has
+    several objects.
 
-    The level has to be one token: the whole reply, or the field `score` of its JSON. Probabilities
-    of one level written in several ways ("2", " 2") add up. A level that begins like the answered
-    one (10 and 1) has to be among the alternatives, because it may consist of several tokens of
-    which the first is that of the answered level.
+    The level has to be one token: the whole reply, or the field `score` of its JSON. If a level is
+    written in several ways ("2", " 2"), their probabilities are added. If another level begins like
+    the answered level (10 and 1), it has to be among the alternatives too. Otherwise it may consist
+    of several tokens, the first of which is the token of the answered level.
     """
     if classes := class_probabilities(reply):
         by_class = dict(zip(levels.values(), classes, strict=True))
@@ -76,7 +77,9 @@ def level_probabilities(
 def _position(
     tokens: Sequence[tuple[dict[str, Any], list[Any]]], written: str, under: str
 ) -> int | None:
-    """Which token begins the score; None if the score is neither alone nor in a field."""
+    """The index of the token that begins the score; None if the score is neither alone nor in a
+    field.
+    """
     spelled = [str(token.get("token", "")) for token, _ in tokens]
     text = "".join(spelled)
     inside = rf"{re.escape(under)}\s*:\s*\{{[^{{}}]*" if under else ""
@@ -90,7 +93,7 @@ def _position(
 def _summed_by_level(
     alternatives: Iterable[object], levels: Mapping[str, float]
 ) -> dict[float, float]:
-    """The probability of each level that one of the tokens is."""
+    """The probability of each level that occurs among the alternatives."""
     logarithms = {}  # the chosen token may be among the alternatives, too
     for token in map(as_object, alternatives):
         value = token.get("logprob", token.get("logProbability"))
@@ -104,11 +107,11 @@ def _summed_by_level(
 
 
 def class_probabilities(reply: object) -> list[float]:
-    """The probabilities of a classifier's classes in a raw reply, in the order of the classes;
-    empty if it has none.
+    """Read the probabilities of a classifier's classes from a raw reply, in the order of the
+    classes; empty if it has none.
 
-    Numbers that do not add up to 1 are not such probabilities (labels that may all hold, or no
-    activation).
+    Numbers that do not add up to 1 are not taken as probabilities. They come from labels that may
+    all hold, or from a missing activation.
     """
     probabilities = [number for row in _list(reply, "data")[:1] for number in _list(row, "probs")]
     is_one = len(probabilities) > 1 and all(
@@ -118,8 +121,8 @@ def class_probabilities(reply: object) -> list[float]:
 
 
 def _tokens(reply: object) -> Iterator[tuple[dict[str, Any], list[Any]]]:
-    """The tokens of a raw reply, each with its alternatives, in the reply's own objects; empty if
-    it has none.
+    """The tokens of a raw reply, each with its alternatives, as objects of the reply itself; empty
+    if it has none.
     """
     for choice in _list(reply, "choices")[:1]:
         for token in _list(as_object(choice).get("logprobs"), "content"):
@@ -137,8 +140,8 @@ def _list(node: object, name: str) -> list[Any]:
 
 
 def slim(raw: bytes) -> bytes:
-    """A raw reply without the alternatives to tokens that are not the verdict, which would make up
-    nearly all of the journal.
+    """Remove from a raw reply the alternatives to tokens outside the verdict, because they would
+    make up nearly all of the journal.
     """
     reply = json.loads(raw)
     for token, alternatives in _tokens(reply):

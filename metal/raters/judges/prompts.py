@@ -1,9 +1,8 @@
-"""Prompts: prompts/judge/NAME.toml and a rubric become exactly what is sent.
+"""Prompts: turn prompts/judge/NAME.toml and a rubric into the exact message that is sent.
 
 Everything except source and output is the same for all outputs in a language, so it is rendered
-once (a frame) and the two texts are put in. They are between marker lines with a code made from the
-texts themselves: no text can contain the code that its own content leads to, so no text can close
-its fence.
+once (a frame), and the two texts are inserted. Each text is between marker lines with a code that
+is computed from the texts and occurs in none of them. So no text can close its own fence.
 """
 
 from __future__ import annotations
@@ -39,23 +38,23 @@ _VARIABLES = (
 
 @dataclass(frozen=True)
 class Message:
-    """What is sent: the system message and the user message."""
+    """The message that is sent: a system message and a user message."""
 
     system: str
     user: str
 
 
 def letters_of(scale: Scale) -> dict[str, float]:
-    """The meaning of each letter: A is the first level."""
+    """Letter -> level; A is the first level."""
     return {chr(65 + number): level.value for number, level in enumerate(scale.levels)}
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A template with its rubrics; its name is part of the judge's.
+    """A template with its rubrics. The prompt's name is part of the judge's name.
 
-    by_language: the same prompt in other languages, by the language of the outputs that they are
-    for. examples: by language, outputs that people rated, which are shown after the system message.
+    by_language: language of outputs -> the same prompt in another language. examples: language ->
+    outputs that people rated, which are shown after the system message.
     """
 
     template: Template
@@ -70,8 +69,8 @@ class Prompt:
 
     @property
     def name(self) -> str:
-        """`simple`; `simple-4-shot` with examples; `simple-pairs`; `simple-sw` in a language other
-        than English, `simple-text` in that of the text.
+        """The prompt's name: `simple`; `simple-4-shot` with examples; `simple-pairs` for pairs;
+        `simple-sw` in a language other than English; `simple-text` in the language of the text.
         """
         shots = max(map(len, self.examples.values()), default=0)
         parts = [self.template.name]
@@ -83,7 +82,7 @@ class Prompt:
         return "-".join(filter(None, parts))
 
     def spoken(self, language: str) -> Prompt:
-        """The prompt for outputs in a language."""
+        """The prompt that asks about outputs in this language."""
         return self.by_language.get(language, self)
 
     @property
@@ -95,11 +94,11 @@ class Prompt:
         )
 
     def asked_with(self, criterion: str) -> tuple[str, ...]:
-        """All criteria that the same call asks about."""
+        """All criteria that one call asks together with this criterion."""
         return tuple(self.rubrics) if self.template.together else (criterion,)
 
     def letters(self, criterion: str) -> dict[str, float] | None:
-        """The meaning of each letter, if the prompt asks for one."""
+        """Letter -> level, if the prompt asks for a letter."""
         return (
             letters_of(self.rubrics[criterion].criterion.scale) if self.template.letters else None
         )
@@ -130,8 +129,8 @@ class Prompt:
 
     @cached_property
     def sent(self) -> list[str]:
-        """Everything that is sent besides the texts, and the form of the reply; any run of blanks
-        and line breaks counts as one.
+        """Everything that is sent besides the texts, and the form of the reply. A run of blanks and
+        line breaks counts as one blank.
         """
         template = self.template
         languages = ("", *sorted({*self.by_language, *self.examples}))
@@ -150,12 +149,12 @@ class Prompt:
         *outputs: str,
         references: Sequence[str] = (),
     ) -> Message:
-        """What is sent about one output, or two that are compared. An empty source leaves its part
-        out.
+        """Write the message about one output, or about two outputs to compare. If the source is
+        empty, its part is left out.
 
-        criterion: the one that is asked, or any of those that are asked together.
+        criterion: the criterion to ask, or any of the criteria asked together.
 
-        references: those of the source, for a template that shows them.
+        references: the references of the source, for a template that shows them.
         """
         if language in self.by_language:
             return self.by_language[language].write(
@@ -178,7 +177,7 @@ class Prompt:
     def frame(
         self, criterion: str, language: str, has_source: bool, has_references: bool = False
     ) -> str:
-        """Everything in a message except its texts: the same frame and texts always give the same
+        """Everything in a message except its texts. The same frame and texts always give the same
         message.
         """
         source = "source" if has_source else ""
@@ -244,8 +243,8 @@ class Prompt:
         return system, user
 
     def _shown_examples(self, criterion: str, language: str) -> str:
-        """The examples for outputs in a language, with people's scores in the form in which the
-        judge would write them.
+        """The examples for outputs in a language, with people's scores written as the judge would
+        write them.
         """
         examples = self.examples.get(language, ())
         if not examples:
@@ -301,8 +300,8 @@ def in_reply(criterion: str) -> str:
 
 
 def compiled(path: Path, texts: Iterable[str], remedy: str) -> tuple[Any, ...]:
-    """Texts of a file as Jinja2 templates. Raises DataError for a text that is not one; remedy:
-    what they may use.
+    """Compile texts of a file as Jinja2 templates. Raises DataError for a text that is not a
+    template. remedy: what templates may use, for the message.
     """
     import jinja2
     from jinja2.sandbox import SandboxedEnvironment
@@ -341,7 +340,7 @@ def rubric_variables(rubric: Rubric) -> dict[str, Any]:
 
 
 def worst_and_best(rubric: Rubric) -> tuple[float, float] | None:
-    """The worst and the best score as judges are asked for it; None for a scale without ends."""
+    """The worst and the best score on the scale that judges see; None for a scale without ends."""
     ends = rubric.criterion.scale.ends
     if ends is None:
         return None
@@ -350,7 +349,9 @@ def worst_and_best(rubric: Rubric) -> tuple[float, float] | None:
 
 
 def _labels_of_ends(rubric: Rubric, ends: tuple[float, float] | None) -> dict[float, str]:
-    """`worst` and `best` for ends that are bare numbers, if no text says what the levels mean."""
+    """The labels `worst` and `best` for ends that are bare numbers, if no text says what the levels
+    mean.
+    """
     if ends is None or any(text.definition or text.reasons for text in rubric.levels.values()):
         return {}
     bare = {level.value for level in rubric.criterion.scale.levels if level.shown == level.label}
@@ -358,8 +359,8 @@ def _labels_of_ends(rubric: Rubric, ends: tuple[float, float] | None) -> dict[fl
 
 
 def _values(scale: Scale, ends: tuple[float, float] | None) -> str:
-    """The scores a judge may give, in words: `0, 1 or 2`, `a number from 0 (worst) to 100
-    (best)`.
+    """The scores that a judge may give, in words, such as `0, 1 or 2` or `a number from 0 (worst)
+    to 100 (best)`.
     """
     if scale.levels:
         values = [f"{value:g}" for value in scale.values]
@@ -372,12 +373,14 @@ def _values(scale: Scale, ends: tuple[float, float] | None) -> str:
 
 
 def _filled(parts: Iterable[str], texts: Mapping[str, str]) -> str:
-    """The pieces of a frame with the texts in their slots (every second piece names one)."""
+    """Join the pieces of a frame with the texts. Every second piece is the name of a slot, which
+    its text replaces.
+    """
     return "".join(texts[part] if slot % 2 else part for slot, part in enumerate(parts))
 
 
 def fence_code(*texts: str) -> str:
-    """A code that is in none of the texts; the same texts always give the same code."""
+    """A code that occurs in none of the texts. The same texts always give the same code."""
     joined = "\0".join(texts)
     code = blake2b(joined.encode("utf-8", "surrogatepass"), digest_size=_CODE_BYTES).hexdigest()
     folded = joined.casefold()

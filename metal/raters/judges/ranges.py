@@ -1,4 +1,6 @@
-"""Ranges instead of scores: in digits (`3-4`, `between 10 and 15`) or words (`three or four`)."""
+"""Find ranges that are given in place of a score, in digits (`3-4`, `between 10 and 15`) or words
+(`three or four`).
+"""
 
 from __future__ import annotations
 
@@ -69,10 +71,10 @@ RANGE = Deferred(
 
 
 def ranges_in_digits(text: str) -> str:
-    """Write ranges in words as ranges in digits.
+    """Replace ranges in words by ranges in digits.
 
-    Ranges that count something, or are among several, become blanks: one or two errors; two, three
-    or four.
+    A range that counts something, or that is one of several, becomes blanks: one or two errors;
+    two, three or four.
 
     >>> ranges_in_digits("Score: three or four")
     'Score: 3-4          '
@@ -85,7 +87,7 @@ def ranges_in_digits(text: str) -> str:
 def _languages_of_ranges(lowered: str) -> list[str]:
     """The languages in which a text in lower case may contain a range in words.
 
-    This test is faster than the search for the range.
+    This test is faster than searching for the range itself.
     """
     numbers = _languages_of(_NUMBERS)
     languages: set[str] = set()
@@ -111,7 +113,9 @@ def _languages_of_range(tokens: Sequence[str]) -> set[str]:
 
 @lru_cache(maxsize=2)
 def _languages_of(keys: tuple[str, ...]) -> dict[str, set[str]]:
-    """The languages that list each word, up to a gap, under one of these keys; all have dashes."""
+    """word -> the languages that list it, up to a gap, under one of these keys. Dashes belong to
+    all languages.
+    """
     languages = {dash: set(numbered_languages()) for dash in _DASHES if keys == _JOINTS}
     for language in numbered_languages():
         for word in [word for key in keys for word in words_of(key, language)]:
@@ -122,7 +126,7 @@ def _languages_of(keys: tuple[str, ...]) -> dict[str, set[str]]:
 
 @lru_cache(maxsize=32)
 def _in_digits(language: str) -> Any:
-    """What writes a match of `_range_of_words` in digits, or blanks it out."""
+    """A function that replaces a match of `_range_of_words` by digits or by blanks."""
     return partial(_range_in_digits, numbers=number_words(language))
 
 
@@ -138,9 +142,10 @@ def _range_in_digits(match: Any, numbers: Mapping[str, float]) -> str:
 
 @lru_cache(maxsize=32)
 def _range_of_words(language: str) -> Any:
-    """Two numbers of a language as a range, at least one of them a word.
+    """The pattern of a range between two numbers of a language, at least one of which is a word.
 
-    Group `counted` matches if they count something, `before` if others precede them.
+    Group `counted` matches if the numbers count something, group `before` if other numbers precede
+    them.
     """
     numbers = number_words(language)
     word, number = pattern_of(numbers), rf"(?:{pattern_of(numbers)}|{DIGITS})"

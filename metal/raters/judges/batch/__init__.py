@@ -1,1 +1,1 @@
-"""Judging through providers' batch services: half the price, an answer within a day."""
+"""Judging through providers' batch services, which cost half the price and answer within a day."""

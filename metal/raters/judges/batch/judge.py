@@ -1,4 +1,4 @@
-"""One judge in a batch run: its batches are made, submitted, watched and merged."""
+"""One judge in a batch run: make, submit, watch and merge its batches."""
 
 from __future__ import annotations
 
@@ -93,8 +93,8 @@ class BatchJudge:
         )
 
     def _waits_out(self, failure: CallFailed) -> bool:
-        """Whether to wait although the service is out of reach: true if it has batches of ours,
-        which may take a day.
+        """Whether to wait although the service cannot be reached. True if it has batches of ours,
+        because these may take a day.
         """
         submitted = any(batch.id for batch in self.open)
         if failure.kind not in calls.TRANSIENT or not self.options.wait or not submitted:
@@ -132,8 +132,8 @@ class BatchJudge:
     # ------------------------------------------------------------ making
 
     async def _make_all(self) -> bool:
-        """Make and submit batches while there are questions and room; return whether none is left
-        to make.
+        """Make and submit batches while there are questions and room; return whether no batch is
+        left to make.
         """
         if self.options.cancelling:
             return True
@@ -181,7 +181,7 @@ class BatchJudge:
     # ------------------------------------------------------------ submitting
 
     async def _submit(self, batch: Batch) -> None:
-        """Bring a batch to the provider, from whatever state it is in."""
+        """Bring a batch to the provider, whatever state it is in."""
         file = self.ledger.requests(batch.token)
         if batch.state == states.MADE:
             try:
@@ -224,8 +224,8 @@ class BatchJudge:
         self.ledger.note(batch, states.UPLOADED, uploaded=uploaded)
 
     async def _find(self, batch: Batch) -> str | None:
-        """The id of a batch whose submission was not answered; None if the provider certainly does
-        not have it.
+        """The id of a batch whose submission got no response; None if the provider certainly does
+        not have the batch.
         """
         batch_id = await self._retry(self.service.find, batch.token)
         if not batch_id:  # however long ago it was by the clock, which may have been set since
@@ -235,14 +235,12 @@ class BatchJudge:
         return batch_id
 
     async def _retry(self, request: Callable[..., Awaitable[T]], *arguments: object) -> T:
-        """A request to the service, repeated while that makes sense. Raises CallFailed."""
+        """Make a request to the service, and repeat it while this can help. Raises CallFailed."""
         answer: T = await self.attempts.retrying(request, *arguments)
         return answer
 
     async def _refused(self, batch: Batch, failure: CallFailed) -> None:
-        """Free the questions of a batch that the provider did not take; then pause, or stop the
-        judge.
-        """
+        """Free the questions of a batch that the provider refused; pause, or stop the judge."""
         self.attempts.hide_secrets(failure)
         first = self.questions.of(batch, self.ledger.keys(batch)[:1])
         self._drop(batch)
@@ -269,7 +267,9 @@ class BatchJudge:
         self.open.remove(batch)
 
     def _lower_token_limit(self, batch: Batch, failure: CallFailed) -> None:
-        """Lower the limit of waiting tokens to the provider's, else to a guess, until `resume`."""
+        """Lower the limit of waiting tokens, until `resume`, to the one that the provider names, or
+        else to a guess.
+        """
         if "token" not in failure.message.lower() and (self.open or self.fruitless < 2):
             return  # too many requests at this moment
         limits = self.questions.limits
@@ -279,7 +279,7 @@ class BatchJudge:
         self.questions.limits = replace(limits, tokens=min(most, limits.tokens or most))
 
     def _hold(self, wait: float) -> None:
-        """Submit nothing for a while; the longer, the more batches in a row failed."""
+        """Submit nothing for a while. The wait is longer if more batches in a row have failed."""
         backoff = min(LONGEST_WAIT, self.rules.backoff * 2.0 ** min(self.fruitless, 16))
         self.hold_until = time.monotonic() + max(wait, backoff)
 
@@ -317,7 +317,7 @@ class BatchJudge:
         return status
 
     async def _merge(self, batch: Batch) -> None:
-        """Merge what a batch has answered; what it has not is asked again."""
+        """Merge the answers of a batch. Questions without an answer are asked again."""
         results = self.ledger.results(batch.token)
         written: set[bytes] = set()
         if batch.state == states.FETCHED:  # a part may have been merged before
@@ -338,8 +338,8 @@ class BatchJudge:
         await self._forget(batch)
 
     async def _fetch(self, batch: Batch, results: Path) -> None:
-        """Write a batch's results to a file. Cancelling gives up those that the provider no longer
-        has.
+        """Write a batch's results to a file. While cancelling, results that the provider no longer
+        has are given up.
         """
         try:
             await self._retry(self.service.fetch, batch.id, results)
@@ -355,7 +355,7 @@ class BatchJudge:
             results.write_bytes(b"")
 
     def _react(self, answered: int, failure: CallFailed | None) -> None:
-        """Continue, pause or stop, depending on what a batch returned."""
+        """Continue, pause or stop, depending on the results of a batch."""
         self.fruitless = 0 if answered or self.options.cancelling else self.fruitless + 1
         if not self.fruitless or not failure:
             return
@@ -369,7 +369,7 @@ class BatchJudge:
             self._hold(failure.wait)
 
     async def _forget(self, batch: Batch) -> None:
-        """Delete the request file at the provider; a failure does not matter."""
+        """Delete the request file at the provider, and ignore a failure."""
         if batch.uploaded:
             with suppress(CallFailed):
                 await self.service.forget(batch.uploaded)
@@ -396,7 +396,7 @@ class BatchJudge:
 
 
 async def cancel_batch(service: BatchClient, batch: str) -> None:
-    """Cancel a batch; if it has ended or is being cancelled it refuses, which is just as good.
+    """Cancel a batch. A refusal is ignored if the batch has ended or is already being cancelled.
     Raises CallFailed.
     """
     try:

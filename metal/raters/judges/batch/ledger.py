@@ -1,4 +1,5 @@
-"""The ledger of a run's batches: what each is and how far it has come, on disk before it counts.
+"""The ledger of a run's batches: what each batch is and which state it has reached, on disk before
+it counts.
 
 batches.jsonl has a line for every step of a batch, synced before the next step is taken. batches/ contains, for those
 still open, the request file, the keys of its requests, and the results once they are fetched.
@@ -43,11 +44,12 @@ STATES = (MADE, UPLOADED, SUBMITTING, SUBMITTED, FETCHED, MERGED, DROPPED)
 
 @dataclass
 class Batch:
-    """One batch. token: ours; id: the provider's. judge: the model's name. tokens, dollars:
-    estimates.
+    """One batch. token: our name for it; id: the provider's name for it. judge: the model's name.
+    tokens, dollars: estimates.
 
-    begins: place in the plan of its first question. without: parameters that its requests leave out
-    because the model rejects them. stage, done: the provider's last status, which is not kept.
+    begins: the position of its first question in the plan. without: parameters that its requests
+    leave out because the model rejects them. stage, done: the last status from the provider, which
+    is not stored.
     """
 
     token: str
@@ -65,11 +67,11 @@ class Batch:
 
     @property
     def open(self) -> bool:
-        """Whether the batch is neither merged nor dropped."""
+        """Whether the batch still has to be merged or dropped."""
         return self.state not in (MERGED, DROPPED)
 
     def apply(self, record: Mapping[str, Any]) -> None:
-        """Take over a line of the ledger."""
+        """Update the batch from a line of the ledger."""
         self.state = str(record["state"])
         self.uploaded, self.id = record.get("uploaded", self.uploaded), record.get("id", self.id)
 
@@ -80,7 +82,7 @@ def new_token() -> str:
 
 
 class Ledger:
-    """The ledger of a run folder, open for writing; hold the run's lock."""
+    """The ledger of a run folder, open for writing. The caller holds the run's lock."""
 
     def __init__(self, out: Path) -> None:
         self.path, self.folder = out / FILE, out / FOLDER
@@ -94,7 +96,7 @@ class Ledger:
                 path.unlink()
 
     def open_batches(self, judge: str) -> list[Batch]:
-        """A judge's batches that are not done with, oldest first."""
+        """A judge's open batches, oldest first."""
         return [batch for batch in self.batches.values() if batch.judge == judge and batch.open]
 
     def note(self, batch: Batch, state: str, **changes: str) -> None:
@@ -132,7 +134,7 @@ class Ledger:
         return self.folder / f"{token}.results.jsonl"
 
     def write_keys(self, token: str, keys: Iterable[bytes]) -> None:
-        """Keep which questions a batch asks: sixteen bytes each, in the order of the plan."""
+        """Store the keys of a batch's questions: sixteen bytes each, in the order of the plan."""
         path = self.folder / f"{token}.keys"
         with naming(path), path.open("wb") as file:
             file.write(b"".join(keys))

@@ -1,6 +1,4 @@
-"""One judge's questions in batches: which are still to be asked, request files, and how answers are
-taken in.
-"""
+"""One judge's questions in batches: find open questions, write request files, take in answers."""
 
 from __future__ import annotations
 
@@ -41,7 +39,7 @@ SAMPLE = 100  # answers that show what questions cost at most; one answer alone 
 
 @dataclass(frozen=True)
 class PackedRequest:
-    """A question to ask in a batch. line: its line in the request file. place: its place in the
+    """A question to ask in a batch. line: its line in the request file. place: its position in the
     plan. tokens, dollars: estimates.
     """
 
@@ -54,9 +52,7 @@ class PackedRequest:
 
 
 class BatchQuestions:
-    """The questions of one model in a batch run. again: whether some questions have to be asked
-    again.
-    """
+    """The questions of one model in a batch run. again: whether any has to be asked again."""
 
     def __init__(self, run: BatchRun, attempts: Attempts, service: BatchClient) -> None:
         self.run, self.attempts, self.service = run, attempts, service
@@ -84,9 +80,7 @@ class BatchQuestions:
         return enumerate(self.plan.questions(self.model, self.begins), self.begins)
 
     def take(self) -> PackedRequest | None:
-        """The next question that is neither answered, given up, nor under way; None when there is
-        none.
-        """
+        """The next question that is not answered, given up or under way; None if there is none."""
         return next(
             (
                 item
@@ -97,16 +91,15 @@ class BatchQuestions:
         )
 
     def put_back(self, item: PackedRequest) -> None:
-        """Return a question that was not asked; it comes first next time, and its request is made
-        again.
-        """
+        """Put back a question that was not asked. It comes first next time, with a new request."""
         self._queue = chain([(item.place, item.question)], self._queue)
 
     def room(self, waiting: Sequence[float]) -> BatchLimits | None:
-        """What the next batch may contain while open batches have this many tokens; None if it has
-        to wait for one of them to end.
+        """What the next batch may contain if open batches have `waiting` tokens; None if an open
+        batch has to end first.
 
-        With a budget, and too few answers to show what questions cost, a small batch comes first.
+        If there is a budget, but too few answers to show what questions cost, the first batch is
+        small.
         """
         limits = self.limits
         if self.run.budget.limit is not None and self.attempts.estimator.answers < SAMPLE:
@@ -119,11 +112,12 @@ class BatchQuestions:
         return replace(limits, tokens=left) if not waiting or left >= ROOM * limits.tokens else None
 
     async def pack(self, batch: Batch, limits: BatchLimits, path: Path) -> list[bytes]:
-        """Write a batch's request file, synced. Returns the keys of its questions; without any
-        there is no file.
+        """Write and sync a batch's request file. Returns the keys of its questions; without
+        questions, no file is written.
 
-        As many as the limits, the budget and the rules allow, in the plan's order. A question that
-        is larger than a batch may be is packed alone: the provider says what is wrong with it.
+        The batch takes as many questions as the limits, the budget and the rules allow, in the
+        plan's order. A question that is too large for a batch is packed alone, so that the provider
+        says what is wrong with it.
         """
         keys = await self._pack(batch, limits, path)
         if not keys and self.again:  # go through the plan once more, for what came back
@@ -175,7 +169,7 @@ class BatchQuestions:
         return key in self.answered.settled or key in self.given_up
 
     def free(self, keys: Iterable[bytes]) -> None:
-        """These questions are no longer under way; those without an answer have to be asked
+        """Mark questions as no longer under way. Questions without an answer have to be asked
         (again).
         """
         for key in keys:
@@ -183,8 +177,8 @@ class BatchQuestions:
             self.again |= not self._done(key)
 
     def of(self, batch: Batch, keys: Iterable[bytes]) -> dict[bytes, Question]:
-        """The questions of a batch, by key: from where it began when it was made, then from
-        anywhere in the plan.
+        """The questions of a batch, by key. They are looked for first from the position where the
+        batch began, then in the whole plan.
 
         The plan may have changed since then: more criteria, another order, or an output that is
         gone.
@@ -203,7 +197,9 @@ class BatchQuestions:
         return questions
 
     def request(self, question: Question, batch: Batch | None) -> ModelRequest:
-        """The request that a batch contains for a question; without a batch, as it is sent now."""
+        """The request that a batch contains for a question; without a batch, the request as it is
+        sent now.
+        """
         return request_for(self.model, question, batch.without if batch else self.attempts.rejected)
 
     # ------------------------------------------------------------ results
@@ -211,11 +207,11 @@ class BatchQuestions:
     async def take_in(
         self, batch: Batch, results: Path, keys: Iterable[bytes], written: set[bytes]
     ) -> tuple[int, CallFailed | None]:
-        """Merge the results of a batch. Returns how many answers it has, and one of its failures,
+        """Merge the results of a batch. Returns the number of its answers, and one of its failures
         if there are any.
 
-        written: the keys of its answers that are in the journal already. What the results lack has
-        to be asked again.
+        written: the keys of its answers that are already in the journal. Questions without a result
+        have to be asked again.
         """
         missing, answered, failure = self.of(batch, keys), len(written), None
         gone = set(keys) - missing.keys()  # a text or a prompt has changed since
@@ -253,7 +249,7 @@ class BatchQuestions:
         return answered, failure
 
     def attempt(self, question: Question, key: bytes, batch: Batch | None = None) -> Attempt:
-        """The attempt at a question that is being made, or was made in a batch."""
+        """The current attempt at a question, or the one that was made in a batch."""
         number = self.answered.unreadable[key] + 1
         if not batch:
             return Attempt(number)
@@ -264,8 +260,8 @@ class BatchQuestions:
     def settle(
         self, question: Question, key: bytes, reply: Reply, attempt: Attempt, price: Price | None
     ) -> None:
-        """Record a reply; its question is asked again when the reply cannot be read, as often as
-        the rules allow.
+        """Record a reply. If it cannot be read, its question is asked again, as often as the rules
+        allow.
         """
         record, cost = self.attempts.record_reply(question, reply, attempt, price)
         self.run.budget.spent += cost
@@ -321,10 +317,11 @@ def written_of(journal: Path, token: str) -> set[bytes]:
 
 
 def tokens_that_may_wait(refused: Batch, others: float, message: str) -> float:
-    """How many tokens may wait at most, according to the message that refused a batch while others
-    with this many tokens were waiting.
+    """The limit of waiting tokens, from the message that refused a batch. others: the tokens of the
+    batches that were waiting then.
 
-    If the message has no number, half-way between what was waiting without the batch and with it.
+    If the message has no number, the limit is half-way between the tokens without the batch and
+    with it.
     >>> refused = Batch("token", "judge", requests=9, tokens=1000)
     >>> tokens_that_may_wait(refused, 20, "Enqueued token limit reached.")
     520.0

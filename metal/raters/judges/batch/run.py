@@ -1,9 +1,8 @@
-"""The batch engine: batches are made, submitted, watched until they end, and merged into the
-journal.
+"""The batch engine: it makes and submits batches, watches them until they end, and merges them into
+the journal.
 
-The first question of a judge is asked directly: a wrong key, an unknown model, or a parameter that
-the model rejects shows within seconds instead of a day, and the reply shows how many tokens to
-expect.
+The first question of a judge is asked directly. So a wrong key, an unknown model, or a rejected
+parameter shows within seconds instead of a day, and the reply shows how many tokens to expect.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ class BatchRun:
     """A run through providers' batch services (metal.raters.judges.engine.Engine), and the state
     that its judges share.
 
-    options.wait: until everything is answered; otherwise only what can be done now is done.
-    options.cancelling: the open batches are cancelled, what they have answered is merged, and
-    nothing is asked. claimed: keys of questions under way, of any judge, so that each is asked
-    once. begun: how often each question was begun, as far as the rules' limit needs to know.
+    options.wait: wait until everything is answered; otherwise do only what can be done now.
+    options.cancelling: cancel the open batches, merge their answers, and ask nothing. claimed: keys
+    of questions under way, of all judges, so that each is asked once. begun: how often each
+    question was begun, which counts towards the rules' limit.
     """
 
     def __init__(self, session: Session) -> None:
@@ -49,11 +48,11 @@ class BatchRun:
 
     @property
     def progress(self) -> list[Progress]:
-        """One for each model, in the plan's order."""
+        """The progress of each model, in the plan's order."""
         return [judge.progress for judge in self.judges]
 
     def stop(self) -> str:
-        """Make and watch no more batches; the provider continues with those that are submitted."""
+        """Make and watch no more batches. The provider continues with submitted batches."""
         self.stopping.set()
         for judge in self.judges:
             judge.attempts.halt()
@@ -70,8 +69,8 @@ class BatchRun:
         )
 
     def may_begin(self, key: bytes, dollars: float) -> bool:
-        """Whether a question may be asked, by limit and budget and unless the run stops; counts and
-        claims it.
+        """Whether a question may be asked: limit and budget allow it, and the run goes on. If so,
+        count and claim it.
         """
         limit = self.session.rules.limit
         if self.stopping.is_set() or (

@@ -1,5 +1,5 @@
-"""The asker: Ray Data's async actor, one or more for each judge. It asks the questions of several
-shards at a time.
+"""The asker: Ray Data's async actor, one or more per judge. It asks the questions of several shards
+at a time.
 
 Questions are settled by the local engine's attempt loop. The judge's places, rate and budget are
 leased from the coordinator (leases.py), which also keeps the records.
@@ -42,7 +42,7 @@ class Asker:
         self.worker: asyncio.Task[Worker] | None = None
 
     async def __call__(self, table: Any) -> Any:
-        """Ask a shard's questions. Returns one of its rows, because Ray Data requires some.
+        """Ask a shard's questions. Returns one of its rows, because Ray Data requires at least one.
 
         A failure stops the judge, because Ray would otherwise start the shard again forever.
         """
@@ -111,7 +111,7 @@ class Worker:
             await self.coordinator.end.remote(self.id, number)
 
     async def _unless_failed(self, work: asyncio.Future[Any]) -> None:
-        """Wait for work, as long as the coordinator can be reached."""
+        """Wait for `work` to finish, as long as the coordinator can be reached."""
         await asyncio.wait({work, *self.tasks}, return_when=asyncio.FIRST_COMPLETED)
         for task in self.tasks:
             if task.done():
@@ -136,8 +136,8 @@ class Worker:
             await asyncio.sleep(EVERY)
 
     async def flush(self) -> None:
-        """Report what has happened since the last report; when this returns, the coordinator has
-        every report.
+        """Report what has happened since the last report. When this returns, the coordinator has
+        all reports.
         """
         async with self.reporting:
             self.reportable.clear()
@@ -209,8 +209,8 @@ class ShardRun:
                 yield question, answered.unreadable[key]
 
     async def work(self, *, first: bool) -> None:
-        """Ask question after question, while there are any. first: whether it starts without
-        waiting for a first answer.
+        """Ask question after question until none is left. first: whether to start without waiting
+        for a first answer.
         """
         if not first:
             await self.attempts.tried.wait()
@@ -261,7 +261,9 @@ class ShardRun:
 
 
 def _described(error: Exception) -> str:
-    """A deliberate error's message, or any other error's with its name and place."""
+    """The message of an error that METAL raised; for any other error, also its name and where it
+    occurred.
+    """
     if isinstance(error, MetalError):
         return str(error)
     frame = traceback.extract_tb(error.__traceback__)[-1]
@@ -272,8 +274,8 @@ def _described(error: Exception) -> str:
 
 
 def _set_environment(environment: Mapping[str, str | None]) -> None:
-    """Use the driver's keys and addresses: a node's own could be sent to somebody else's address,
-    or bill another account.
+    """Use the driver's keys and addresses. A node's own keys could go to somebody else's address or
+    bill another account.
     """
     for name, value in environment.items():
         if value is None:

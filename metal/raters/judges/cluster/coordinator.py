@@ -1,9 +1,9 @@
-"""The coordinator: one actor for each run, on the driver's node. It grants leases, and keeps the
-shards' journals.
+"""The coordinator: one actor per run, on the driver's node. It grants leases and keeps the shards'
+journals.
 
 A worker's record is written to its shard's journal when it arrives, and counts once it is on the
-disk. When a shard is begun again because its worker was lost, the new worker is told what the
-shard's journal contains.
+disk. If a shard is begun again because its worker was lost, the new worker learns what the shard's
+journal contains.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LOSSES = 4  # of the workers that asked one shard, after which its judge is stop
 @dataclass(frozen=True)
 class RunStatus:
     """The state of the run. failure: an error of the disk, as the arguments of OSError. at_work:
-    shards in progress.
+    the number of shards in progress.
     """
 
     progress: list[Progress]
@@ -41,7 +41,9 @@ class RunStatus:
 
 @dataclass
 class Shard:
-    """A shard that was begun. worker: who asks it; losses: how often its worker was lost."""
+    """A shard that was begun. worker: the worker that asks its questions. losses: how often its
+    worker was lost.
+    """
 
     judge: str
     worker: str = ""
@@ -50,7 +52,9 @@ class Shard:
 
 
 class Coordinator:
-    """Becomes an actor in metal.raters.judges.cluster.nodes; nothing here knows of Ray."""
+    """The coordinator as a plain class. metal.raters.judges.cluster.nodes makes it an actor;
+    nothing here depends on Ray.
+    """
 
     async def start(
         self,
@@ -59,8 +63,8 @@ class Coordinator:
         spent: float,
         judges: Sequence[tuple[leases.WorkerSetup, Progress]],
     ) -> None:
-        """Called before any worker. folder: that of the shards' journals. spent: US dollars before
-        this session.
+        """Start the coordinator; called before any worker joins. folder: the folder of the shards'
+        journals. spent: US dollars spent before this session.
         """
         self.folder, self.rules = folder, rules
         shared = leases.SharedBudget(rules.max_cost, spent, most_calls=rules.limit)
@@ -77,16 +81,16 @@ class Coordinator:
         self.lock = lock_shards(self.folder)
 
     async def join(self, name: str) -> leases.WorkerSetup:
-        """A worker begins. Returns what it has to know."""
+        """Register a worker. Returns what it has to know about its judge."""
         return self.judges[name].setup
 
     async def halt(self) -> None:
-        """Stop sending; calls in flight may still come back."""
+        """Stop all sending. Calls in flight may still be answered."""
         self.halted = True
         self._close_all()
 
     async def status(self) -> RunStatus:
-        """The state of the run, for the driver, every now and then."""
+        """The state of the run. The driver calls this every now and then."""
         now = time.monotonic()
         for worker in [worker for worker, when in self.heard.items() if now - when > SILENCE]:
             self._silent(worker)
@@ -114,8 +118,8 @@ class Coordinator:
     # ------------------------------------------------------------ shards
 
     async def begin(self, worker: str, name: str, number: int) -> Answered | None:
-        """A worker was given a shard. Returns what its journal contains; None if it need not be
-        asked any more.
+        """Register that a worker got a shard. Returns what the shard's journal contains; None if
+        the shard need not be asked any more.
         """
         judge = self.judges[name]
         self.heard[worker] = time.monotonic()
@@ -131,8 +135,8 @@ class Coordinator:
         return answered
 
     async def end(self, worker: str, number: int) -> None:
-        """A worker is done with a shard; its records are on the disk when this returns. Raises
-        OSError.
+        """Register that a worker is done with a shard. When this returns, its records are on the
+        disk. Raises OSError.
         """
         shard = self.shards[number]
         if shard.worker != worker:
@@ -148,7 +152,7 @@ class Coordinator:
             raise
 
     async def give_up(self, name: str, why: str) -> None:
-        """A worker cannot continue, and no other could."""
+        """Stop a judge, because a worker cannot continue and no other worker could."""
         self.judges[name].stop(" ".join(why.split())[:500])
         for shard in self.shards.values():  # what is in progress there is dropped
             if shard.judge == name:
@@ -156,14 +160,14 @@ class Coordinator:
         self._wake_workers()
 
     def _silent(self, worker: str) -> None:
-        """Give a worker's places to others until it is heard from again."""
+        """Give the places of a silent worker to others until it reports again."""
         self.heard.pop(worker, None)
         for judge in self.judges.values():
             judge.lost(worker)
         self._wake_workers()
 
     def _lost(self, worker: str) -> None:
-        """Ray has given a worker's shards to others."""
+        """Register that a worker was lost and that Ray has given its shards to others."""
         for shard in self.shards.values():
             if shard.worker == worker:
                 shard.worker = ""
@@ -180,7 +184,7 @@ class Coordinator:
     async def lease(
         self, worker: str, name: str, turns: Sequence[float], calls: Sequence[float]
     ) -> leases.Lease:
-        """See leases.ClusterJudge.lease."""
+        """Grant a worker's requests; see leases.ClusterJudge.lease."""
         judge = self.judges[name]
         closed = judge.closed
         lease = judge.lease(worker, turns, calls, time.monotonic())
@@ -217,7 +221,7 @@ class Coordinator:
     async def news(
         self, worker: str, name: str, seen: leases.JudgeStatus | None
     ) -> leases.JudgeStatus:
-        """The status of a judge, as soon as it differs from what the worker has seen, or after a
+        """The status of a judge. Returns as soon as the status differs from `seen`, or after a
         while.
         """
         judge = self.judges[name]
@@ -266,6 +270,6 @@ async def _close_journal(shard: Shard) -> None:
 
 
 def _signature(judge: leases.ClusterJudge) -> tuple[object, ...]:
-    """A value that, when it changes, is a reason to wake workers."""
+    """A value that changes whenever workers have to be woken."""
     places = tuple(judge.places.held.values())
     return judge.closed, judge.holds, judge.ever_answered, len(judge.rejected), places

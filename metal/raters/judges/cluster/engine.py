@@ -44,8 +44,8 @@ ADDRESSES = (
 
 
 class RayRun:
-    """A run on a Ray cluster (metal.raters.judges.engine.Engine). options.address: that of the
-    cluster; empty for a new one.
+    """A run on a Ray cluster (metal.raters.judges.engine.Engine). options.address: the cluster's
+    address; empty starts a new cluster.
 
     Raises MissingExtra if Ray is not installed.
     """
@@ -106,7 +106,9 @@ class RayRun:
             connecting.left.set()
 
     async def _connected(self, connecting: Connecting) -> bool:
-        """Wait for the cluster; False: the run was stopped before. Ray itself might try forever."""
+        """Wait for the cluster. Return False if the run was stopped before. (Ray itself might try
+        forever.)
+        """
         until = time.monotonic() + PATIENCE
         while not connecting.tried.is_set():
             if self.address and self.stopping.is_set():
@@ -175,8 +177,8 @@ class RayRun:
     async def _watch(self, pipelines: list[Pipeline], head: asyncio.Task[str]) -> None:
         """Follow the run until all judges are done, or all are closed and nothing is in progress.
 
-        In the second case the pipelines may still have shards. They will not be asked and are not
-        awaited.
+        In the second case, the pipelines may still have shards. These shards are not asked, and the
+        run does not wait for them.
         """
         idle = 0.0
         while True:
@@ -220,7 +222,7 @@ class RayRun:
 
 
 async def _without_head(head: str) -> str:
-    """Wait until the head of the cluster, HOST:PORT, has not answered for a while. Returns the
+    """Wait until the head of the cluster, HOST:PORT, has stopped answering for a while. Returns the
     failure's message.
     """
     heard = time.monotonic()
@@ -238,11 +240,11 @@ def _headless(head: str, failure: str) -> str:
 
 
 class Connecting(threading.Thread):
-    """Joins or starts the cluster; a daemon thread, so the program can end while Ray still tries.
-    failure: the error, if it fails.
+    """A thread that joins or starts the cluster. It is a daemon, so that the program can end while
+    Ray still tries. failure: the error, if it fails.
 
-    The thread lives until the run leaves the cluster: the kernel kills the processes of a cluster
-    that was started here together with the thread that started them.
+    The thread lives until the run leaves the cluster, because the kernel kills the processes of a
+    local cluster together with the thread that started them.
     """
 
     def __init__(self, address: str) -> None:
@@ -265,7 +267,7 @@ class Connecting(threading.Thread):
 
 
 class Pipeline(threading.Thread):
-    """Ray Data's pipeline of one judge. failure: why it ended early."""
+    """A thread with Ray Data's pipeline of one judge. failure: why the pipeline ended early."""
 
     def __init__(self, model: Model, written: Shards, coordinator: Any, workers: int) -> None:
         super().__init__(name=f"judge {model.name}", daemon=True)
@@ -284,7 +286,9 @@ class Pipeline(threading.Thread):
 
 
 def _cause(error: Exception, model: Model) -> Exception:
-    """The cause of a pipeline's failure: METAL's own errors unchanged, Ray's on one line."""
+    """The cause of a pipeline's failure. METAL's own errors stay unchanged; Ray's errors are put on
+    one line.
+    """
     cause: BaseException | None = error
     while cause:
         inner = getattr(cause, "cause", None) or cause.__cause__

@@ -1,10 +1,11 @@
-"""What exists only once per judge on a whole cluster (its places, its rate, its share of the run's
-budget), and what workers are told about it.
+"""Everything that a judge has only once on a whole cluster (places, rate, share of the budget), and
+messages about it.
 
-A worker asks for what its waiting calls need, all at once, and gets turns (when a request may be
-sent) and calls (dollars reserved). What a lost worker had reserved counts as spent, because its
-requests may have been answered. The coordinator's end neither waits nor knows of Ray; times are
-passed in. Times in messages are spans: the clocks of two machines differ.
+A worker asks at once for everything that its waiting calls need. It gets turns (times at which a
+request may be sent) and calls (dollars reserved). The dollars that a lost worker had reserved count
+as spent, because its requests may have been answered. The coordinator's part never waits, does not
+depend on Ray, and gets the time as an argument. Messages contain spans of time, because the clocks
+of two machines differ.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ AGAIN = 0.05  # seconds until what could not be granted is requested again
 
 @dataclass(frozen=True)
 class WorkerSetup:
-    """What a worker has to know about its judge. environment: the driver's variables, never shown;
-    None means not set.
+    """What a worker has to know about its judge. environment: the driver's variables, which are
+    never shown; None means not set.
     """
 
     judge: JudgeSetup
@@ -38,11 +39,11 @@ class WorkerSetup:
 
 @dataclass(frozen=True)
 class Lease:
-    """What a worker gets: every turn, the first after `delay` seconds and one each `spacing`; the
-    first `calls` calls.
+    """What the coordinator grants a worker: all turns that it asked for, the first after `delay`
+    seconds, then one every `spacing` seconds; and the first `calls` calls.
 
-    over: no further call will be granted. estimator: the estimator of tokens, from all replies of
-    the judge so far.
+    over: whether no further call will be granted. estimator: the estimator of tokens, from all
+    replies of the judge so far.
     """
 
     delay: float
@@ -54,11 +55,11 @@ class Lease:
 
 @dataclass(frozen=True)
 class JudgeStatus:
-    """The state of a judge. places: calls that the worker may have in flight. halted: the run was
-    asked to stop.
+    """The state of a judge. places: how many calls the worker may have in flight. halted: whether
+    the run was asked to stop.
 
-    hold: seconds for which nothing may be sent, because the provider asked for a wait; holds: how
-    often it has asked.
+    hold: seconds for which nothing may be sent, because the provider asked for a wait. holds: how
+    often the provider has asked.
     """
 
     places: int
@@ -73,13 +74,13 @@ class JudgeStatus:
 
 @dataclass
 class WorkerReport:
-    """What has happened at a worker since its last report.
+    """Everything that has happened at a worker since its last report.
 
-    records: (shard, record) for the shards' journals. ended: calls that it had a lease for;
-    released: US dollars of these leases; spent: US dollars of replies. learned: for replies, (rough
-    tokens in, out, tokens in, out). busy: the longest wait that the provider asked for. rejected:
-    parameter -> (the message, the line for the journal). places: the most calls it will have in
-    flight from now on.
+    records: (shard, record) for the shards' journals. ended: how many calls with a lease have
+    ended; released: US dollars of these leases. spent: US dollars of replies. learned: for each
+    reply, (rough tokens in, rough tokens out, tokens in, tokens out). busy: the longest wait for
+    which the provider asked. rejected: parameter -> (the message, the line for the journal).
+    places: the most calls that the worker will have in flight from now on.
     """
 
     records: list[tuple[int, Record]] = field(default_factory=list)
@@ -101,32 +102,32 @@ class WorkerReport:
 
 @dataclass
 class Places:
-    """Calls in flight, shared evenly by the workers that have something to ask. held: worker -> its
-    places.
+    """The calls in flight that a judge may have, shared evenly by the workers that have questions.
+    held: worker -> its places.
     """
 
     most: int
     held: dict[str, int] = field(default_factory=dict)
 
     def share(self, worker: str) -> int:
-        """The places that a worker is due; 0 for one that has left."""
+        """How many places a worker is due; 0 if it has left."""
         if worker not in self.held:
             return 0
         each, more = divmod(self.most, len(self.held))
         return each + (list(self.held).index(worker) < more)
 
     def join(self, worker: str) -> None:
-        """A worker has something to ask."""
+        """Add a worker that has questions."""
         self.held.setdefault(worker, 0)
         self.spread()
 
     def leave(self, worker: str) -> None:
-        """A worker has nothing left to ask."""
+        """Remove a worker that has no questions left."""
         self.held.pop(worker, None)
         self.spread()
 
     def keep(self, worker: str, places: int) -> None:
-        """From now on a worker will have at most this many calls in flight."""
+        """Limit a worker to this many calls in flight from now on."""
         if worker in self.held:
             self.held[worker] = min(self.held[worker], places)
             self.spread()
@@ -142,8 +143,8 @@ class Places:
 
 @dataclass
 class SharedBudget(Budget):
-    """The budget of the run, for all judges, in dollars and in calls: at most `most_calls`, `begun`
-    so far.
+    """The budget of the run, for all judges, in dollars and in calls. most_calls: the most calls;
+    begun: the calls so far.
     """
 
     most_calls: int | None = None
@@ -175,8 +176,8 @@ class ClusterJudge:
     def lease(
         self, worker: str, turns: Sequence[float], calls: Sequence[float], now: float
     ) -> Lease:
-        """Turns for requests with these numbers of tokens, and as many calls at these dollars as
-        the budget allows.
+        """Grant turns for requests with these numbers of tokens, and as many calls at these costs
+        as the budget allows. calls: US dollars each.
         """
         delay = spacing = 0.0
         count = len(turns)
@@ -242,7 +243,7 @@ class ClusterJudge:
         self.closed = True
 
     def lost(self, worker: str) -> None:
-        """A worker will not be heard from again."""
+        """Take back what a lost worker had."""
         self.places.leave(worker)
         dollars = max(0.0, self.dollars.pop(worker, 0.0))
         self.budget.release(dollars)
@@ -269,8 +270,8 @@ class ClusterJudge:
 
 @dataclass
 class SharedEstimator(TokenEstimator):
-    """An estimator that remembers what the coordinator does not know yet, and adopts the
-    coordinator's estimates.
+    """An estimator that adopts the coordinator's estimates, and adds replies that the coordinator
+    does not know yet.
     """
 
     unreported: list[tuple[float, float, int | None, int | None]] = field(default_factory=list)
@@ -278,12 +279,16 @@ class SharedEstimator(TokenEstimator):
     def learn(
         self, rough: float, answer: float, tokens_in: int | None, tokens_out: int | None
     ) -> None:
-        """Take a reply into account; None: not counted by the provider."""
+        """Take a reply into account. tokens_in, tokens_out: None if the provider does not count
+        them.
+        """
         super().learn(rough, answer, tokens_in, tokens_out)
         self.unreported.append((rough, answer, tokens_in, tokens_out))
 
     def adopt(self, overall: TokenEstimator) -> None:
-        """Take over what all workers' replies show, and add what only this worker knows."""
+        """Adopt the estimates from all workers' replies, and add the replies that only this worker
+        knows.
+        """
         if overall.answers < self.answers:
             return  # the coordinator has not heard everything that is known here
         for item in fields(TokenEstimator):
@@ -293,9 +298,7 @@ class SharedEstimator(TokenEstimator):
 
 
 class Leases:
-    """What the calls of one judge in this worker wait for: turns of its rate, and permission to
-    begin.
-    """
+    """Turns and permissions to begin, for which the calls of one judge in this worker wait."""
 
     def __init__(self, setup: JudgeSetup, coordinator: Any, worker: str) -> None:
         self.model, self.coordinator, self.worker = setup.model, coordinator, worker
@@ -326,7 +329,7 @@ class Leases:
         return await answer
 
     def close(self) -> None:
-        """Begin no more calls, and answer everybody who waits."""
+        """Begin no more calls, and answer all waiting calls."""
         self.closed = True
         for _, turn in self.turns:
             _answer(turn, 0.0)
@@ -335,7 +338,7 @@ class Leases:
         self.turns, self.calls = [], []
 
     async def fetch(self) -> None:
-        """Keep requesting what calls wait for, as long as the worker lives."""
+        """Keep requesting leases for waiting calls, as long as the worker lives."""
         while True:
             await self.wanted.wait()
             await asyncio.sleep(GATHER)
@@ -367,8 +370,8 @@ def _answer(waiting: asyncio.Future[Any], answer: Any) -> None:
 
 
 class SharedPace(Pace):
-    """This worker's part of a judge's pace. report_wait(seconds): a wait that the provider asked
-    for.
+    """This worker's part of a judge's pace. report_wait(seconds): reports a wait for which the
+    provider asked.
     """
 
     def __init__(self, leases: Leases, report_wait: Callable[[float], None]) -> None:
@@ -384,20 +387,20 @@ class SharedPace(Pace):
         await super().hold(tokens, over)
 
     def busy(self, wait: float, sent_at: float) -> None:
-        """Too many requests: fewer calls in flight here, and all workers wait as long as the
-        provider asks.
+        """React to too many requests: allow fewer calls in flight here, and make all workers wait
+        as long as the provider asks.
         """
         super().busy(wait, sent_at)
         if wait > 0:
             self.report_wait(wait)
 
     def wait_for(self, seconds: float) -> None:
-        """Another worker was told to wait."""
+        """Wait, because the provider told another worker to wait."""
         self._open_at = max(self._open_at, time.monotonic() + seconds)
 
     def allow(self, places: int, keeps: Callable[[int], None]) -> None:
-        """Allow this many calls in flight here. keeps(places): called once no more are in flight,
-        if there were.
+        """Allow this many calls in flight here. keeps(places): if more are in flight now, called
+        once they have ended.
         """
         uncut = self.limit >= self.most
         fewer, self.most = places < self.most, places

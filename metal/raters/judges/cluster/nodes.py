@@ -1,9 +1,9 @@
-"""The Ray cluster of a run: joined or started, its coordinator, and a Ray Data pipeline for each
-judge.
+"""The Ray cluster of a run: join or start it, start its coordinator, and run a Ray Data pipeline
+for each judge.
 
-A local cluster listens on 127.0.0.1 only, without dashboard and usage statistics. METAL has to be
-installed on every node: nothing is shipped, and no key is put into a runtime environment, which Ray
-would log.
+A local cluster listens only on 127.0.0.1, without dashboard and usage statistics. METAL has to be
+installed on every node, because no code is shipped. No key is put into a runtime environment,
+because Ray would log it.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def check_ray() -> None:
 
 
 def connect(address: str) -> None:
-    """Join the cluster at the address, or start one of this machine's cores. Raises UsageError when
-    none answers.
+    """Join the cluster at the address, or start one with this machine's cores. Raises UsageError if
+    no cluster answers.
     """
     if address.startswith("ray://"):
         raise UsageError(
@@ -94,7 +94,7 @@ def knock(address: str) -> None:
 
 
 def unanswered(address: str) -> str:
-    """Why nobody answers at HOST:PORT; empty if somebody does, and for an address of another
+    """Why nobody answers at HOST:PORT; empty if somebody answers, or if the address has another
     form.
     """
     host, _, port = address.rpartition(":")
@@ -132,15 +132,15 @@ def cpus() -> int:
 
 
 def workers_for(model: Model, shards: int, cores: int) -> int:
-    """How many actors ask a judge: at most as many as there are cores and shards, and one for each
-    PLACES calls.
+    """How many actors ask a judge: one for each PLACES calls, but at most as many as there are
+    cores or shards.
     """
     return max(1, min(cores, shards, ceil(model.concurrency / PLACES)))
 
 
 def new_coordinator() -> Any:
-    """Start the coordinator's actor, on this node because it writes to this node's disk. Returns
-    its handle.
+    """Start the coordinator's actor and return its handle. It runs on this node, because it writes
+    to this node's disk.
     """
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -179,11 +179,11 @@ def judge_shards(model: Model, shards: Shards, coordinator: Any, workers: int) -
 
 
 def _shard_source(paths: list[Path]) -> Any:
-    """Ray Data's source of shards: one read task and one block for each, read on this node, which
+    """Ray Data's source of shards: one read task and one block per shard, read on this node, which
     has the files.
 
-    `read_parquet` would put several files into a block, or one into several, and reads this node's
-    files only through local://, which is deprecated.
+    `read_parquet` is not used, because it would put several files into a block, or a file into
+    several blocks. It also reads this node's files only through local://, which is deprecated.
     """
     from ray.data import Datasource
     from ray.data.block import BlockMetadata
@@ -223,8 +223,8 @@ def _read(path: str) -> Iterator[Any]:
 
 
 def before_import() -> None:
-    """Set what Ray reads when it is imported: no statistics, no output of other processes, no
-    automatic cluster.
+    """Set the variables that Ray reads when it is imported: no statistics, no output of other
+    processes, no automatic cluster.
 
     Otherwise a pipeline that is still working when the run leaves the cluster would start another
     cluster.

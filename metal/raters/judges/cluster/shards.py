@@ -1,13 +1,12 @@
 """Shards: the open questions as Parquet files, and the journals of their replies.
 
-OUT/requests/NNNNNN.parquet is written by the driver, read by Ray Data, and asked by a worker. A
-shard is one row: its number, and its questions pickled together, so what they share (the prompt, a
-source that several criteria ask about) is stored once.
+The driver writes OUT/requests/NNNNNN.parquet, Ray Data reads it, and a worker asks its questions. A
+shard is one row: its number, and its questions pickled together, so that what they share (the
+prompt, a source of several questions) is stored once.
 
-OUT/shards/NNNNNN.jsonl, the journal of a shard, is kept in addition to that of the run until it is
-merged into it, and only deleted when its lines are on the disk there. A killed driver leaves
-journals behind, and some of their lines may be in the run's journal already: those are not merged
-twice.
+OUT/shards/NNNNNN.jsonl is the journal of a shard. It is merged into the run's journal, and deleted
+only when its lines are on the disk there. A killed driver leaves journals of shards behind. Lines
+that are already in the run's journal are not merged twice.
 """
 
 from __future__ import annotations
@@ -42,9 +41,9 @@ REJECTED_PARAMETERS = 0  # the number of the journal of parameters that models r
 
 @dataclass
 class Shards:
-    """The shards of a run. numbers: model -> its shards.
+    """The shards of a run. numbers: model -> the numbers of its shards.
 
-    left_out: model -> questions that are answered, or asked under another name.
+    left_out: model -> how many questions are answered already, or asked under another name.
     """
 
     folder: Path
@@ -64,9 +63,10 @@ def write_shards(
     rows: int = MOST_ROWS,
     stopping: Callable[[], bool] = bool,
 ) -> Shards:
-    """Write every open question to shards, equal ones once; at most `limit` for each model.
+    """Write every open question to shards, at most `limit` for each model. Equal questions are
+    written once.
 
-    rows: questions in a shard, at most. Needs the memory of one shard. Raises OSError.
+    rows: the most questions in a shard. Needs memory for one shard only. Raises OSError.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -112,7 +112,7 @@ def _open_questions(
 
 
 def _parts(questions: Iterator[Question], limit: int | None, rows: int) -> Iterator[list[Question]]:
-    """The questions of one shard at a time."""
+    """Split questions into shards, one shard at a time."""
     part: list[Question] = []
     tokens = 0.0
     for question in islice(questions, limit):
@@ -134,15 +134,15 @@ def shard_journal(folder: Path, number: int) -> Path:
 
 
 def journals(out: Path) -> list[Path]:
-    """Every journal of a run: its own, and those that a killed driver left; a line may occur in two
-    of them.
+    """Every journal of a run: its own, and journals of shards that a killed driver left. A line may
+    occur in two of them.
     """
     return [out / JOURNAL, *_leftovers(out)]
 
 
 async def merge_leftovers(out: Path) -> int:
-    """Merge what a killed driver left into OUT/journal.jsonl; return how many lines. Hold the run's
-    lock.
+    """Merge journals that a killed driver left into OUT/journal.jsonl; return how many lines were
+    merged. The caller holds the run's lock.
 
     Raises DataError for a damaged line, UsageError while the killed driver's coordinator still
     runs, OSError.
@@ -158,10 +158,10 @@ async def merge_leftovers(out: Path) -> int:
 
 
 async def merge(journal: Journal, out: Path) -> int:
-    """Append the shards' journals to the run's, each line once, and delete their folder; return how
-    many lines.
+    """Append the shards' journals to the run's journal, each line once, and delete their folder;
+    return the number of lines.
 
-    Raises what merge_leftovers raises.
+    Raises the same errors as merge_leftovers.
     """
     merged = 0
     if _leftovers(out):
@@ -186,7 +186,7 @@ async def merge(journal: Journal, out: Path) -> int:
 
 
 def lock_shards(folder: Path) -> BaseFileLock:
-    """Hold OUT/shards, as its only writer; the lock ends with the process, however that ends.
+    """Lock OUT/shards for one writer. The lock ends with the process, however the process ends.
     Raises UsageError.
     """
     from filelock import FileLock, Timeout

@@ -38,7 +38,7 @@ GROUP = "metal.providers"
 
 @dataclass(frozen=True)
 class Provider:
-    """What METAL has to know about a provider before any of its libraries is imported.
+    """Everything that METAL has to know about a provider before any of its libraries is imported.
 
     form              how its models are named: `openai:MODEL` summary           what it is, for
     lists open_client       a connection to a model, for the running event loop; raises UsageError
@@ -88,8 +88,8 @@ class Provider:
 
     @property
     def state(self) -> str:
-        """What is still to be done before it can be asked; `ready` if nothing is. Nothing is
-        imported.
+        """What the user still has to do before the provider can be asked; `ready` if nothing.
+        Nothing is imported.
         """
         if not _installed(self.libraries):
             return (
@@ -109,7 +109,7 @@ def provider_names() -> list[str]:
 
 
 def find_provider(name: str) -> Provider:
-    """The provider of that name. Raises UnknownName, and UsageError when its record cannot be
+    """The provider of that name. Raises UnknownName, and UsageError if its record cannot be
     imported.
     """
     record = load_plugin(GROUP, "provider", name)
@@ -119,7 +119,7 @@ def find_provider(name: str) -> Provider:
 
 
 def called(provider: str, model: str) -> tuple[str, str]:
-    """The provider that is called in the end, and its model: guidance:openai:gpt-4o calls openai's
+    """The provider that is finally called, and its model: guidance:openai:gpt-4o calls openai's
     gpt-4o.
     """
     if not find_provider(provider).through:
@@ -129,8 +129,8 @@ def called(provider: str, model: str) -> tuple[str, str]:
 
 
 def provider_states() -> list[tuple[str, str, str]]:
-    """(how its models are named, what it is, what is still to be done) for every provider, in the
-    order of their names.
+    """For every provider, in order of names: how its models are named, what it is, and what is
+    still to be done.
 
     For a provider that cannot be loaded, the last item says why.
     """
@@ -147,7 +147,7 @@ def provider_states() -> list[tuple[str, str, str]]:
 def open_client(model: Model) -> Client:
     """A connection to the model, for the running event loop.
 
-    Raises MissingExtra when its library is not installed, UsageError when a key or an address is
+    Raises MissingExtra if its library is not installed, UsageError if a key or an address is
     missing.
     """
     provider = find_provider(model.provider)
@@ -158,7 +158,7 @@ def open_client(model: Model) -> Client:
 def open_batch_client(model: Model) -> BatchClient:
     """A connection to the model's batch service, for the running event loop.
 
-    Raises UsageError if there is none, and what `open_client` raises.
+    Raises UsageError if there is no batch service, and the errors of `open_client`.
     """
     provider = find_provider(model.provider)
     if provider.open_batch_client is None:
@@ -175,8 +175,8 @@ def open_batch_client(model: Model) -> BatchClient:
 
 
 def batch_providers() -> list[str]:
-    """The names of the providers that have a batch service; a provider that cannot be loaded has
-    none.
+    """The names of the providers that have a batch service. A provider that cannot be loaded counts
+    as having none.
     """
     names = []
     for name in provider_names():
@@ -209,17 +209,17 @@ STRUCTURED_IN_LANGCHAIN = ("openai", "azure_openai", "anthropic")
 
 
 def imported(function: str) -> Callable[[Model], Any]:
-    """The function `module:name` of a module in this folder, which is imported when it is first
-    called.
+    """The function `module:name` of a module in this folder. The module is imported when the
+    function is first called.
     """
     return lambda model: resolve_name(f"{__name__}.{function}")(model)
 
 
 def langchain_settings(model: str, location: str) -> Mapping[str, Any]:
-    """The settings: plain text, except for providers whose way of asking for JSON is known.
+    """The settings of a LangChain model: plain text replies, except from providers whose way of
+    asking for JSON is known.
 
-    LangChain's own structured output is not used, because it loses the text of a reply that is not
-    as expected.
+    LangChain's own structured output is not used, because it loses the text of an unexpected reply.
     """
     provider, colon, _ = model.partition(":")
     if not colon:

@@ -1,9 +1,9 @@
 """Anthropic's Message Batches: half the price, an answer within a day.
 
-A batch is submitted with its requests in one call, and has no place for a token of ours. So the
-token is in the `custom_id` of each request, after our key; `find` sees it in the results of batches
-that have ended. While one is under way that this client did not begin, it is unknown whose it is;
-`find` then says so rather than risk paying twice.
+A batch is submitted with its requests in one call, and has no field for our token. So the token is
+in the `custom_id` of each request, after our key; `find` sees it in the results of ended batches.
+While a batch is under way that this client did not begin, nobody can tell whether it has the token.
+Then `find` raises an error, so that nothing is paid twice.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _STATUS = {  # the HTTP status that an error in a result would have had
 
 
 def open_batch_client(model: Model) -> AnthropicBatch:
-    """The batch service of an anthropic: model. Raises UsageError when the key is missing."""
+    """The batch service of an anthropic: model. Raises UsageError if the key is missing."""
     return AnthropicBatch(*anthropic_messages.connect(model), model)
 
 
@@ -83,7 +83,7 @@ class AnthropicBatch(BatchConnection):
         )
 
     async def upload(self, file: Path, token: str) -> str:
-        """The place of the file, which is sent only when the batch is submitted."""
+        """Return the file's path, because the file is sent only when the batch is submitted."""
         return str(file.resolve())
 
     async def submit(self, uploaded: str, token: str) -> str:
@@ -101,11 +101,11 @@ class AnthropicBatch(BatchConnection):
         return name
 
     async def find(self, token: str) -> str | None:
-        """The batch whose requests have this token. Raises CallFailed while a batch that may be it
-        is under way.
+        """The batch whose requests have this token. Raises CallFailed while a batch under way may
+        be this one.
 
-        Whether results are still kept is decided by the service (`archived_at`), because our clock
-        may be wrong by weeks.
+        The service says whether it still keeps results (`archived_at`), because our clock may be
+        wrong by weeks.
         """
         seen, unseen = set[str](), 0
         async for batch in self._listed():
@@ -125,7 +125,7 @@ class AnthropicBatch(BatchConnection):
         return None
 
     async def _listed(self) -> AsyncIterator[dict[str, Any]]:
-        """The batches of the account, page by page, up to the one that ends in an archived
+        """The batches of the account, page by page, up to the first page that ends with an archived
         batch.
         """
         after = ""
@@ -161,7 +161,7 @@ class AnthropicBatch(BatchConnection):
         """Do nothing, because the file is on this machine."""
 
     async def fetch(self, batch: str, into: Path) -> None:
-        """Write the lines of results. A download that breaks off leaves nothing under `into`."""
+        """Write the lines of results to `into`. A broken download leaves no file there."""
         most = 4 * LIMITS.bytes
         with new_file(into) as partial, naming(partial), partial.open("wb") as file:
             async with (
@@ -171,8 +171,8 @@ class AnthropicBatch(BatchConnection):
                 await write_lines(answer.aiter_bytes(1 << 20), file, most)
 
     def read(self, line: bytes) -> tuple[str, Reply | CallFailed]:
-        """(key, reply or failure) of a line of results. Raises CallFailed (SERVER) for one that has
-        no key.
+        """Read (key, reply or failure) from a line of results. Raises CallFailed (SERVER) for a
+        line without a key.
         """
         content = read_json(line)
         key = key_in(line, str(content.get("custom_id") or "").partition("-")[0])
@@ -205,7 +205,7 @@ class AnthropicBatch(BatchConnection):
 
     @asynccontextmanager
     async def _results(self, batch: str) -> AsyncIterator[httpx2.Response]:
-        """The lines of results as they come; the package itself would read each."""
+        """The lines of results as they come. (The package would parse each line.)"""
         url = f"{str(self._client.base_url).rstrip('/')}{_PATH}/{quote(batch, safe='')}/results"
         headers = {
             name: value

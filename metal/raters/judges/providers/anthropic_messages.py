@@ -1,4 +1,4 @@
-"""Anthropic's models, through the anthropic package: the Messages API, and reading its replies."""
+"""Anthropic's models, called through the anthropic package and its Messages API."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class AnthropicHttpClient(BoundedAsync, anthropic.DefaultAioHttpClient):
 
 
 def open_client(model: Model) -> AnthropicMessages:
-    """A client for anthropic: models. Raises UsageError when the key is missing."""
+    """A client for anthropic: models. Raises UsageError if the key is missing."""
     return AnthropicMessages(*connect(model), model)
 
 
@@ -55,7 +55,7 @@ def connect(model: Model) -> tuple[anthropic.AsyncAnthropic, httpx2.AsyncClient]
 
 
 def whose(model: Model, client: anthropic.AsyncAnthropic) -> str:
-    """Whose model and key a failure is about, for people."""
+    """The model and key that a failure is about, in words for people."""
     return (
         f"model {model.model} with the key in {model.api_key_env or KEY} at {client.base_url.host}"
     )
@@ -74,7 +74,7 @@ class AnthropicMessages:
         await self._client.close()
 
     async def ask(self, ask: ModelRequest) -> Reply:
-        """One call. Raises CallFailed."""
+        """Make one call. Raises CallFailed."""
         response = await self._sender.response(request_body(self._model.model, ask), ask.timeout)
         if response.is_error:
             raise read_failure(
@@ -84,7 +84,9 @@ class AnthropicMessages:
 
 
 def request_body(model: str, ask: ModelRequest) -> dict[str, Any]:
-    """The body of a message. `json_object` has no counterpart: the prompt alone asks for JSON."""
+    """The body of a request. There is no counterpart of `json_object`, so only the prompt asks for
+    JSON.
+    """
     parameters = {OURS.get(name, name): value for name, value in ask.parameters.items()}
     thoughts = as_object(parameters.get("thinking")).get("budget_tokens", 0)
     body = {
@@ -102,7 +104,9 @@ def request_body(model: str, ask: ModelRequest) -> dict[str, Any]:
 
 
 def read_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -> CallFailed:
-    """The failure in the body of an HTTP error. wait: seconds that its headers ask for."""
+    """The failure in the body of an HTTP error. wait: the seconds for which its headers ask to
+    wait.
+    """
     try:
         error = as_object(as_object(json.loads(body)).get("error"))
     except (ValueError, RecursionError):
@@ -114,8 +118,8 @@ def read_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -> Cal
 
 
 def read_body(body: bytes) -> Reply:
-    """The reply in the body of a message; thoughts do not belong to its text. Raises CallFailed if
-    there is no reply.
+    """Read the reply in the body of a message. Its text has no thoughts. Raises CallFailed if there
+    is no reply.
     """
     content = read_json(body, calls.NOT_A_REPLY)
     blocks, error = content.get("content"), content.get("error")

@@ -1,9 +1,9 @@
-"""Limits on what may come back over HTTP, whichever library asks: nothing from another host, and no
-reply above call.MOST_BYTES.
+"""Limits on HTTP responses, for every library: nothing from another host, and no reply above
+call.MOST_BYTES.
 
-A redirect is followed only on the same host and port, or from http to https there, with its method
-kept: elsewhere, or unencrypted, it would take texts and headers along, and another server would
-count as the judge. Streams (the files of batches) have no limit here.
+A redirect is followed only to the same host and port, or from http to https on the same host, and
+only with the same method. Any other redirect would send texts and headers elsewhere or unencrypted,
+and another server would count as the judge. Streams (the files of batches) have no limit here.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _add(body: bytearray, piece: bytes) -> None:
 
 
 def _whole(response: Any, body: bytearray) -> Any:
-    """The response with its body, decompressed. Headers stay bytes, because a server may send any
+    """The response with its decompressed body. Headers stay bytes, because a server may send any
     bytes.
     """
     headers = [
@@ -61,7 +61,7 @@ def _whole(response: Any, body: bytearray) -> Any:
 
 
 class BoundedAsync:
-    """For a class whose other parent is an asynchronous client of httpx or httpx2."""
+    """A mixin that puts the limits on an asynchronous client of httpx or httpx2."""
 
     async def send(
         self, request: Any, *, stream: bool = False, hops: int = HOPS, **how: Any
@@ -86,7 +86,7 @@ class BoundedAsync:
 
 
 class Bounded:
-    """For a class whose other parent is a synchronous client of httpx or httpx2."""
+    """A mixin that puts the limits on a synchronous client of httpx or httpx2."""
 
     def send(self, request: Any, *, stream: bool = False, hops: int = HOPS, **how: Any) -> Any:
         """The response. Raises CallFailed for a redirect elsewhere and for a reply that is too
@@ -109,7 +109,7 @@ class Bounded:
 
 
 def bound(session: Any) -> None:
-    """Put the same bounds on a session of the package requests."""
+    """Put the same limits on a session of the package requests."""
     session.hooks["response"].append(partial(_look, session))
     session.max_redirects = HOPS
 

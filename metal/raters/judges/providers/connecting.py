@@ -1,4 +1,4 @@
-"""Connections that were not made, or were lost: which of the two, and why, in words."""
+"""Say in words whether a connection was not made or was lost, and why."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ _UNROUTED = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN)
 
 
 def connection_failure(error: BaseException, to: str = "") -> CallFailed:
-    """The failure behind an error of a connection. to: the address that was asked, in case the
-    error does not say.
+    """The failure behind an error of a connection. to: the address asked, in case the error does
+    not name it.
 
-    It is UNREACHED if no connection was made; else a timeout or a lost connection.
+    The failure is UNREACHED if no connection was made; otherwise it is a timeout or a lost
+    connection.
     """
     causes, innermost = _causes(error), error
     while innermost.__cause__:
@@ -46,7 +47,7 @@ def connection_failure(error: BaseException, to: str = "") -> CallFailed:
 
 
 def server(url: str) -> str:
-    """Scheme, host and port of an address; without a password."""
+    """Scheme, host and port of an address, without a password."""
     parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
     return f"{parts.scheme}://{host}" if parts.scheme else host
@@ -66,7 +67,7 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _unreached(cause: BaseException) -> str:
-    """Why there was no connection; empty if the cause does not say so."""
+    """Why there was no connection; empty if the cause does not say."""
     # of ssl's own error, not of those that are made of it
     if distrust := getattr(cause, "verify_message", ""):
         return f"its certificate is not trusted ({distrust})"

@@ -1,4 +1,4 @@
-"""What a provider's error means: one reading of HTTP status, error code and message for all
+"""What a provider's error means, by the same rules of status, error code and message for all
 providers.
 """
 
@@ -66,8 +66,8 @@ def failure(
 ) -> CallFailed:
     """The failure behind an HTTP error.
 
-    code, parameter: those in the error. wait: seconds that the provider asks for. whose: the key,
-    model or deployment that the error is about, for people.
+    code, parameter: as the error names them. wait: the seconds for which the provider asks to wait.
+    whose: the key, model or deployment that the error is about, in words for people.
     """
     text = f"HTTP {status}: {one_line(message) or 'no message'}"
     kind = _kind(status, message, code, parameter, wait)
@@ -102,7 +102,7 @@ def _kind(status: int, message: str, code: str, parameter: str, wait: float) -> 
 
 
 def _parameter(named: str, message: str) -> str:
-    """The parameter that an error is about: the one it names, else the one in its message."""
+    """The parameter that an error is about: the one in its field, else the one in its message."""
     for text in filter(None, (named, message)):
         for pattern, name in _PARAMETERS.items():
             if re.search(pattern, text, re.I):
@@ -125,8 +125,9 @@ _SAME_AS = {
 def error_in_reply(error: object, body: bytes, whose: str = "the model") -> CallFailed:
     """The failure behind an error that came with status 200, as some routers send it.
 
-    If it has an HTTP status of its own, or a known code, that decides. All other errors are not
-    asked again: the same question would give the same error, and may have been paid for.
+    If the error contains an HTTP status, or a known code, this decides its kind. For any other
+    error, the question is not asked again, because it would give the same error and may have been
+    paid for.
     """
     fields = error if isinstance(error, dict) else {"message": error}
     message, codes = (
@@ -145,7 +146,9 @@ def error_in_reply(error: object, body: bytes, whose: str = "the model") -> Call
 
 
 def first_choice(choices: object) -> dict[str, Any]:
-    """The choice with the lowest index in a reply, wherever it is; empty if there is none."""
+    """The choice with the lowest index in a reply, in whatever order choices come; empty if there
+    is none.
+    """
     listed = list(map(as_object, choices)) if isinstance(choices, list) else []
     places = [index if type(index := choice.get("index")) is int else 0 for choice in listed]
     return listed[places.index(min(places))] if listed else {}
@@ -158,8 +161,8 @@ def one_line(text: str) -> str:
 
 
 def retry_after(headers: Mapping[str, Any]) -> float:
-    """Seconds a provider asks to wait: retry-after-ms, or Retry-After in seconds or as a date; 0 if
-    there is none.
+    """The seconds for which a provider asks to wait, from retry-after-ms, or Retry-After in seconds
+    or as a date; 0 if there is none.
     """
     try:
         if milliseconds := headers.get("retry-after-ms"):
@@ -177,7 +180,7 @@ def retry_after(headers: Mapping[str, Any]) -> float:
 
 
 def retry_delay(details: object) -> float:
-    """Seconds in the RetryInfo of a Google error; 0 if there is none."""
+    """The seconds in the RetryInfo of a Google error; 0 if there is none."""
     error = details.get("error", details) if isinstance(details, dict) else {}
     for detail in error.get("details") or [] if isinstance(error, dict) else []:
         delay = str(detail.get("retryDelay", "")) if isinstance(detail, dict) else ""
@@ -187,7 +190,9 @@ def retry_delay(details: object) -> float:
 
 
 def one_line_json(body: bytes) -> bytes:
-    """A JSON text on one line, in UTF-8: line breaks can only stand between its parts."""
+    """A JSON text on one line, in UTF-8. Line breaks are removed, because in JSON they can only
+    stand between parts.
+    """
     # a byte order mark, or UTF-16: JSON, but not inside another
     if body[:3] == b"\xef\xbb\xbf" or b"\0" in body:
         body = body.decode(json.detect_encoding(body), "surrogatepass").encode(
@@ -201,8 +206,8 @@ def one_line_json(body: bytes) -> bytes:
 
 
 def read_json(body: bytes, kind: str = calls.SERVER) -> dict[str, Any]:
-    """The object in an answer's body; a byte that is not UTF-8 becomes U+FFFD. Raises CallFailed
-    for anything else.
+    """Read the JSON object in the body of a response. A byte that is not UTF-8 becomes U+FFFD.
+    Raises CallFailed if the body is not a JSON object.
     """
     try:
         value = json.loads(body.decode(json.detect_encoding(body), "replace"))
@@ -224,10 +229,10 @@ def as_object(value: object) -> dict[str, Any]:
 def token_counts(
     usage: object, names: tuple[str, str] = ("prompt_tokens", "completion_tokens")
 ) -> tuple[int | None, int | None]:
-    """Tokens in and out as given by a provider; None if it gives none.
+    """Tokens in and out according to the provider; None if it does not count them.
 
-    Out is everything that is paid, including thoughts: some providers leave these out of the
-    answer's count, but not of the total.
+    Tokens out are all tokens that are paid, including thoughts. Some providers leave thoughts out
+    of the answer's count, but not out of the total.
     """
     counts = [as_object(usage).get(name) for name in (*names, "total_tokens")]
     asked, answered, total = (
@@ -247,7 +252,7 @@ def encoded(line: dict[str, Any]) -> bytes:
 
 
 def key_in(line: bytes, *candidates: object) -> str:
-    """The key of a line of a batch's results: the first candidate that is a key. Raises CallFailed
+    """The key in a line of a batch's results: the first candidate that is a key. Raises CallFailed
     if none is.
     """
     for key in candidates:

@@ -1,8 +1,8 @@
-"""Gemini, by API key (gemini:) or through Vertex AI (vertex:), with the google-genai package.
+"""Gemini with an API key (gemini:) or through Vertex AI (vertex:), called with the google-genai
+package.
 
 The package returns the reply as it arrived and parses nothing. Its own retries are off, and it
-sends through a client of ours; otherwise it would silently send a second time when a connection
-breaks.
+sends through our client. Otherwise it would silently send a request again if a connection breaks.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def open_client(model: Model) -> Client:
 
 
 def connect(model: Model, **http: Any) -> tuple[genai.Client, str]:
-    """The package's client for a gemini: or vertex: model, and whose errors they are. http: further
-    HttpOptions.
+    """The package's client for a gemini: or vertex: model, and the model and key in words for
+    errors. http: further HttpOptions.
     """
     options = types.HttpOptions(
         base_url=model.base_url or None,
@@ -118,7 +118,7 @@ def project_and_location(model: Model) -> tuple[str, str]:
 
 
 def credentials(model: Model) -> Any:
-    """An access token from the environment variable that judges.toml names; None for Google's own
+    """The access token in the environment variable that judges.toml names; None for Google's own
     defaults.
     """
     if not model.api_key_env:
@@ -209,7 +209,7 @@ def gemini_failures(whose: str, seconds: float, *, batch: bool = False) -> Itera
 
 
 def read_body(body: bytes) -> Reply:
-    """The reply in the body of generateContent. Raises CallFailed when there is none."""
+    """Read the reply in the body of generateContent. Raises CallFailed if there is none."""
     content = read_json(body, calls.NOT_A_REPLY)
     usage = content.get("usageMetadata") or {}
     candidates, error = content.get("candidates") or [], content.get("error")
@@ -241,7 +241,7 @@ def read_body(body: bytes) -> Reply:
 
 
 def _why_without(blocked: object, finish: str) -> str:
-    """What stands in place of a text that Gemini kept back."""
+    """The text that says why Gemini withheld a reply."""
     if blocked:
         return f"blocked: {blocked}"
     return finish if finish not in ENDINGS else ""
@@ -264,7 +264,7 @@ def _ending_of(candidate: Mapping[str, Any], text: str, parts: Iterable[Any]) ->
 
 
 def _text_of(parts: Iterable[Any]) -> str:
-    """What the parts of a candidate say, without its thoughts."""
+    """The text in the parts of a candidate, without thoughts."""
     text = ""
     for part in parts:
         if isinstance(part, dict) and not part.get("thought"):

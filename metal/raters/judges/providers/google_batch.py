@@ -1,8 +1,8 @@
-"""Batches of Gemini, by API key (gemini:) or through Vertex AI (vertex:), with the google-genai
+"""Batches of Gemini with an API key (gemini:) or through Vertex AI (vertex:), with the google-genai
 package.
 
-By key (https://ai.google.dev/gemini-api/docs/batch-api) a file of {"key", "request"} lines is
-uploaded; results have the key again, with "response" or "error". Through Vertex AI
+With an API key (https://ai.google.dev/gemini-api/docs/batch-api), a file of {"key", "request"}
+lines is uploaded; results have the same key, with "response" or "error". Through Vertex AI
 (https://docs.cloud.google.com/vertex-ai/generative-ai/
 docs/multimodal/batch-prediction-from-cloud-storage) requests and results are files in Cloud
 Storage; results come in any order, each with its request, whose labels have the key. The package is
@@ -58,9 +58,7 @@ def open_batch_client(model: Model) -> BatchClient:
 
 
 class BatchHttpClient(Bounded, httpx.Client):
-    """httpx's client, with bounds on replies. seen: called with each response that is not a
-    stream.
-    """
+    """httpx's client with limits on replies. seen: called with each response except streams."""
 
     def __init__(self, seen: Callable[[httpx.Response], None]) -> None:
         super().__init__()
@@ -74,8 +72,8 @@ class BatchHttpClient(Bounded, httpx.Client):
 
 
 class GeminiBatches:
-    """Gemini's batches by API key: 2 GB per file; how many tokens may wait depends on the account
-    and is not disclosed.
+    """Gemini's batches with an API key. A file may have 2 GB; the limit of waiting tokens depends
+    on the account and is not disclosed.
 
     The number of requests in a file is not limited; METAL uses Vertex AI's limit. Uploaded files
     are deleted automatically after two days, results stay. A batch that is not done within two days
@@ -163,14 +161,14 @@ class GeminiBatches:
         return types.ListBatchJobsConfig(page_size=100)  # the service has no filter
 
     def _get(self, batch: str) -> tuple[types.BatchJob, Json]:
-        """A batch, and its raw JSON, because the package leaves out its error and its counts."""
+        """A batch and its raw JSON, because the package leaves out the batch's error and counts."""
         with self._failures():
             job = self._client.batches.get(name=batch)
         return job, read_json(self._raw.pop(batch.rsplit("/", 1)[-1], b"{}"))
 
     @cloud.on_thread
     def status(self, batch: str) -> Status:
-        """The status from the service, without the prefix JOB_STATE_."""
+        """The batch's status from the service, without the prefix JOB_STATE_."""
         _, raw = self._get(batch)
         # by API key the facts are in "metadata", and have other names
         facts = raw.get("metadata") or raw
@@ -198,7 +196,7 @@ class GeminiBatches:
 
     @cloud.on_thread
     def cancel(self, batch: str) -> None:
-        """Ask the service to stop; requests answered by then may still come."""
+        """Ask the service to stop the batch. Answers given before then may still come."""
         with self._failures():
             self._client.batches.cancel(name=batch)
 
@@ -209,7 +207,7 @@ class GeminiBatches:
             self._client.files.delete(name=uploaded)
 
     def _keep(self, response: httpx.Response) -> None:
-        """Remember how a batch is described."""
+        """Keep the JSON in a response that describes a batch."""
         folder, _, name = response.request.url.path.rpartition("/")
         if response.request.method == "GET" and folder.endswith(
             ("/batches", "/batchPredictionJobs")
@@ -221,11 +219,11 @@ class GeminiBatches:
 
 
 class VertexGeminiBatches(GeminiBatches):
-    """Gemini's batches through Vertex AI: 200,000 requests and 1 GB per file, which is in the
+    """Gemini's batches through Vertex AI. A file may have 200,000 requests and 1 GB, and is in the
     user's bucket.
 
-    A batch may wait for three days, and is cancelled one day after it began. Whatever ends it, its
-    results so far are kept. The service agent of Vertex AI has to be allowed to read and write the
+    A batch may wait for three days, and is cancelled one day after it began. However it ends, its
+    results so far are kept. The service agent of Vertex AI needs permission to read and write the
     bucket.
     """
 
@@ -236,8 +234,8 @@ class VertexGeminiBatches(GeminiBatches):
         self._bucket = bucket
 
     def line(self, key: str, ask: ModelRequest) -> bytes:
-        """A request with its key, also as a label of the request, which is repeated with the
-        reply.
+        """A request with its key. The key is also a label of the request, because results repeat
+        labels.
         """
         body = self._requests.body(ask)
         return encoded(
@@ -279,8 +277,8 @@ class VertexGeminiBatches(GeminiBatches):
 
 
 class Requests:
-    """What the package would send for a question. It is asked once for all questions that differ
-    only in their text.
+    """The bodies that the package would send. The package is asked only once for all questions that
+    differ only in their text.
     """
 
     def __init__(self, model: Model) -> None:
@@ -319,7 +317,7 @@ class Requests:
 
     @cached_property
     def _client(self) -> genai.Client:
-        """A client that is not connected to anything."""
+        """A client without any connection."""
         options = types.HttpOptions(client_args={"transport": httpx.MockTransport(self._keep)})
         if self._model.provider == "gemini":
             return genai.Client(vertexai=False, api_key="none", http_options=options)

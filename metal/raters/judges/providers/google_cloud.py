@@ -1,8 +1,8 @@
-"""What Google's batches have in common, in METAL's terms: states, errors, names, and files in Cloud
-Storage (gs://...).
+"""The common parts of Google's batches: states, errors, names, and files in Cloud Storage
+(gs://...).
 
-Gemini by API key does without the libraries of Google Cloud, so they are imported only when needed;
-their own retries are off. A Bucket's methods block: call them on a thread.
+Gemini with an API key does not need the libraries of Google Cloud, so they are imported only when
+needed. Their own retries are off. The methods of Bucket block, so call them on a thread.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ _NO_TRACES = "DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true"
 def on_thread(
     method: Callable[Concatenate[Any, P], T],
 ) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
-    """A method that blocks, as a coroutine method that runs on a thread."""
+    """Turn a blocking method into a coroutine method that runs on a thread."""
 
     @wraps(method)
     async def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -71,7 +71,7 @@ def on_thread(
 
 
 def batch_name(token: str) -> str:
-    """The name of a batch that people see; the batch is also found by this name."""
+    """The display name of a batch, by which METAL also finds the batch."""
     return f"metal-{token}"
 
 
@@ -80,7 +80,8 @@ def job_status(
 ) -> Status:
     """The status behind JOB_STATE_... answered, failed: numbers of requests, if they are counted.
 
-    A failed batch with answers has not failed as a whole: they can be fetched.
+    A failed batch with some answers counts as ended, not as failed, so that its answers can be
+    fetched.
     """
     stage = state.removeprefix("JOB_STATE_")
     refused = None
@@ -91,8 +92,8 @@ def job_status(
 
 
 def file_gone(refused: CallFailed, uploaded: str) -> CallFailed:
-    """The failure that refused a batch; if its file is gone, one that is fixed by uploading it
-    again.
+    """The failure that refused a batch. If the batch's file is gone, the failure is of a kind that
+    makes METAL upload it again.
     """
     gone = refused.status in (400, 404) or "not exist" in refused.message
     if gone and uploaded.removeprefix("files/") in refused.message:
@@ -103,7 +104,7 @@ def file_gone(refused: CallFailed, uploaded: str) -> CallFailed:
 
 
 def read_error(error: object, whose: str) -> CallFailed:
-    """The failure behind a google.rpc.Status, or behind the text of one: {"code", "message"}, or
+    """The failure behind a google.rpc.Status, or behind its text, such as {"code", "message"} or
     `Bad Request: {"error": {...}}`.
     """
     if isinstance(error, Mapping):
@@ -144,7 +145,7 @@ def _read_status(error: Mapping[str, Any], whose: str) -> CallFailed:
 
 @contextmanager
 def failures(whose: str, code: str = "", no_answer: str = calls.SERVER) -> Iterator[None]:
-    """Turn errors of a call in the block into CallFailed.
+    """Turn errors of a call inside the `with` block into CallFailed.
 
     whose: the model and key that they are about. code: as in `failure`. no_answer: the kind of
     failure for a body that is not an answer.
@@ -182,7 +183,7 @@ def failures(whose: str, code: str = "", no_answer: str = calls.SERVER) -> Itera
 
 
 def open_bucket(model: Model, project: str) -> Bucket:
-    """The bucket of the model's batches. Raises UsageError when judges.toml names none."""
+    """The bucket of the model's batches. Raises UsageError if judges.toml names no bucket."""
     if not model.batch.bucket:
         raise UsageError(
             f"judge {model.name!r}: batches on Vertex AI are read from Cloud Storage and written"
@@ -212,11 +213,11 @@ class Bucket:
         self._settings = {"timeout": timeout, "retry": None}
 
     def results(self, token: str) -> str:
-        """The folder for the results of a batch, and nothing else."""
+        """The folder that holds only the results of a batch."""
         return f"gs://{self.name}/{self._folder}/{token}/results/"
 
     def upload(self, file: Path, token: str) -> str:
-        """Write a batch's requests, replacing existing ones. Returns their place, gs://..."""
+        """Write a batch's requests, replacing an existing file. Returns its address, gs://..."""
         address = f"gs://{self.name}/{self._folder}/{token}/requests.jsonl"
         with failures(f"bucket {self.name}"):
             self._blob(address).upload_from_filename(
@@ -225,7 +226,7 @@ class Bucket:
         return address
 
     def fetch(self, batch: str, folder: str | None, into: Path) -> None:
-        """Write all lines of results in a batch's folder, one file after the other."""
+        """Write all lines of results from a batch's folder to `into`, file by file."""
         if not folder:
             raise CallFailed(calls.SERVER, f"{batch} does not say where its results are")
         bucket, _, prefix = folder.removeprefix("gs://").partition("/")
@@ -256,10 +257,10 @@ class Bucket:
 def result_files(names: list[str]) -> list[str]:
     """The files of a batch that hold its results, with each result once.
 
-    Gemini: predictions.jsonl, and incremental_predictions.jsonl while it runs, which stays if it
-    does not end well. A deployed model: prediction.results-00000-of-00010 or
-    predictions_0001.jsonl, errors_0001.jsonl; its prediction.errors_stats-... has counts of errors,
-    without keys.
+    Gemini writes predictions.jsonl. While a batch runs, it also writes
+    incremental_predictions.jsonl, which stays if the batch does not end well. A deployed model
+    writes prediction.results-00000-of-00010 or predictions_0001.jsonl, and errors_0001.jsonl. Its
+    prediction.errors_stats-... has counts of errors without keys, and is not read.
     """
     files = [name for name in names if not name.endswith("/")]
     results = sorted(name for name in files if "errors_stats" not in name.rsplit("/", 1)[-1])

@@ -1,17 +1,17 @@
-"""Models of OpenAI's protocol, asked through guidance (guidance:openai:gpt-4o, guidance:azure:...,
+"""Ask models of OpenAI's protocol through guidance (guidance:openai:gpt-4o, guidance:azure:...,
 ...).
 
-METAL's authors used guidance for generation; this asks with its roles and its `json`. It costs a
-thread per call, four to five times the CPU of openai: (2 ms per call instead of 0.45), and messages
-in parts, which some servers do not take. Without that reason openai: is the better name: the model
-is the same.
+METAL's authors used guidance for generation, and this module uses its roles and its `json`.
+Compared with openai:, it costs a thread per call and four to five times the CPU (2 ms per call
+instead of 0.45). It also sends messages in parts, which some servers do not accept. If you do not
+need guidance, use openai: instead; the model is the same.
 
-What guidance 0.3 composes is sent over the connection of `openai_like`, which guidance uses as its
-client. By itself it leaves out a temperature of 0, knows no seed, asks for log probabilities, which
-newer models reject, raises an error at a refusal, and silently treats a broken or cut reply as
-complete. Here parameters are put into the body as requested, nothing is streamed, and the reply's
-body is kept as it came and read by METAL before guidance sees its text. guidance is synchronous:
-its program runs on a thread, its request on the event loop, and both end with the call.
+guidance 0.3 composes the message, and uses the connection of `openai_like` as its client. Alone,
+guidance leaves out a temperature of 0, has no seed, asks for log probabilities (which newer models
+reject), raises an error at a refusal, and silently treats a broken or cut reply as complete. Here
+parameters are put into the body as requested, and nothing is streamed. METAL keeps the reply's body
+as it came, and reads it before guidance sees its text. guidance is synchronous, so its program runs
+on a thread and its request on the event loop. Both end with the call.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ class GuidanceChat:
         return line.reply
 
     def _run(self, line: Line, ask: ModelRequest) -> None:
-        """The program of one call, on a thread. Texts go in as `string`: in a bare str, guidance
-        looks for its tags.
+        """Run the program of one call, on a thread. Texts are passed as `string`, because guidance
+        looks for its tags in a bare str.
         """
         program = Program(Interpreter(self._name, line), sampling_params={}, echo=False)
         try:
@@ -102,8 +102,8 @@ class GuidanceChat:
             ) from None
 
     def _answer(self, structured: str, schema: Mapping[str, Any]) -> Any:
-        """guidance's node for the answer; kept, because guidance compiles the schema to see whether
-        it is one.
+        """guidance's node for the answer. It is cached, because guidance compiles the schema to
+        check it.
         """
         form = json.dumps([structured, schema], sort_keys=True)
         if form not in self._answers:
@@ -123,8 +123,8 @@ class Interpreter(OpenAIRuleMixin, OpenAIJSONMixin, OpenAIRegexMixin, BaseOpenAI
 
 
 class Line(BaseOpenAIClientWrapper):  # type: ignore[misc]
-    """The object that guidance uses as its client: it sends one request from guidance's thread over
-    the event loop's connection.
+    """The object that guidance uses as its client. It sends one request from guidance's thread over
+    the connection of the event loop.
     """
 
     def __init__(
@@ -138,7 +138,9 @@ class Line(BaseOpenAIClientWrapper):  # type: ignore[misc]
     def streaming_chat_completions(
         self, model: str, messages: list[dict[str, Any]], logprobs: bool, **settings: Any
     ) -> AbstractContextManager[Iterator[ChatCompletionChunk]]:
-        """Send what guidance composed, with the parameters as asked for. Raises CallFailed."""
+        """Send the message that guidance composed, with the question's parameters. Raises
+        CallFailed.
+        """
         composed = {name: value for name, value in settings.items() if value is not None}
         body = {"model": model, "messages": messages, **composed, **self._ask.parameters}
         self._under_way = asyncio.run_coroutine_threadsafe(

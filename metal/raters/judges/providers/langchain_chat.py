@@ -1,12 +1,11 @@
-"""Any chat model LangChain knows (langchain:PROVIDER:MODEL), through init_chat_model.
+"""Any chat model that LangChain knows (langchain:PROVIDER:MODEL), opened with init_chat_model.
 
-LangChain's own structured output loses the text of a reply that is not as expected. So the JSON
-schema goes to the provider by the provider's own parameter, if we know it, and the text is read by
-METAL's reader.
+LangChain's own structured output loses the text of an unexpected reply. So the JSON schema is sent
+in the provider's own parameter, if METAL knows it, and METAL's reader reads the text.
 
-OpenAI's and Azure's integrations send through a client of ours, with its bounds. Others bring their
-own, which cannot be bounded: a redirect is followed, and a reply is only measured once it is in
-memory.
+The integrations of OpenAI and Azure send through METAL's client with its limits. Others bring their
+own client, which METAL cannot limit: it follows redirects, and a reply can be measured only after
+it is in memory.
 """
 
 from __future__ import annotations
@@ -43,8 +42,8 @@ ENDINGS = {
 
 
 def open_client(model: Model) -> Client:
-    """A client for langchain: models. LangChain takes the key from its own variables, or that of
-    api_key_env.
+    """A client for langchain: models. LangChain takes the key from its own variables, or from the
+    variable in api_key_env.
     """
     provider, _, name = model.model.partition(":")
     key = os.environ.get(model.api_key_env) if model.api_key_env else None
@@ -88,8 +87,8 @@ class LangChainChat:
             await self._http.aclose()
 
     def chat(self, parameters: dict[str, Any], structured: str, schema: dict[str, Any]) -> Any:
-        """LangChain's chat model with these parameters. Raises UsageError when LangChain cannot
-        make it.
+        """LangChain's chat model with these parameters. Raises UsageError if LangChain cannot
+        create it.
         """
         settings = json.dumps([parameters, structured, schema], sort_keys=True, default=str)
         if settings not in self._chats:

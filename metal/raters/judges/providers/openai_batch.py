@@ -1,10 +1,10 @@
-"""The batch services of OpenAI, of Azure OpenAI, and of servers that speak OpenAI's protocol of
-files and batches.
+"""The batch services of OpenAI, Azure OpenAI, and servers with OpenAI's protocol of files and
+batches.
 
-A batch is a file of chat completions, one per line, that is uploaded and then submitted with our
-token in its metadata. When it has ended there are up to two files: one of replies, and one of
-failures. Everything is read as it arrived: the package's own types would lose what they do not
-expect (Azure's older versions write states and dates differently).
+A batch is a file of chat completions, one per line. It is uploaded, and then submitted with our
+token in its metadata. After its end, there are up to two files: one of replies, and one of
+failures. METAL reads the raw JSON, because the package's types would lose unexpected parts (Azure's
+older versions write states and dates differently).
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _FIELDS = (
 def open_batch_client(model: Model) -> OpenAIBatch:
     """The batch service of an openai:, azure: or openai-compatible: model.
 
-    Raises UsageError when a key or an address is missing.
+    Raises UsageError if a key or an address is missing.
     """
     return OpenAIBatch(openai_like.connect(model)[0], model)
 
@@ -96,8 +96,8 @@ class OpenAIBatch(BatchConnection):
     # ------------------------------------------------------------ requests
 
     def line(self, key: str, ask: ModelRequest) -> bytes:
-        """The line of a request. Raises CallFailed (REJECTED) for a text that UTF-8 cannot hold,
-        like a call.
+        """The line of a request. Like a call, it raises CallFailed (REJECTED) for a text that UTF-8
+        cannot hold.
         """
         body = openai_like.request_body(self._model.model, ask)
         asked = {"custom_id": key, "method": "POST", "url": self._endpoint, "body": body}
@@ -107,8 +107,8 @@ class OpenAIBatch(BatchConnection):
             raise CallFailed(calls.REJECTED, one_line(f"cannot be sent: {error}")) from None
 
     async def upload(self, file: Path, token: str) -> str:
-        """Upload a file, read from the disk as it goes, and wait until the service has looked at
-        it.
+        """Upload a file, reading it from the disk piece by piece, and wait until the service has
+        checked it.
         """
         seconds = PATIENCE + file.stat().st_size / BYTES_A_SECOND
         async with self._guarded(seconds):
@@ -151,11 +151,11 @@ class OpenAIBatch(BatchConnection):
     # ------------------------------------------------------------ batches
 
     async def find(self, token: str) -> str | None:
-        """The batch with this token, among all batches created less than the time for which results
-        are kept before the newest.
+        """The batch with this token. It is looked for among batches that are not older than the
+        newest by more than the time for which results are kept.
 
-        Times are only compared with each other: by our clock, if it is wrong by a month, a batch
-        might seem too old and be paid twice.
+        Times are compared only with each other. If our clock were used and wrong by a month, a
+        batch might seem too old and be paid twice.
         """
         after, seen, newest = "", set[str](), 0.0
         async with self._guarded(5 * PATIENCE):
@@ -185,8 +185,8 @@ class OpenAIBatch(BatchConnection):
                 after = ids[-1]
 
     async def status(self, batch: str) -> Status:
-        """How far a batch is. A failed batch with some answers counts as ended, so these are
-        fetched.
+        """The status of a batch. A failed batch with some answers counts as ended, so that these
+        are fetched.
         """
         content = await self._get(f"/batches/{_quoted(batch)}")
         stage, counts = _state(content), as_object(content.get("request_counts"))
@@ -205,7 +205,7 @@ class OpenAIBatch(BatchConnection):
         await self._post(f"/batches/{_quoted(batch)}/cancel")
 
     def _refusal(self, batch: dict[str, Any]) -> CallFailed:
-        """Why a batch failed as a whole: the first of its errors."""
+        """Why a batch failed as a whole, from the first of its errors."""
         listed = as_object(batch.get("errors")).get("data")
         error = as_object(listed[0] if isinstance(listed, list) and listed else None)
         code = str(error.get("code") or "")
@@ -218,8 +218,8 @@ class OpenAIBatch(BatchConnection):
     # ------------------------------------------------------------ results
 
     async def fetch(self, batch: str, into: Path) -> None:
-        """Write the lines of both files, replies first. A download that breaks off leaves nothing
-        under `into`.
+        """Write the lines of both files to `into`, replies first. A broken download leaves no file
+        there.
         """
         content = await self._get(f"/batches/{_quoted(batch)}")
         seconds = PATIENCE + _MOST_RESULTS / BYTES_A_SECOND
@@ -241,18 +241,18 @@ class OpenAIBatch(BatchConnection):
 
 
 def _quoted(name: str) -> str:
-    """An id as a part of an address; an id from a hostile server cannot lead elsewhere."""
+    """Quote an id for an address, so that an id from a hostile server cannot lead elsewhere."""
     return quote(name, safe="")
 
 
 def _state(content: dict[str, Any]) -> str:
-    """The state in small letters: older versions of Azure's begin with capitals."""
+    """The state in small letters, because older versions of Azure write it with a capital."""
     return str(content.get("status") or "").lower()
 
 
 def _created(batch: dict[str, Any]) -> float:
-    """When a batch was created, in seconds since 1970: a number or, in older Azure, a date; else
-    infinite.
+    """When a batch was created, in seconds since 1970, from a number or, in older Azure, a date;
+    infinite if there is neither.
     """
     created = batch.get("created_at")
     if isinstance(created, int | float):
@@ -300,7 +300,7 @@ def _read_response(
 
 
 def _without_response(error: dict[str, Any], line: bytes, whose: str) -> CallFailed:
-    """The meaning of a line without a response: most often that the request was never asked."""
+    """The failure behind a line without a response. Most often, the request was never asked."""
     code = str(error.get("code") or "")
     message = str(error.get("message") or "") or code
     if code in _NEVER_ASKED:
@@ -315,7 +315,7 @@ def _without_response(error: dict[str, Any], line: bytes, whose: str) -> CallFai
 
 
 def read_code(code: str, message: str, parameter: str, whose: str) -> CallFailed:
-    """An error without HTTP status: for a batch as a whole, or for a line."""
+    """The failure behind an error without an HTTP status, of a whole batch or of a line."""
     for kind, pattern in _KINDS.items():
         if pattern.search(code):
             return CallFailed(
@@ -330,8 +330,8 @@ def read_code(code: str, message: str, parameter: str, whose: str) -> CallFailed
 
 
 def read_http_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -> CallFailed:
-    """An HTTP error, in case the code says more than the status: an account that is used up answers
-    with 400 as well.
+    """The failure behind an HTTP error. The code may say more than the status, because an exhausted
+    account also answers with 400.
     """
     failed = openai_like.read_failure(status, body, whose, wait)
     if status in (400, 403, 429) and failed.kind != calls.TOO_LONG:
@@ -343,8 +343,8 @@ def read_http_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -
 
 
 def _body_of(line: bytes, body: object) -> bytes:
-    """The bytes of a response's body as they are in its line; if they are not found, the body as
-    new JSON.
+    """The bytes of a response's body as they are in its line. If they are not found, the body is
+    written as new JSON.
     """
     text = line.decode(json.detect_encoding(line), "replace")
     decode = json.JSONDecoder().raw_decode

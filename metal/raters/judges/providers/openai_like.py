@@ -1,4 +1,4 @@
-"""OpenAI, Azure OpenAI, and servers that speak OpenAI's protocol, through the openai package."""
+"""OpenAI, Azure OpenAI, and servers with OpenAI's protocol, called through the openai package."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def connect(model: Model) -> tuple[openai.AsyncOpenAI, httpx2.AsyncClient]:
     """The package's client for the model's service, without retries, and the HTTP client that it
     uses.
 
-    Raises UsageError when a key or an address is missing.
+    Raises UsageError if a key or an address is missing.
     """
     shared = settings_of(model, OpenAIHttpClient)
     http: httpx2.AsyncClient = shared["http_client"]
@@ -111,15 +111,17 @@ class OpenAILike:
         await self._client.close()
 
     async def ask(self, ask: ModelRequest) -> Reply:
-        """One call. Raises CallFailed."""
+        """Make one call. Raises CallFailed."""
         return await self.post(request_body(self._model.model, ask), ask.timeout)
 
     async def post(self, body: dict[str, Any], seconds: float) -> Reply:
-        """One request with this body and its whole reply, within that time. Raises CallFailed."""
+        """Send one request with this body and return its whole reply within that time. Raises
+        CallFailed.
+        """
         return read_body(await self.content(body, seconds))
 
     async def content(self, body: dict[str, Any], seconds: float) -> bytes:
-        """What comes back, unchanged. Raises CallFailed."""
+        """Send a request and return the bytes that come back, unchanged. Raises CallFailed."""
         response = await self._sender.response(body, seconds)
         if response.is_error:
             raise read_failure(
@@ -142,7 +144,7 @@ def request_body(model: str, ask: ModelRequest) -> dict[str, Any]:
 
 
 def whose(model: Model, client: openai.AsyncOpenAI) -> str:
-    """Whose model and key a failure is about, for people."""
+    """The model and key that a failure is about, in words for people."""
     what = "deployment" if model.provider == "azure" else "model"
     usual = {"openai": "OPENAI_API_KEY", "azure": "AZURE_OPENAI_API_KEY"}
     key = model.api_key_env or usual.get(model.provider, "OPENAI_COMPATIBLE_API_KEY")
@@ -150,7 +152,7 @@ def whose(model: Model, client: openai.AsyncOpenAI) -> str:
 
 
 def error_in(body: bytes) -> dict[str, Any]:
-    """The error in the body of an answer, empty if there is none."""
+    """The error in the body of a response; empty if there is none."""
     try:
         content = as_object(json.loads(body))
     except (ValueError, RecursionError):
@@ -159,7 +161,9 @@ def error_in(body: bytes) -> dict[str, Any]:
 
 
 def read_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -> CallFailed:
-    """The failure in the body of an HTTP error. wait: seconds that its headers ask for."""
+    """The failure in the body of an HTTP error. wait: the seconds for which its headers ask to
+    wait.
+    """
     error = error_in(body)
     return failure(
         status,

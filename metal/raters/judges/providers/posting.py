@@ -1,8 +1,8 @@
-"""Requests through the packages of OpenAI and Anthropic, which are built alike.
+"""Send requests through the packages of OpenAI and Anthropic, which have the same structure.
 
-The package's client makes the first request, through its low-level `post`, which leaves the body
-unchanged: nothing is lost of a reply that the package does not expect. Later requests repeat it
-with another body, sent by the same HTTP client: a call costs a quarter of the package's own
+The package's client makes the first request through its low-level `post`, which leaves the
+response's body unchanged, so no part of an unexpected reply is lost. Later requests repeat the
+first with another body over the same HTTP client, which costs a quarter of the package's own
 `create`. The package's own retries are off.
 """
 
@@ -47,7 +47,9 @@ class Sender:
         self._first: httpx2.Request | None = None  # as the package made it
 
     async def response(self, body: dict[str, Any], seconds: float) -> httpx2.Response:
-        """The whole response within that time, even if it reports an error. Raises CallFailed."""
+        """Send a body and return the whole response within that time, even if it reports an error.
+        Raises CallFailed.
+        """
         async with guarded(self._package, seconds, "reply", self._client):
             try:
                 return await self._send(body)
@@ -73,10 +75,10 @@ class Sender:
 
 @asynccontextmanager
 async def guarded(package: Any, seconds: float, what: str, client: Any) -> AsyncIterator[None]:
-    """Turn everything that goes wrong with a request, except an answer's status, into a CallFailed;
-    `what` has to arrive in time.
+    """Turn every error of a request, except the response's status, into a CallFailed. what: what
+    has to arrive in time.
 
-    The client's own timeout only covers the time between two pieces of an answer.
+    The client's own timeout covers only the time between two pieces of a response.
     """
     try:
         async with asyncio.timeout(seconds):
@@ -101,10 +103,10 @@ async def guarded(package: Any, seconds: float, what: str, client: Any) -> Async
 
 
 class BatchConnection:
-    """What the batch services of both packages have in common: requests and their failures.
+    """The common part of the batch services of both packages: requests and their failures.
 
-    package: openai or anthropic. read_failure: (status, body, whose, seconds to wait) -> the
-    meaning of an HTTP error.
+    package: openai or anthropic. read_failure: a function (status, body, whose, seconds to wait) ->
+    the failure behind an HTTP error.
     """
 
     def __init__(
@@ -138,7 +140,7 @@ class BatchConnection:
 
     @asynccontextmanager
     async def _guarded(self, seconds: float = PATIENCE) -> AsyncIterator[None]:
-        """Turn everything that goes wrong with a request into a CallFailed."""
+        """Turn every error of a request into a CallFailed."""
         try:
             async with guarded(self._package, seconds, "answer", self._client):
                 yield
@@ -150,7 +152,7 @@ class BatchConnection:
 
 
 def id_in(content: dict[str, Any], what: str) -> str:
-    """The id in an answer. Raises CallFailed when there is none."""
+    """The id in a response. Raises CallFailed if there is none."""
     name = content.get("id")
     if not isinstance(name, str) or not name:
         raise CallFailed(
@@ -160,8 +162,8 @@ def id_in(content: dict[str, Any], what: str) -> str:
 
 
 async def write_lines(pieces: AsyncIterator[bytes], file: BinaryIO, most: int) -> None:
-    """Write a download, which ends at the end of a line. Raises CallFailed if the file has more
-    bytes than `most`.
+    """Write a download, and end it with a line break. Raises CallFailed if the file has more bytes
+    than `most`.
     """
     last = b"\n"
     async for piece in pieces:

@@ -1,15 +1,15 @@
-"""A model you deployed on Vertex AI (vertex-endpoint:ID), asked or in batches, with
+"""A model that you deployed on Vertex AI (vertex-endpoint:ID), asked directly or in batches, with
 google-cloud-aiplatform.
 
-Asked: through Endpoint.predict. The package has no asynchronous way that leaves retries to us, so
-calls run on threads, as many as may be in flight.
+Direct questions go through Endpoint.predict. The package has no asynchronous call without retries,
+so calls run on threads, as many as may be in flight.
 
-In batches: a batch does not go to the endpoint. Vertex AI starts separate machines for the model
-behind it, of the same kind and number as the endpoint's unless judges.toml says otherwise, and they
-are paid by the hour. Each line of requests is an instance as for Endpoint.predict, and its key,
-which the service keeps from the model and gives back with the prediction. The package's
-BatchPredictionJob has no way to name that key (instance_config.key_field), so JobServiceClient is
-used.
+A batch does not go to the endpoint. Vertex AI starts separate machines for the endpoint's model,
+which are paid by the hour. They are of the same kind and number as the endpoint's, unless
+judges.toml names others. Each line of requests is an instance, as for Endpoint.predict, with its
+key. The service hides the key from the model and returns it with the prediction. The package's
+BatchPredictionJob cannot name the field of the key (instance_config.key_field), so JobServiceClient
+is used.
 """
 
 from __future__ import annotations
@@ -71,8 +71,8 @@ def _place(model: Model) -> tuple[str, str, str]:
 
 
 def open_client(model: Model) -> Client:
-    """A client for vertex-endpoint: models; the name is an endpoint's number or its whole resource
-    name.
+    """A client for vertex-endpoint: models. The model's name is an endpoint's number or its whole
+    resource name.
     """
     project, location, name = _place(model)
     with login_needed(model):
@@ -133,8 +133,8 @@ class VertexEndpoint:
 
 
 def text_of(prediction: object) -> str:
-    """The text of a prediction: a text, an object with a text, or a chat completion, as serving
-    containers return.
+    """The text of a prediction. Serving containers return a text, an object with a text, or a chat
+    completion.
     """
     # Model Garden's vLLM containers repeat the prompt before the answer
     if isinstance(prediction, str):
@@ -173,7 +173,7 @@ def _tokens(metadata: object) -> tuple[int | None, int | None]:
 
 
 def open_batch_client(model: Model) -> BatchClient:
-    """The batch service for the model behind a vertex-endpoint:."""
+    """The batch service for the model behind an endpoint (vertex-endpoint:)."""
     project, location, name = _place(model)
     bucket = cloud.open_bucket(model, project)
     options: dict[str, Any] = {
@@ -194,7 +194,7 @@ def open_batch_client(model: Model) -> BatchClient:
 
 
 class VertexBatches:
-    """Batch prediction with the model behind one endpoint. The limits are ours, because only the
+    """Batch prediction with the model behind one endpoint. METAL sets the limits, because only the
     bucket has any.
     """
 
@@ -219,8 +219,8 @@ class VertexBatches:
 
     @cloud.on_thread
     def upload(self, file: Path, token: str) -> str:
-        """Upload the file; return its place in the bucket. Raises UsageError if the endpoint does
-        not say on what to run a batch.
+        """Upload the file; return its address in the bucket. Raises UsageError if the endpoint does
+        not say on which machines to run a batch.
         """
         self._model_and_machines()  # before a large file is sent in vain
         return self._bucket.upload(file, token)
@@ -237,7 +237,7 @@ class VertexBatches:
 
     @cloud.on_thread
     def status(self, batch: str) -> Status:
-        """The status from the service, without the prefix JOB_STATE_."""
+        """The batch's status from the service, without the prefix JOB_STATE_."""
         job = self._get(batch)
         counts = job.completion_stats
         error = {"code": job.error.code, "message": job.error.message}
@@ -257,8 +257,8 @@ class VertexBatches:
         )
 
     def read(self, line: bytes) -> tuple[str, Reply | CallFailed]:
-        """A line of results: {"key", "prediction"}, or {"instance", "prediction"}, or with an error
-        instead.
+        """Read a line of results: {"key", "prediction"} or {"instance", "prediction"}, or the same
+        with an error in place of the prediction.
         """
         result = read_json(line)
         key = key_in(line, result.get("key"), as_object(result.get("instance")).get(KEY))
@@ -269,7 +269,7 @@ class VertexBatches:
 
     @cloud.on_thread
     def cancel(self, batch: str) -> None:
-        """Ask the service to stop; requests answered by then may still come."""
+        """Ask the service to stop the batch. Answers given before then may still come."""
         with cloud.failures(self._whose):
             self._jobs.cancel_batch_prediction_job(name=batch, **self._settings)
 
@@ -332,7 +332,7 @@ class VertexBatches:
         return f"{model.model}{version}", self._machines(model)
 
     def _machines(self, deployed: vertex.DeployedModel) -> vertex.BatchDedicatedResources:
-        """The machines that judges.toml names, else those of the endpoint."""
+        """The machines that judges.toml names, else the machines of the endpoint."""
         settings, endpoints_own = self._model.batch, deployed.dedicated_resources
         machine = vertex.MachineSpec(endpoints_own.machine_spec)
         if settings.machine_type:  # another machine: its accelerators are others as well

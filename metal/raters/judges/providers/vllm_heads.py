@@ -1,9 +1,10 @@
 """Score heads on vLLM: classifiers (/classify), cross-encoders (/score) and reward models
 (/pooling).
 
-They are sent texts, not a prompt: a classifier the output, a cross-encoder source and output, a
-reward model both as a conversation. One number is the score; of several classes, the likeliest is
-the level in its place, and their probabilities give the rating's confidence and expected score.
+They get texts, not a prompt: a classifier gets the output, a cross-encoder gets source and output,
+and a reward model gets both as a conversation. If a head returns one number, it is the score. If it
+returns several classes, the likeliest class is the level at the same position, and the
+probabilities give the rating's confidence and expected score.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ class ScoreHead(OpenAILike):
         super().__init__(*connect(here), here, path)
 
     async def ask(self, ask: ModelRequest) -> Reply:
-        """Make one call. Raises CallFailed; if the model gives no score on the criterion, for the
-        whole judge.
+        """Make one call. Raises CallFailed. If the model cannot give a score on the criterion, the
+        failure stops the whole judge.
         """
         texts = json.loads(ask.message.user)
         sent = self._sent(texts)
@@ -97,8 +98,8 @@ def _fault(numbers: Sequence[float], classes: Sequence[float], levels: Sequence[
 
 
 def _numbers(value: Any) -> list[float]:
-    """One number, a list of them, or one for each token, of which the last is about the whole
-    text.
+    """Read numbers: one number, a list of numbers, or one number per token; then the last one is
+    about the whole text.
     """
     while isinstance(value, list) and value and isinstance(value[-1], list):
         value = value[-1]
