@@ -5,19 +5,15 @@ An object of another package is recognized by its class, so METAL imports only w
 loaded. The object becomes a function of source, output and criterion
 (`metal.raters.judges.functions`). Each kind of object gets:
 
-LangChain   a dict: source, output, language, criterion (its name), question, levels, references; it
-returns a text, a
-            message, a score, or an object with `score` and `justification`
-inspect_ai  a TaskState with the source as input and the output as completion; the references as
-target. Its letters
-            C, P, I become the best score, the middle and the worst; N (no answer) is none; a number
-            is a score on the
-            scale
-DeepEval    an LLMTestCase: input, actual_output, the first reference as expected_output, the source
-as context and
-            retrieval_context
-ragas       a SingleTurnSample: user_input, response, the first reference, the source as
-retrieved_contexts
+- LangChain: a dict with source, output, language, criterion (its name), question, levels and
+  references. It returns a text, a message, a score, or an object with `score` and `justification`.
+- inspect_ai: a TaskState with the source as input, the output as completion and the references as
+  target. Its letters C, P and I become the best score, the middle and the worst; N means no answer;
+  a number is a score on the scale.
+- DeepEval: an LLMTestCase with input, actual_output, the first reference as expected_output, and
+  the source as context and retrieval_context.
+- ragas: a SingleTurnSample with user_input, response, the first reference, and the source as
+  retrieved_contexts.
 
 Scores of DeepEval and ragas run from 0 (worst) to 1 (best). They are stretched over the criterion's
 scale; on a scale with levels, the nearest level is taken. The justification begins with the

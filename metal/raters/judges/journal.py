@@ -6,11 +6,11 @@ it is synced to the disk; a thread syncs several lines at a time. Lines begin wi
 resumed run learns within seconds which questions are answered. If a crash cut the last line short,
 it is removed when the journal is opened.
 
-    {"key": K, "kind": "verdict", ...}    a reply with a verdict; other kinds of reply: unparsable,
-    refused, ...
-    {"key": K, "kind": "failed", ...}     a question given up; it is asked again when the run is
-    resumed
-    {"key": "", "kind": "rejected", ...}  a parameter that a model rejects
+- {"key": K, "kind": "verdict", ...}: a reply with a verdict. Replies without one have other kinds:
+  unparsable, refused, ...
+- {"key": K, "kind": "failed", ...}: a question that was given up. It is asked again when the run is
+  resumed.
+- {"key": "", "kind": "rejected", ...}: a parameter that a model rejects.
 """
 
 from __future__ import annotations

@@ -43,11 +43,11 @@ class Budget:
         return True
 
     def spent_up(self, cost: float) -> bool:
-        """Whether a call of that cost would exceed the limit even if calls in flight cost nothing."""
+        """Whether a call of that cost exceeds the limit even if calls in flight cost nothing."""
         return self.limit is not None and cost > 0 and self.spent + cost > self.limit
 
     def release(self, cost: float) -> None:
-        """Give back what was reserved, after the call has ended and its cost was added to `spent`."""
+        """Give back what was reserved, after the call ended and its cost was added to `spent`."""
         self.committed -= cost
 
 

@@ -362,8 +362,8 @@ def _of_numbers(text: str, lowered: str, percent: bool) -> Iterator[Any]:
 
 
 def blanked(pattern: Any, text: str) -> str:
-    """Replace matches of the pattern by blanks, but limit the number of blanks so that other
-    patterns still match across them.
+    """Replace matches of the pattern by blanks. The middle of a long match becomes NULs, so that
+    other patterns do not run through many blanks.
     """
     return str(pattern.sub(lambda match: _blanks(len(match[0])), text))
 

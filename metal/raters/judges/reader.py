@@ -1,29 +1,30 @@
-"""The reply reader: the verdict in a judge's reply, or the reason why there is none.
+"""The reply reader: finds the verdict in a judge's reply, or the reason why there is none.
 
 A reply is read in four steps.
 
-1. Thoughts are taken off (thoughts.py). Whatever a mark such as `<think>` opens at the beginning of
-   a reply is a thought, unless its name is that of an answer; one that is never closed goes on to
-   the end.
-2. What only looks like a verdict is blanked out (not_verdicts.py): a struck-out score, the scale
-   itself or several of its levels in a row, a refusal, a denied score, a count, a date. A reply
-   that opens with a refusal or with a service's error gives none. A range becomes its middle on a
-   scale of numbers, and the verdict wavers; on levels it is none, since it names several.
+1. Thoughts are removed (thoughts.py). At the beginning of a reply, a mark such as `<think>` opens a
+   thought, unless its name is the name of an answer. A thought that is never closed goes on to the
+   end.
+2. Passages that only look like a verdict are blanked out (not_verdicts.py): a struck-out score, the
+   scale itself or several of its levels in a row, a refusal, a denied score, a count, a date. A
+   reply that opens with a refusal or with a service's error has no verdict. On a scale of numbers,
+   a range becomes its middle, and the verdict wavers. On levels, a range is no verdict, because it
+   names several levels.
 3. Everything that is given as a verdict is found, with its rank (structured.py, candidates.py,
-   forms.py). From the highest: a JSON object that opens or closes the reply; a final or overall
-   score; a number, label or letter tied to a word of judging (`score: 2`, `I give it a 4`), or one
-   that opens or closes the reply; a number out of the top of the scale (`4/5`); an object amid
-   prose, which may be a quotation; any other (`this gets 2`). What is quoted, hypothetical or
-   somebody else's is not the judge's own.
-4. Of the judge's own verdicts the one of the highest rank counts. One that corrects (`on
-   reflection`, `4, no: 3`) replaces those before it. A label that a word denies (`Present: no`) is
-   the other of two, and of more it is none. Where two of the same rank differ there is no
-   score: *two verdicts*. So it is with a later object or labelled score (`Score: 2`) that differs,
-   whatever its rank, with a number and a label beside it that disagree, and with scores for aspects
-   (`85 for meaning, 60 for grammar`).
+   forms.py). The ranks from the highest are: a JSON object that opens or closes the reply; a final
+   or overall score; a number, label or letter tied to a word of judging (`score: 2`, `I give it a
+   4`), or one that opens or closes the reply; a number out of the maximum of the scale (`4/5`); an
+   object amid prose, which may be a quotation; any other form (`this gets 2`). A verdict that is
+   quoted, hypothetical or somebody else's is not the judge's own.
+4. The judge's own verdict of the highest rank counts. A verdict that corrects (`on reflection`, `4,
+   no: 3`) replaces earlier verdicts. If a word denies a label (`Present: no`), the verdict is the
+   other label of two; with more labels, there is none. There is no score (*two verdicts*) in four
+   cases: two verdicts of the same rank differ; a later object or labelled score (`Score: 2`)
+   differs, whatever its rank; a number and the label beside it disagree; or the scores are for
+   aspects (`85 for meaning, 60 for grammar`).
 
-A number off the scale is no verdict and never clipped; an object without a valid score is the
-answer "no score". Words of each language (numbers, nouns, refusals, corrections) are in
+A number off the scale is not a verdict, and is never clipped. An object without a valid score means
+the answer "no score". The words of each language (numbers, nouns, refusals, corrections) are in
 reply_words.toml.
 """
 
@@ -122,10 +123,10 @@ _LABEL_NUMBER = regex.compile(r"\d+(?:\.\d+)?")
 class ReplyVerdict:
     """The verdict of a reply. If the score is None, there is a reason.
 
-    wavering: the score is the middle of a range, or another valid verdict in the reply differs: one
-    that is not the judge's own, one that was corrected, or one of a lower rank but in an object or
-    tied to a word of judging. Before a final score only another final one counts, because scores
-    for aspects come there.
+    wavering: whether the score is the middle of a range, or another valid verdict in the reply
+    differs. Such another verdict is not the judge's own, was corrected, or has a lower rank but is
+    in an object or tied to a word of judging. Before a final score, only another final score
+    counts, because scores for aspects come there.
     """
 
     score: float | None
@@ -141,16 +142,20 @@ def read_reply(
     criterion: str = "",
     numbered: bool = False,
 ) -> ReplyVerdict:
-    """The verdict in a judge's reply. It never raises, and a score is always on the scale.
+    """Read the verdict in a judge's reply. This never raises, and the score is always on the scale.
 
-    Args: text: The reply. scale: What it may say. letters: What each letter stands for, where the
-        prompt asked for a letter. criterion: What was asked. A verdict under its name in an object
-        without a score counts. numbered: The judge was shown the number of each level. Otherwise,
-        where each label holds a number of its own (S1 to S5), a number in the reply is that of a
-        label.
+    Args:
+        text: the reply.
+        scale: the scale that the reply may use.
+        letters: letter -> level, if the prompt asked for a letter.
+        criterion: the criterion asked. A verdict under its name in an object without a score
+            counts.
+        numbered: whether the judge saw the number of each level. If not, and if each label
+            contains a different number (S1 to S5), a number in the reply means a label.
 
-    Returns: The verdict; its justification is the field of that kind in a structured reply, else
-        the text itself.
+    Returns:
+        The verdict. Its justification is the field with the justification in a structured reply,
+        else the text itself.
     """
     labelled = None if numbered else _numbers_of_labels(scale)
     if labelled:
@@ -170,12 +175,13 @@ def read_part(
     truncated: bool = False,
     numbered: bool = False,
 ) -> ReplyVerdict:
-    """The verdict on one criterion in a reply to several: an object or a score under its name, or
-    one that names it.
+    """Read the verdict on one criterion in a reply about several: an object or a score under its
+    name, or one that names it.
 
-    Prose is not read, because it is about all criteria. Of several objects, those that open or
-    close the reply count (in a truncated reply only those that close it), and none that is quoted
-    or corrected. An object that is cut off has the criteria that are complete.
+    Prose is not read, because it is about all criteria. If there are several objects, only objects
+    that open or close the reply count (in a truncated reply, only those that close it). Quoted or
+    corrected objects never count. An object that is cut off counts for the criteria that are
+    complete.
     """
     bare = without_thoughts(text)
     objects = list(objects_in(bare, partly=True))
@@ -197,8 +203,8 @@ def _parts_that_count(
     keys: tuple[str, ...],
     truncated: bool,
 ) -> list[Any]:
-    """The values of the keys in the objects that open or close the reply; else in all objects of a
-    complete reply. Quoted or corrected ones are left out.
+    """The values of the keys in objects that open or close the reply; if there are none, in all
+    objects of a complete reply. Quoted or corrected objects are left out.
     """
     spans, values = zip(*objects, strict=True)
     prose, places = _prose_around(spans, text)
@@ -220,8 +226,8 @@ def _parts_that_count(
 
 @lru_cache(maxsize=64)
 def _numbers_of_labels(scale: Scale) -> Scale | None:
-    """The scale with the numbers in its labels as values; None if labels have no numbers of their
-    own.
+    """The scale with the numbers in its labels as values; None if the labels do not each contain a
+    different number.
     """
     held = [_LABEL_NUMBER.findall(level.label) for level in scale.levels]
     if not held or any(len(numbers) != 1 for numbers in held):
@@ -268,9 +274,7 @@ def _read(
 def _objects_with_score(
     text: str, scale: Scale, letters: Mapping[str, float] | None, criterion: str
 ) -> tuple[tuple[str, ...], list[tuple[tuple[int, int], dict[str, Any]]]]:
-    """The keys that may hold a score, and each object with one of them: its place and its
-    fields.
-    """
+    """The keys that may hold a score, and position and fields of each object with such a key."""
     keys, objects = SCORE_KEYS, list(objects_with(text, SCORE_KEYS))
     if criterion and not objects:
         keys = forms.keys_of(criterion)
@@ -287,8 +291,8 @@ def _objects_with_score(
 
 
 def _is_about_something_else(fields: Mapping[str, Any]) -> bool:
-    """Whether everything that may be a score in an object has a common word as its key, together
-    with keys that no verdict has.
+    """Whether an object is not a verdict: every field that may be a score has a common word as its
+    key, and other keys never occur in verdicts.
     """
     if not fields or not fields.keys().isdisjoint(SCORE_KEYS[: -len(_COMMON_KEYS)]):
         return False
@@ -306,10 +310,10 @@ def _evidence_of_object(
     scale: Scale,
     letters: Mapping[str, float] | None,
 ) -> Iterator[Evidence]:
-    """What an object gives as a verdict. around, place: the prose, and where in it the object was.
+    """The verdicts that an object gives. around, place: the prose, and the object's position in it.
 
-    Amid prose, or in a line of prose, it may be a quotation; the prompt's own form, echoed, is not
-    a verdict.
+    Amid prose, or in a line of prose, an object may be a quotation. An echo of the prompt's own
+    form is not a verdict.
     """
     value = field_of(fields, keys)
     if _is_about_something_else(fields) or (isinstance(value, str) and _PLACEHOLDER.match(value)):
@@ -331,15 +335,15 @@ def _evidence_of_object(
 
 
 def _is_amid(prose: str, place: int) -> bool:
-    """Whether there are words before the place, and in its line or after it."""
+    """Whether there are words before the position, and also in its line or after it."""
     starts = [match.start() for match in (_WORD.search(prose), _LAST_WORD.search(prose)) if match]
     line = prose.rfind("\n", 0, max(0, place - 1)) + 1
     return bool(starts) and starts[0] < place and line <= starts[-1]
 
 
 def _with_corrections(evidence: Sequence[Evidence], around: Surroundings) -> list[Evidence]:
-    """The evidence by place; each records whether words since the previous one make it replace that
-    one.
+    """Sort the evidence by position, and mark each verdict that replaces the previous one, by the
+    words between them.
     """
     ordered = sorted(evidence, key=lambda verdict: verdict.place)
     before = place = 0
@@ -353,7 +357,7 @@ def _with_corrections(evidence: Sequence[Evidence], around: Surroundings) -> lis
 
 
 def _decided(evidence: Sequence[Evidence], scale: Scale, justification: str) -> ReplyVerdict:
-    """The valid score of the highest rank, or why there is none."""
+    """Decide on the valid score of the highest rank, or say why there is none."""
     own = _own_since_correction(evidence, scale)
     highest = max((verdict.rank for verdict in own), default=forms.ASIDE)
     clearest = [verdict for verdict in own if verdict.rank == highest]
@@ -372,7 +376,7 @@ def _decided(evidence: Sequence[Evidence], scale: Scale, justification: str) -> 
 
 
 def _own_since_correction(evidence: Sequence[Evidence], scale: Scale) -> list[Evidence]:
-    """The judge's own verdicts, from the place where it last corrects a score."""
+    """The judge's own verdicts since its last correction of a score."""
     corrected = 0
     for verdict in _on_scale(evidence, scale):
         if verdict.corrects and not verdict.borrowed:
@@ -387,7 +391,7 @@ def _on_scale(evidence: Iterable[Evidence], scale: Scale) -> list[Evidence]:
 
 
 def _makes_doubtful(verdict: Evidence, best: Sequence[Evidence]) -> bool:
-    """Whether another score there means that the judge wavers: it is about as clear as the best or,
+    """Whether another score means that the judge wavers: it is about as clear as the best score or,
     if the best is a final score, it is quoted or comes later.
     """
     highest = best[0].rank
@@ -399,8 +403,8 @@ def _makes_doubtful(verdict: Evidence, best: Sequence[Evidence]) -> bool:
 
 
 def _written_later(own: Sequence[Evidence], best: Sequence[Evidence], scale: Scale) -> set[float]:
-    """The scores in objects, and labelled scores, that come after the first of the best ones; if
-    the best one is a final score, only those in objects.
+    """The scores in objects, and labelled scores, that come after the first of the best verdicts;
+    if the best is a final score, only scores in objects.
     """
     scores: set[float] = set()
     for verdict in own:
@@ -413,8 +417,7 @@ def _written_later(own: Sequence[Evidence], best: Sequence[Evidence], scale: Sca
 
 
 def _prose_around(spans: Sequence[tuple[int, int]], text: str) -> tuple[str, list[int]]:
-    """What is left of a reply without these spans and without fences, and where in it the spans
-    were.
+    """The reply without these spans and without fences, and the positions of the spans in it.
 
     A very long reply is cut to its two ends, because its verdict comes first or last.
     """

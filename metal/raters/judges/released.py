@@ -1,8 +1,9 @@
-"""METAL's released prompts for judges, assembled as in its authors' program (evaluate_summary.py).
+"""METAL's released prompts for judges, put together as in its authors' program
+(evaluate_summary.py).
 
-utils/constants.py has the two messages and the names of languages, utils/utils.py the fields of an
-answer, metrics/ the criteria. They are read and never run. The instructions for the form of an
-answer are LangChain's.
+The messages and the names of languages are in utils/constants.py, the fields of an answer in
+utils/utils.py, the criteria in metrics/. METAL reads these files and never runs them. LangChain
+makes the instructions for the form of an answer.
 """
 
 from __future__ import annotations
@@ -26,9 +27,7 @@ SLOTS = {
 
 
 class ReleasedPrompt(NamedTuple):
-    """The messages as Jinja2 templates. languages: the name of each in the messages, by its
-    code.
-    """
+    """The messages as Jinja2 templates. languages: language code -> its name in the messages."""
 
     system: str
     user: str
@@ -37,7 +36,8 @@ class ReleasedPrompt(NamedTuple):
 
 
 def released_prompt(folder: Path) -> ReleasedPrompt | None:
-    """The prompt of a release, given its folder or its `metrics`; None for any other folder.
+    """The prompt of a release. folder: that of the release, or its `metrics`. None for any other
+    folder.
 
     Raises DataError if its files are not as released, MissingExtra without LangChain.
     """
@@ -70,8 +70,8 @@ def _statements(path: Path) -> list[ast.stmt]:
 
 
 def _template(message: str, slots: dict[str, str]) -> str:
-    """A message with fields in braces as a Jinja2 template: the parts between the fields become
-    texts in expressions.
+    """Turn a message with fields in braces into a Jinja2 template. The parts between fields become
+    texts in expressions, so that they stay literal.
     """
     parts = []
     for text, name, _, _ in Formatter().parse(message):

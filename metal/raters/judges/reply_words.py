@@ -1,5 +1,5 @@
-"""The words of replies in each language that the reader knows, from reply_words.toml, as parts of
-its patterns.
+"""The words of replies that the reader knows in each language (reply_words.toml), as parts of its
+patterns.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _WORD = regex.compile(rf"{_LETTERS}+")
 
 
 class Deferred:
-    """A pattern that is compiled when it is first used: because compiling takes a while, and most
+    """A pattern that is compiled when it is first used, because compiling takes a while and most
     texts need few patterns.
     """
 
@@ -37,7 +37,7 @@ class Deferred:
         return regex.compile(self._pattern, self._flags)
 
     def has_found(self, match: Any) -> bool:
-        """Whether the match is this pattern's; a pattern that is not compiled has found nothing."""
+        """Whether this pattern made the match. A pattern that is not compiled has made none."""
         return "compiled" in vars(self) and match.re is self.compiled
 
     def __getattr__(self, name: str) -> Any:
@@ -57,8 +57,8 @@ def _tables() -> Mapping[str, Mapping[str, Any]]:
 
 
 def words_of(key: str, *tables: str) -> list[str]:
-    """What these tables list under a key; without tables, the words of all languages except that of
-    forms.py.
+    """The words that these tables list under a key; without tables, the words of all languages
+    except the language of forms.py.
     """
     listed: list[str] = []
     for name in tables or [name for name in _tables() if name != OF_FORMS]:
@@ -73,8 +73,8 @@ def numbered_languages() -> tuple[str, ...]:
 
 
 def number_words(*languages: str) -> dict[str, float]:
-    """Word -> number, from nought to ten, in these languages, by default in all except that of
-    forms.py.
+    """Word -> number, from zero to ten, in these languages; by default in all languages except that
+    of forms.py.
     """
     numbers: dict[str, float] = {}
     for language in languages or [name for name in _tables() if name != OF_FORMS]:
@@ -85,8 +85,8 @@ def number_words(*languages: str) -> dict[str, float]:
 
 
 def pattern_of(words: Iterable[str]) -> str:
-    """A pattern of any of these words, the longest first; whole words if the script has gaps
-    between words.
+    """A pattern of any of these words, the longest first. It matches only whole words if the script
+    has gaps between words.
     """
     complete, begun, parts = [], [], []
     for form in sorted({form for word in words for form in word.split("|")}, key=len, reverse=True):
@@ -107,13 +107,13 @@ def pattern_of(words: Iterable[str]) -> str:
 
 
 def any_of(labels: tuple[str, ...]) -> str:
-    """A pattern of any of these labels, the longest first; without labels it matches nothing."""
+    """A pattern of any of these labels, the longest first. Without labels, it matches nothing."""
     return "|".join(map(regex.escape, sorted(labels, key=len, reverse=True))) or "(?!)"
 
 
 def words_in(lowered: str, key: str, *tables: str) -> tuple[str, ...]:
-    """Those of words_of that a text in lower case may contain; most texts contain few, and only
-    these are searched for.
+    """The words of words_of that a text in lower case may contain. Most texts contain few, so only
+    these few are searched for.
     """
     if not lowered.strip():
         return ()  # what is left of a reply that is an object
@@ -131,7 +131,8 @@ def _tokens(lowered: str) -> frozenset[str]:
 
 @lru_cache(maxsize=64)
 def _beginnings(in_ascii: bool, key: str, *tables: str) -> tuple[tuple[str, str, bool], ...]:
-    """The beginning of each form, in lower case, the form, and whether it is one whole word.
+    """For each form, its beginning in lower case, the form itself, and whether it is one whole
+    word.
 
     in_ascii: only forms that an ASCII text may contain.
     """

@@ -1,9 +1,9 @@
-"""Rubrics: what judges are told about a criterion. prompts/criteria/NAME.toml, an annotation
-template, or METAL's released JSON files.
+"""Rubrics: what judges are told about a criterion.
 
-A rubric file is a criterion's table in dataset.toml with three additions: `simple`, one or two
-sentences; `detailed`, a thorough description; and for each level a `definition` and `reasons` to
-give it.
+A rubric comes from prompts/criteria/NAME.toml, from an annotation template, or from METAL's
+released JSON files. A rubric file is like a criterion's table in dataset.toml with three additions:
+`simple`, one or two sentences; `detailed`, a thorough description; and for each level a
+`definition` and `reasons` to choose it.
 """
 
 from __future__ import annotations
@@ -36,11 +36,13 @@ class LevelText:
 
 @dataclass(frozen=True)
 class Rubric:
-    """A criterion with its texts. flipped: the rubric's scale runs opposite to the dataset's.
+    """A criterion with its texts. flipped: whether the rubric's scale runs opposite to the
+    dataset's.
 
-    reviewed: for a translation, which speaker of the language has reviewed it, or UNREVIEWED.
+    reviewed: for a translation, the speaker of the language who has reviewed it, or UNREVIEWED.
     compared: whether its levels compare the output with a reference. optional: whether people may
-    leave it out. released: METAL's released files, as shown in its prompts.
+    leave the criterion out. released: the texts of METAL's released files, as its prompts show
+    them.
     """
 
     criterion: Criterion
@@ -54,7 +56,7 @@ class Rubric:
     released: Mapping[str, str] = field(default_factory=dict)
 
     def score(self, judged: float) -> float:
-        """A judge's score on the dataset's scale: reversed if the rubric is flipped."""
+        """Convert a judge's score to the dataset's scale; reverse it if the rubric is flipped."""
         if not self.flipped:
             return judged
         scale = self.criterion.scale
@@ -75,15 +77,15 @@ def rubrics_for(
     language: str = "",
     flip: Iterable[str] = (),
 ) -> dict[str, Rubric]:
-    """The rubric of each criterion: from the first folder that has one, else just its question and
-    levels.
+    """Find the rubric of each criterion: from the first folder that has one, else only its question
+    and levels.
 
     folders: prompt folders, the most specific first; each holds criteria/NAME.toml
     (criteria/NAME.LANGUAGE.toml for prompts in another language), or METAL's released
-    simple/NAME.json and detailed/NAME.json. If none has one, it comes from the first annotation
-    template with a criterion of that name and scale. needed: the descriptions that prompts will
-    show. flip: criteria whose rubric runs in reverse. Raises UsageError if a description is
-    missing, DataError for a rubric whose scale differs from the dataset's.
+    simple/NAME.json and detailed/NAME.json. If no folder has one, the rubric comes from the first
+    annotation template with a criterion of that name and scale. needed: the descriptions that
+    prompts will show. flip: criteria whose rubric runs in reverse. Raises UsageError if a
+    description is missing, DataError for a rubric whose scale differs from the dataset's.
     """
     rubrics = {}
     flip, needed = tuple(flip), tuple(needed)
@@ -105,8 +107,8 @@ def rubrics_for(
 def check_described(
     rubrics: Mapping[str, Rubric], needed: Iterable[str], language: str = ""
 ) -> None:
-    """Raise UsageError for a criterion without a description that prompts will show; its question
-    may stand alone.
+    """Raise UsageError if a criterion lacks a description that prompts will show. If prompts need
+    no description, its question is enough.
     """
     needed = tuple(needed)
     for name, rubric in rubrics.items():
@@ -124,8 +126,8 @@ def check_described(
 
 
 def bears_file(name: str) -> bool:
-    """Whether a criterion's name can be a file name: letters with their marks, digits, `_` and
-    `-`.
+    """Whether a criterion's name can be a file name, because it has only letters with marks,
+    digits, `_` and `-`.
     """
     letters = (
         c for c in name if c not in "\u200c\u200d" and not unicodedata.category(c).startswith("M")
@@ -134,8 +136,8 @@ def bears_file(name: str) -> bool:
 
 
 def where_to_ask(name: str, ending: str = "") -> str:
-    """What to do for a criterion that judges are told nothing about. ending: that of a file in
-    another language.
+    """What the user can do if judges are told nothing about a criterion. ending: the ending of a
+    file in another language.
     """
     if not bears_file(name):
         return (
@@ -146,15 +148,16 @@ def where_to_ask(name: str, ending: str = "") -> str:
 
 
 def translated(rubric: Rubric, folders: Sequence[Path], language: str) -> Rubric:
-    """The rubric of criteria/NAME.LANGUAGE.toml in the first folder that has one, else unchanged,
-    also if the translation leaves out the detailed description.
+    """The rubric translated by criteria/NAME.LANGUAGE.toml in the first folder that has this file.
+    It stays unchanged without such a file, or if the translation leaves out the detailed
+    description.
     """
     other = _from_folders(rubric.criterion, folders, language, rubric.flipped) if language else None
     return other if other and (other.detailed or not rubric.detailed) else rubric
 
 
 def _turned(criterion: Criterion) -> Criterion:
-    """The criterion with its labels in the other order; numbers without words stay."""
+    """The criterion with its labels in reverse order; labels that are bare numbers stay."""
     scale = criterion.scale
     if all(level.shown == level.label for level in scale.levels):
         return criterion
@@ -194,9 +197,9 @@ def _from_folders(
 
 
 def _same_levels(rubric: Rubric, criterion: Criterion) -> bool:
-    """Whether a template's criterion is the dataset's: the values are the same, and, if it compares
-    the output with a reference, the labels too. Scores of 1 to 5 that a table merely calls
-    `overall` compare with nothing.
+    """Whether a template's criterion is the dataset's: the values of levels are equal and, if it
+    compares the output with a reference, the labels too. (Scores of 1 to 5 that a table only calls
+    `overall` do not compare.)
     """
     theirs, ours = rubric.criterion.scale, criterion.scale
     if rubric.compared and sorted(map(_label, theirs.levels)) != sorted(map(_label, ours.levels)):
@@ -221,11 +224,10 @@ def described(name: str, folders: Sequence[Path]) -> Criterion | None:
 def in_template(
     name: str, table: Mapping[str, Any], levels: Any, path: Path
 ) -> tuple[Rubric, list[str]]:
-    """A criterion of an annotation template, as a dataset declares it, and the labels that people
-    read.
+    """Read a criterion of an annotation template as a dataset declares it; also return the labels
+    that people read.
 
-    levels: those for criteria without levels of their own. Raises DataError for an invalid
-    criterion.
+    levels: the levels of criteria that declare none. Raises DataError for an invalid criterion.
     """
     listed = table.get("levels", levels)
     if not isinstance(listed, list):
@@ -244,10 +246,10 @@ def in_template(
 
 
 def read_rubric(path: Path, criterion: Criterion, flipped: bool = False) -> Rubric:
-    """A rubric file. Raises DataError if its scale or direction does not fit the dataset's
+    """Read a rubric file. Raises DataError if its scale or direction does not fit the dataset's
     criterion.
 
-    flipped: whether the user says that it runs in reverse.
+    flipped: whether the user says that its scale runs in reverse.
     """
     return _fitting(declared(criterion.name, read_toml(path), path), criterion, path, flipped)
 
@@ -296,7 +298,7 @@ def _fitting(rubric: Rubric, criterion: Criterion, path: Path, flipped: bool) ->
 
 
 def declared(name: str, entry: Mapping[str, Any], path: Path) -> Rubric:
-    """A rubric from its TOML table, with the criterion that it declares. path: the file, for
+    """Read a rubric, with the criterion that it declares, from its TOML table. path: the file, for
     messages.
     """
     texts, levels = _level_texts(entry, path)
@@ -314,7 +316,7 @@ def declared(name: str, entry: Mapping[str, Any], path: Path) -> Rubric:
 def _level_texts(
     entry: Mapping[str, Any], path: Path
 ) -> tuple[dict[float, LevelText], list[dict[str, Any]]]:
-    """The texts by level value, and the levels without them."""
+    """The texts by value of the level, and the tables of levels without the texts."""
     texts, bare = {}, []
     listed = entry.get("levels", [])
     if not isinstance(listed, list):
@@ -342,8 +344,8 @@ def _level_texts(
 
 
 def _released_rubric(criterion: Criterion, folder: Path) -> Rubric | None:
-    """From simple/NAME.json and detailed/NAME.json in the folder or its `metrics` folder; None
-    without either.
+    """Read a rubric from simple/NAME.json and detailed/NAME.json in the folder or its `metrics`
+    folder; None if both are missing.
     """
     for base in (folder, folder / "metrics"):
         simple, detailed = (base / kind / f"{criterion.name}.json" for kind in (SIMPLE, DETAILED))
@@ -362,7 +364,9 @@ def _released_rubric(criterion: Criterion, folder: Path) -> Rubric | None:
 
 
 def _read_released(path: Path, criterion: Criterion) -> Rubric:
-    """One file: {"name", "description", "scoring": a text, or {"0": {"(a)": reason, ...}, ...}}."""
+    """Read a released file: {"name", "description", "scoring": a text, or {"0": {"(a)": reason,
+    ...}, ...}}.
+    """
     shape = 'an object with "name", "description" and "scoring"'
     content = read_json(path, shape)
     if not isinstance(content, dict) or not isinstance(content.get("description"), str):

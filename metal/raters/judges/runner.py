@@ -1,12 +1,12 @@
-"""The local engine: asks each question once, however often it is stopped, and records each reply
-before it counts.
+"""The local engine: it asks each question once, even if it is stopped many times, and records each
+reply before it counts.
 
-One event loop. Each model has a connection, a pace, and one worker for each call it may have in
-flight. A worker takes the next question that has no answer yet, asks it, retries where that helps,
-and writes the reply to the journal. The first worker begins alone, until something is answered: a
-server that cannot be reached, refuses the key or always fails then shows with one question instead
-of as many as may be in flight. No reply is kept in memory: a run of a hundred thousand calls needs
-hardly more memory than one of a thousand.
+There is one event loop. Each model has a connection, a pace, and one worker for each call that it
+may have in flight. A worker takes the next question without an answer, asks it, retries if that can
+help, and writes the reply to the journal. The first worker begins alone, until the model has
+answered. So a server that cannot be reached, refuses the key or always fails costs one question,
+not as many as may be in flight. No reply is kept in memory, so a run of 100,000 calls needs hardly
+more memory than a run of 1,000.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class LocalRun:
         return f"finishing {in_flight} calls in flight; Ctrl-C again to drop them"
 
     async def go(self) -> None:
-        """Ask until nothing is left to ask. Raises OSError when the journal cannot be written."""
+        """Ask until nothing is left to ask. Raises OSError if the journal cannot be written."""
         works = (
             judge.work(first=worker == 0)
             for judge in self.judges
@@ -63,8 +63,8 @@ class LocalRun:
         await run_together(works, lambda: (judge.attempts.client.close() for judge in self.judges))
 
     def may_begin(self) -> bool:
-        """Whether another call may be begun, by the rules' limit and unless the run stops; counts
-        it.
+        """Whether another call may be begun: the rules' limit allows it, and the run goes on. If
+        so, count it.
         """
         limit = self.session.rules.limit
         if self.stopping.is_set() or (limit is not None and self.begun >= limit):
@@ -77,7 +77,7 @@ class LocalRun:
 
 
 class LocalJudge:
-    """One model's part of a local run: its workers. It is an attempts.Account."""
+    """One model's part of a local run, with its workers. It is an attempts.Account."""
 
     def __init__(self, run: LocalRun, model: Model) -> None:
         self.run, self.model, self.session = run, model, run.session
@@ -88,7 +88,7 @@ class LocalJudge:
         self.probe = asyncio.Lock()
 
     def _open_questions(self) -> Iterator[tuple[Question, bytes]]:
-        """The questions that are neither answered nor claimed; equal questions are asked once."""
+        """The questions that are not answered or claimed yet. Equal questions are asked once."""
         answered, progress = self.session.answered, self.attempts.progress
         begins = answered.begins.get(self.model.name, 0)
         progress.done += begins
@@ -103,8 +103,8 @@ class LocalJudge:
             progress.done += 1
 
     async def work(self, *, first: bool) -> None:
-        """One worker: asks question after question until none is left. first: whether it begins at
-        once, without waiting for a first answer.
+        """Run one worker, which asks question after question until none is left. first: whether it
+        begins at once, without waiting for a first answer.
         """
         if not first:
             await self.attempts.tried.wait()

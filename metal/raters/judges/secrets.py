@@ -1,4 +1,4 @@
-"""API keys: read from the environment, and removed from everything that is written, in case a
+"""API keys: read them from the environment, and remove them from all that is written, in case a
 provider echoes them.
 """
 
@@ -24,8 +24,8 @@ _ESCAPE = re.compile(rb'\\+u00([0-7][0-9a-fA-F])|\\+([/"])|%([0-7][0-9a-fA-F])')
 
 
 class Secrets:
-    """Values that must not be written anywhere, not even escaped as in JSON and addresses, or as
-    base64.
+    """Values that must not be written anywhere, not even in the escaped forms of JSON and
+    addresses, or in base64.
     """
 
     def __init__(self, values: Iterable[str] = ()) -> None:
@@ -43,8 +43,8 @@ class Secrets:
 
     @classmethod
     def of(cls, models: Iterable[Model]) -> Secrets:
-        """The keys of these models, the values of their headers, and all that looks like a key in
-        the environment.
+        """The keys of these models, the values of their headers, and all variables of the
+        environment that look like keys.
         """
         models = list(models)
         keys = [os.environ.get(model.api_key_env, "").strip() for model in models]
@@ -56,14 +56,14 @@ class Secrets:
         return cls([*keys, *known_keys()])
 
     def __or__(self, other: Secrets) -> Secrets:
-        """The values of both together."""
+        """The secrets of both together."""
         both = Secrets()
         values = self._values | other._values
         both._values = {value: values[value] for value in sorted(values, key=len, reverse=True)}
         return both
 
     def hidden(self, text: bytes) -> bytes:
-        """The text without the secrets; the same object if it contains none."""
+        """The text, as bytes, without the secrets; the same object if it contains none."""
         plain = (
             _ESCAPE.sub(_letter, text)
             if b"\\u00" in text or b"\\/" in text or b"%" in text
@@ -88,7 +88,7 @@ class Secrets:
         return replace(reply, text=text, raw=raw, model=model, fingerprint=fingerprint)
 
     def hidden_text(self, text: str) -> str:
-        """The same for a text."""
+        """The text without the secrets."""
         return self.hidden(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     def hide_in(self, path: Path) -> None:
@@ -108,7 +108,7 @@ def _letter(escape: re.Match[bytes]) -> bytes:
 
 
 def _pattern(value: bytes) -> re.Pattern[bytes]:
-    """The value, each letter as it is or escaped."""
+    """The pattern of a value, in which each letter may be escaped."""
     letters = []
     for letter in value:
         code = "".join(f"[{digit}{digit.upper()}]" for digit in f"{letter:02x}").encode()
@@ -125,8 +125,8 @@ def _pattern(value: bytes) -> re.Pattern[bytes]:
 
 
 def _in_base64(value: str) -> Iterator[bytes]:
-    """The part that is the same in the base64 of every text with this value; for short values, that
-    of the value alone.
+    """The part of the base64 that is the same for every text with this value; for short values, the
+    base64 of the value alone.
     """
     for before in range(3 if len(value) >= LONG else 1):
         encoded = base64.b64encode(bytes(before) + value.encode())
@@ -140,8 +140,8 @@ def _in_base64(value: str) -> Iterator[bytes]:
 
 
 def key_from_environment(names: Iterable[str], whose: str) -> str:
-    """The key in the first of these environment variables that is set. Raises UsageError if none
-    is.
+    """The key in the first of these environment variables that is set. Raises UsageError if none is
+    set.
     """
     wanted = list(filter(None, names))
     for name in wanted:
@@ -154,7 +154,7 @@ def key_from_environment(names: Iterable[str], whose: str) -> str:
 
 
 def known_keys() -> list[str]:
-    """The values of all environment variables that look like keys, for any service; API keys may be
+    """The values of all environment variables that look like keys of any service. API keys may be
     short.
     """
     endings = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS")

@@ -1,4 +1,4 @@
-"""The JSON objects in a reply, wherever they are."""
+"""Find the JSON objects in a reply, wherever they are."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ _DEEPEST = 4
 def objects_with(
     text: str, names: tuple[str, ...]
 ) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
-    """Place and fields of each JSON object in a text that has one of the names as a key, in order.
+    """The position and fields of each JSON object in a text that has one of the names as a key, in
+    order.
 
-    Of nested objects, this gives the outermost one whose value under the name is not an object
-    itself, with the justification around it. An object that is cut off by the end of the text comes
+    If objects are nested, this gives the outermost object whose value under the name is not an
+    object, with the justification around it. An object that the end of the text cuts off comes
     last, without fields.
     """
     for start, value in objects_in(text):
@@ -43,12 +44,12 @@ def objects_with(
 
 
 def objects_in(text: str, partly: bool = False) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
-    """Place and content of each JSON object in a text, except those inside another; one that is cut
-    off comes last, empty.
+    """The position and content of each JSON object in a text, except objects inside another. An
+    object that is cut off comes last and is empty.
 
-    What surrounds them (fences, prose, lists) does not matter. Keys are in lower case; a key that
-    is repeated with another value holds a list of both, which is not a verdict. partly: whether to
-    give the complete parts of an object that is cut off.
+    Objects are found amid fences, prose and lists. Keys are in lower case. A key that is repeated
+    with another value holds a list of both values, which is not a verdict. partly: whether to give
+    the complete parts of an object that is cut off.
     """
     decode = _DECODER.raw_decode
     starts = [match.start() for match in _OBJECT.finditer(text)]
@@ -94,10 +95,10 @@ def _is_cut(text: str, start: int, error: json.JSONDecodeError, after_objects: b
 
 
 def _complete_parts(text: str, start: int, depth: int = 0) -> dict[str, Any]:
-    """The complete members of an object, or list, that is cut off; of the last, incomplete member,
-    the complete objects and lists in it.
+    """The complete members of an object or list that is cut off, and the complete objects and lists
+    inside its last, incomplete member.
 
-    The member itself is left out, because it is not complete.
+    The incomplete member itself is left out.
     """
     members: list[tuple[str, Any]] = []
     while begin := _MEMBER.match(text, start):
@@ -139,8 +140,8 @@ def _with_key(value: object, names: tuple[str, ...], depth: int = 0) -> Iterator
 
 
 def parts_under(value: object, names: tuple[str, ...], depth: int = 0) -> Iterator[Any]:
-    """The values under one of the names in the outermost objects that have it as a key, or the
-    objects that name it as their subject, in order.
+    """In order, the values under one of the names in the outermost objects that have it as a key,
+    and the objects that name it as their subject.
     """
     if depth > _DEEPEST or not isinstance(value, dict | list):
         return
@@ -156,7 +157,7 @@ def parts_under(value: object, names: tuple[str, ...], depth: int = 0) -> Iterat
 
 
 def field_of(fields: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    """The value under the first of these names that has one; None if none has."""
+    """The value under the first of these names that has a value; None if none has."""
     return next((fields[name] for name in names if fields.get(name) is not None), None)
 
 

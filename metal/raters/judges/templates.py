@@ -1,9 +1,10 @@
-"""Templates of prompts: prompts/judge/NAME.toml and prompts/pairs/NAME.toml, or a frame filled with
-the words of a task.
+"""Templates of prompts: prompts/judge/NAME.toml, prompts/pairs/NAME.toml, or a frame with the words
+of a task.
 
 A task (prompts/tasks/NAME.toml) says what its texts are called, such as a question and an answer.
-prompts/frames/ has the sentences around these words, for one text and for two. Variants: with
-references, with all criteria in one call, with the reason first, or without a reason.
+prompts/frames/ has the sentences around these words, for one text and for two. A frame has
+variants: with references, with all criteria in one call, with the reason first, or without a
+reason.
 """
 
 from __future__ import annotations
@@ -44,15 +45,15 @@ class Template:
     """prompts/judge/NAME.toml, or prompts/pairs/NAME.toml: Jinja2 texts for the system and the user
     message.
 
-    letters: whether it asks for a letter (A is the first level) instead of a score. reviewed: as of
-    a rubric. pairs: whether it shows two outputs, of which one may be better. reason: whether the
+    letters: whether it asks for a letter (A is the first level) instead of a score. reviewed: as in
+    a rubric. pairs: whether it shows two outputs, one of which may be better. reason: whether the
     justification is written after the score, before it, or not at all ("after", "before", "none").
-    references: whether those of the source are shown. roles: of a frame (frames/judge.toml), the
-    words of a task; description: which of a criterion it shows, SIMPLE, DETAILED, or "" for the
-    better one there is. bare: whether texts stand without marker lines, and no schema is forced on
-    answers, for models that were trained so. together: whether one call asks for all criteria, so
-    a reply has an object for each. languages: how METAL's released prompts call them; what
-    those say is kept to the blank.
+    references: whether the references of the source are shown. roles: for a frame
+    (frames/judge.toml), the words of a task. description: which description of a criterion it
+    shows: SIMPLE, DETAILED, or "" for the better one that exists. bare: whether texts have no
+    marker lines and answers no forced schema, for models that were trained in this way. together:
+    whether one call asks for all criteria, so that a reply has an object for each. languages: the
+    names of languages in METAL's released prompts, whose text is kept to the last blank.
     """
 
     name: str
@@ -87,7 +88,7 @@ class Template:
 
     @property
     def slots(self) -> tuple[str, ...]:
-        """The variables for what is judged: output, or first and second."""
+        """The variables of the judged texts: output, or first and second."""
         return tuple(_PAIR) if self.pairs else ("output",)
 
     @property
@@ -102,15 +103,15 @@ class Template:
         )
 
     def fenced(self, slot: str) -> str:
-        """The words on the marker lines around a text: SOURCE, or the task's name for it."""
+        """The word on the marker lines around a text: SOURCE, or the task's name for the text."""
         if not self.roles or slot == "references":
             return _FENCED[slot]
         role = self.roles["source" if slot == "source" else "output"].upper()
         return role + (_FENCED[slot][-2:] if slot in _PAIR else "")
 
     def variables(self, rubric: Mapping[str, Any], released: Mapping[str, str]) -> dict[str, Any]:
-        """The variables that a frame, or a released prompt, may use in addition to those of a
-        rubric. released: as for a rubric.
+        """The variables that a frame, or a released prompt, may use in addition to the variables of
+        a rubric. released: as in a rubric.
         """
         if self.languages:
             return {"metric": released.get(self.description) or _metric(rubric, self.description)}
@@ -142,13 +143,15 @@ def template_names(folders: Sequence[Path], kind: str = JUDGE) -> list[str]:
 
 
 def load_template(name: str, folders: Sequence[Path], pairs: bool = False) -> Template:
-    """The first template of that name in the folders; one for pairs of outputs.
+    """Load the first template of that name in the folders. pairs: whether it is a template for
+    pairs of outputs.
 
-    If there is none, it is made of a frame: for a task (tasks/NAME.toml), and for a task,
-    `simple` or `detailed` with references, all criteria in one call, the reason first, or no reason
-    (NAME-reference, NAME-together, NAME-reason-first, NAME-no-reason). Before those of a folder,
-    `simple` and `detailed` are those of a release of METAL's, where the folder is one. Raises
-    UnknownName, or DataError for a file that is not a template.
+    If there is none, the template is made from a frame: for a task (tasks/NAME.toml), and for
+    variants of a task, of `simple` or of `detailed`: with references (NAME-reference), with all
+    criteria in one call (NAME-together), with the reason first (NAME-reason-first) or without a
+    reason (NAME-no-reason). If a folder is a release of METAL, its `simple` and `detailed` come
+    before the folder's own files. Raises UnknownName, or DataError for a file that is not a
+    template.
     """
     kind = PAIRS if pairs else JUDGE
     for folder in folders:
@@ -175,11 +178,13 @@ def load_template(name: str, folders: Sequence[Path], pairs: bool = False) -> Te
 def translation(
     english: Template, folders: Sequence[Path], language: str, criteria: Iterable[str]
 ) -> Template:
-    """The same prompt in another language: NAME.LANGUAGE.toml, which shows and asks for the same.
+    """The same prompt in another language, from NAME.LANGUAGE.toml, which must show and ask for the
+    same.
 
-    What is made of a frame has to be written out. criteria: those that are asked. Raises UsageError
-    if the prompt or one of them has no translation beside the English file or in a folder
-    before, DataError if it asks otherwise.
+    A prompt made from a frame has no translation until it is written as a file. criteria: the
+    criteria that are asked. Raises UsageError if the prompt or a criterion has no translation next
+    to the English file or in an earlier folder. Raises DataError if the translation asks for
+    something else.
     """
     names = [
         (PAIRS if english.pairs else JUDGE, english.name),
@@ -207,8 +212,8 @@ def translation(
 
 
 def _translated(folders: Iterable[Path], kind: str, name: str, language: str) -> Path | None:
-    """The translation of a file, next to the first English file found, so METAL's translation never
-    replaces one of the user's files.
+    """The translation of a file, next to the first English file or in an earlier folder. So METAL's
+    own translation never replaces a file of the user.
     """
     for folder in folders:
         if (path := folder / kind / f"{name}.{language}.toml").is_file():
@@ -219,7 +224,9 @@ def _translated(folders: Iterable[Path], kind: str, name: str, language: str) ->
 
 
 def _metric(rubric: Mapping[str, Any], description: str) -> str:
-    """A criterion that a release does not have, in the form in which the release writes its own."""
+    """The text of a criterion that a release lacks, in the form in which the release writes its own
+    criteria.
+    """
     texts = rubric["criterion"]
     description_text = " ".join(
         filter(None, (texts["question"], texts[description] or texts[SIMPLE]))
@@ -230,8 +237,8 @@ def _metric(rubric: Mapping[str, Any], description: str) -> str:
 
 
 def variant(name: str, *, references: bool = False, together: bool = False) -> str:
-    """The name of the same prompt with references, or with all criteria in one call, in addition to
-    the variants already in its name.
+    """The name of the same prompt with references, or with all criteria in one call. Variants
+    already in the name stay.
     """
     base, shown, joint, order = _variant(name)
     if references:
@@ -242,16 +249,16 @@ def variant(name: str, *, references: bool = False, together: bool = False) -> s
 
 
 def _variant(name: str) -> tuple[str, str, str, str]:
-    """A prompt's name without its endings, and the endings: references, together, and the order of
-    the answer.
+    """A prompt's name without its endings, and the three endings: for references, together, and the
+    order of the answer.
     """
     base, references, together, order = _VARIANT.fullmatch(name.strip() or " ").groups("")  # type: ignore[union-attr]
     return base, references, together, order
 
 
 def _of_frame(name: str, folders: Sequence[Path], kind: str) -> Template | None:
-    """The template of a task, or a variant of one or of METAL's own; None if the name is not
-    one.
+    """The template of a task, or a variant of a task or of METAL's own prompts; None if the name is
+    none of these.
     """
     base, references, together, order = _variant(name)
     task, frame = _first_file(folders, TASKS, base), _first_file(folders, FRAMES, kind)
@@ -275,8 +282,8 @@ def _first_file(folders: Iterable[Path], kind: str, name: str) -> Path | None:
 
 
 def _words(table: Any, path: Path) -> dict[str, str]:
-    """The words of a task. Raises DataError for words that cannot be used in a sentence or on a
-    marker line.
+    """Read the words of a task. Raises DataError for words that cannot be used in a sentence or on
+    a marker line.
     """
     if not isinstance(table, dict):
         raise DataError(path, "roles is not a table", 'Write output = "answer" below [roles]')
@@ -318,7 +325,7 @@ def _read_template(name: str, path: Path, pairs: bool) -> Template:
 
 
 def check_slots(template: Template, texts: Container[str]) -> None:
-    """Raise DataError if the template lacks one of the texts that are to be judged."""
+    """Raise DataError if the template lacks a slot for one of the judged texts."""
     for slot in template.slots:
         if slot not in texts:
             problem = f"nowhere says {{{{ {slot} }}}}"

@@ -1,12 +1,12 @@
-"""Removes what does not belong to a reply's answer: invisible characters, and what a model thinks
-before it answers.
+"""Remove what does not belong to the answer in a reply: invisible characters, and the model's
+thoughts.
 
-Models put their thoughts between marks: `<think> ... </think>`, `[THINK]`, `<|begin_of_thought|>`;
-new models bring new marks. So there is no list of them: whatever a mark at the beginning of a reply
-opens is a thought, unless its name is that of an answer (`<score>`), of HTML or of a chat template,
-or it holds a bare number. Elsewhere, a mark whose name is about thinking opens or closes a thought.
-A thought that is never closed goes on to the end of the reply; if one is closed but never opened,
-everything before that mark is thought.
+Models put their thoughts between marks: `<think> ... </think>`, `[THINK]`, `<|begin_of_thought|>`.
+New models bring new marks, so METAL has no list of marks. At the beginning of a reply, any mark
+opens a thought, unless its name is that of an answer (`<score>`), of HTML or of a chat template, or
+it contains only a number. Elsewhere, a mark opens or closes a thought if its name is about
+thinking. A thought that is never closed goes on to the end of the reply; if a thought is closed but
+never opened, everything before the closing mark is thought.
 """
 
 from __future__ import annotations
@@ -53,7 +53,9 @@ _SERVICE_ERROR = regex.compile(
 
 
 class _Mark(NamedTuple):
-    """A mark in a reply. name: without the part that says that it begins or ends something."""
+    """A mark in a reply. name: its name without the part that says that it begins or ends
+    something.
+    """
 
     start: int
     end: int
@@ -75,14 +77,14 @@ def is_service_error(text: str) -> bool:
 
 
 def without_thoughts(text: str) -> str:
-    """The plain reply without the thoughts that a model wrote before it answered; empty if it has
-    only thoughts.
-    """
+    """The plain reply without the model's thoughts; empty if it has only thoughts."""
     return _without_marked(plain(text), reasons=False)
 
 
 def aloud(text: str) -> str:
-    """The same, but with reasons that the model gave on purpose, such as `<explanation>`."""
+    """The plain reply without thoughts, but with reasons that the model gave on purpose, such as
+    `<explanation>`.
+    """
     return _without_marked(plain(text), reasons=True)
 
 
@@ -95,7 +97,7 @@ def _without_marked(bare: str, reasons: bool) -> str:
 
 
 def _outside_thoughts(bare: str, marks: Sequence[_Mark]) -> str:
-    """The text without the parts marked as thoughts."""
+    """The text without the parts that marks show to be thoughts."""
     closings: dict[str, list[_Mark]] = {}
     for mark in marks:
         if mark.closes:
@@ -155,8 +157,8 @@ def _marks(text: str) -> Iterator[_Mark]:
 
 
 def _end_of_json(text: str) -> int:
-    """The place where the JSON at the beginning of a reply ends; the end of the reply if the JSON
-    is broken, and 0 if the reply does not begin with JSON.
+    """The position at which the JSON at the beginning of a reply ends. It is the end of the reply
+    if the JSON is broken, and 0 if the reply does not begin with JSON.
     """
     if not text.startswith(("{", "[{", "```")):
         return 0

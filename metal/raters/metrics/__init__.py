@@ -1,9 +1,9 @@
-"""Automatic metrics: texts in, numbers out. One family of metrics per file.
+"""Automatic metrics, which turn texts into numbers. Each family of metrics has a file.
 
-A metric is found by name: an entry point of the group `metal.metrics`. METAL declares its own in
-pyproject.toml, each a `MetricFactory`; other packages add metrics in the same way (own.py says what
-an entry point may name). Without any package, `path/to/metric.py:function` is a metric too.
-`metal.raters.metrics.conformance` says what is odd about one.
+A metric is found by name: an entry point of the group `metal.metrics`. METAL declares its own
+metrics in pyproject.toml, each as a `MetricFactory`; other packages add metrics in the same way
+(own.py says what an entry point may name). `path/to/metric.py:function` is a metric too and needs
+no package. `metal.raters.metrics.conformance` finds odd behaviour of a metric.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ __all__ = [
 
 
 def known_metrics() -> dict[str, str]:
-    """Every metric's name and summary: METAL's, then those of other packages, which are not
-    imported for it.
+    """The name and summary of every metric: first METAL's, then metrics of other packages, which
+    are not imported.
 
     Raises UsageError if two packages offer the same name.
     """
@@ -70,11 +70,11 @@ def _built_in(name: str) -> MetricFactory:
 
 
 def find_metric(name: str) -> Metric:
-    """The metric of a name: `chrf`, `bleu(tokenize=zh)`, `path/to/metric.py:function`, or a
-    package's.
+    """Find a metric by name: `chrf`, `bleu(tokenize=zh)`, `path/to/metric.py:function`, or a metric
+    of another package.
 
-    Raises UnknownName with near misses; UsageError and MissingExtra where it cannot be used as
-    asked.
+    Raises UnknownName with similar names, and UsageError or MissingExtra if the metric cannot be
+    used as asked.
     """
     if own.is_file(name):
         return own.metric_from_file(name)
@@ -94,12 +94,12 @@ def score_all(metric: Metric, items: Sequence[Item]) -> list[float | None]:
 
 
 def scored(metric: Metric, items: Sequence[Item]) -> list[Scored]:
-    """The score of each item, or the reason why it has none: no text, nothing to compare with, or
-    the metric's own.
+    """The score of each item, or the reason why it has none: no text, nothing to compare with, or a
+    reason from the metric.
 
-    Empty references do not count. Where the metric is not defined for several references, the best
-    one counts. Raises DataError if the metric gives another number of answers than it was asked
-    for.
+    Empty references do not count. If the metric is not defined for several references, the best of
+    the scores counts. Raises DataError if the number of answers differs from the number of
+    questions.
     """
     reasons = [_lacking(metric, item) for item in items]
     questions = [
@@ -122,7 +122,7 @@ def scored(metric: Metric, items: Sequence[Item]) -> list[Scored]:
 
 
 def _lacking(metric: Metric, item: Item) -> str:
-    """Which text the metric needs and the item lacks, in words; empty if it has all."""
+    """Says which text the metric needs and the item lacks; empty if the item has all texts."""
     if not item.text.strip():
         return "the output is empty"
     if "references" in metric.needs and not any(map(str.strip, item.references)):
@@ -133,7 +133,7 @@ def _lacking(metric: Metric, item: Item) -> str:
 
 
 def _questions(metric: Metric, item: Item) -> list[Item]:
-    """The item as the metric is asked about it: once, or once for each reference."""
+    """The item in the form in which the metric gets it: once, or once for each reference."""
     references = tuple(reference for reference in item.references if reference.strip())
     if metric.multi_reference or "references" not in metric.needs:
         return [replace(item, references=references)]

@@ -1,8 +1,8 @@
-"""Is a metric what it says it is? Tried on sentences in 45 languages; each trial ends in one
-sentence.
+"""Does a metric behave as it declares? Trials on sentences in 45 languages, each of which ends in
+one finding.
 
-A finding that does not hold does not prove a bad metric: learned metrics rarely give identical
-texts the very same score in every language. It says what a reader of its scores should know.
+A failed trial does not prove that a metric is bad, because learned metrics rarely give identical
+texts exactly the same score in every language. It says what a reader of the scores should know.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Trial:
 def conformance(
     metric: Metric, *, clock: Callable[[], float], samples: Mapping[str, str] = SAMPLES
 ) -> list[Trial]:
-    """The findings about a metric, one per trial.
+    """Run all trials of a metric; return the results.
 
     clock: gives seconds, such as time.perf_counter. samples: one sentence per language; UsageError
     for fewer than two.
@@ -186,8 +186,8 @@ def _range(metric: Metric, scores: Scores) -> Finding:
 
 
 def _empty(metric: Metric, item: Item) -> Finding:
-    """Try a metric without output, references and source in turn: it should give no score if it
-    needs the missing text, and should not fail if it does not need it.
+    """Try a metric without output, without references and without source. It should give no score
+    if it needs the missing text, and should not fail if it does not need it.
     """
     lacking = [replace(item, text=" \n"), replace(item, references=()), replace(item, source="")]
     try:
@@ -242,7 +242,7 @@ def _unicode(metric: Metric, same: Sequence[Item]) -> Finding:
 
 
 def _pairs(same: Sequence[Item]) -> list[tuple[Item, Item]]:
-    """Each item with a sentence in another language."""
+    """Pair each item with an item whose output is a sentence in another language."""
     half = len(same) // 2
     return [(item, same[(index + half) % len(same)]) for index, item in enumerate(same)]
 

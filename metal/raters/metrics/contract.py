@@ -1,7 +1,7 @@
-"""What a metric is: the texts it gets, the number or reason it gives, what is known of it
-beforehand, and its name.
+"""Define a metric: the texts that it gets, the number or reason that it gives, its properties, and
+its name.
 
-Names are `chrf`, `bleu(tokenize=zh)`: what is printed can be read back.
+Names are like `chrf` or `bleu(tokenize=zh)`; a printed name can be read back.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ _YES_NO = {"yes": True, "no": False}
 
 @dataclass(frozen=True)
 class Item:
-    """A text to score, with what it may be compared with. language: BCP-47, or a pair; empty if
-    unknown.
+    """A text to score, and the texts with which it may be compared. language: BCP-47, or a pair;
+    empty if unknown.
     """
 
     text: str
@@ -43,7 +43,7 @@ class Item:
 
     @classmethod
     def of(cls, output: Output, source: Source) -> Item:
-        """An output of a dataset, with all references that differ from it."""
+        """The item of a dataset's output, with all references that differ from the output."""
         references = tuple(
             reference for reference in source.references if not same_text(output.text, reference)
         )
@@ -51,21 +51,23 @@ class Item:
 
 
 def same_text(text: str, other: str) -> bool:
-    """Whether texts are equal but for Unicode's composition (NFC) and white space; case counts."""
+    """Whether two texts are equal, ignoring Unicode composition (NFC) and white space, but not
+    case.
+    """
     return plain_text(text) == plain_text(other)
 
 
 @lru_cache(maxsize=512)  # outputs of one source come together
 def plain_text(text: str) -> str:
-    """The text in NFC, white space as single blanks: texts that are equal in this count as the
-    same.
+    """The text in NFC, with single blanks for white space. Texts with the same plain form count as
+    equal.
     """
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 @dataclass(frozen=True)
 class Scored:
-    """A score, or the reason why there is none; always exactly one of the two."""
+    """A score, or the reason why there is none; exactly one of the two is set."""
 
     score: float | None
     reason: str = ""
@@ -85,54 +87,18 @@ class Scored:
 class Metric:
     """A way to score texts.
 
-    name      as it prints and is found again: `chrf`, `bleu(tokenize=zh)`
-    score     items to answers, one each, in their order. It gets no item without text, or without what it needs;
-              where not `multi_reference`, each item has one reference
-    needs     "references", "source", both or nothing
-    low, high ends of its range; None if it has none
-    signature whatever may change its scores: settings, versions, models
-    multi_reference  whether it is defined for several references; else the best over the references is taken
-    descriptive      whether it says what a text is like, not how good it is; direction then says how it is listed
-    """  # noqa: E501
-
-    name: str
-    summary: str
-    score: Callable[[Sequence[Item]], Sequence[Answer]] = field(compare=False, repr=False)
-    signature: str
-    needs: tuple[Need, ...] = ("references",)
-    direction: Direction = "higher"
-    low: float | None = None
-    high: float | None = None
-    multi_reference: bool = False
-    descriptive: bool = False
-
-    def __post_init__(self) -> None:
-        if not self.name or self.name != self.name.strip():
-            raise DataError(
-                "metric", f"name {self.name!r}", "give it a name without spaces around it"
-            )
-        if self.direction not in DIRECTIONS:
-            raise DataError(
-                f"metric {self.name}",
-                f"direction {self.direction!r}",
-                "say 'higher' or 'lower' (is better)",
-            )
-        if unknown := [need for need in self.needs if need not in ("references", "source")]:
-            raise DataError(
-                f"metric {self.name}",
-                f"needs {unknown[0]!r}",
-                "a metric needs 'references' or 'source'",
-            )
-        if self.low is not None and self.high is not None and not self.low < self.high:
-            raise DataError(
-                f"metric {self.name}",
-                f"range {self.low} to {self.high}",
-                "write the lower end first",
-            )
-
-    @property
-    def best(self) -> float | None:
-        """The better end of the range; None if it has no end there, or if neither end is better."""
+    name: the printed name, by which the metric is found again: `chrf`, `bleu(tokenize=zh)`.
+    score: a function from items to answers, one for each item, in their order. It gets no item
+        without text, or without what it needs. If the metric is not `multi_reference`, each item
+        has one reference.
+    needs: "references", "source", both or nothing.
+    low, high: the ends of its range; None if there is no such end.
+    signature: everything that may change its scores: settings, versions, models.
+    multi_reference: whether it is defined for several references; otherwise the best score over the
+        references is taken.
+    descriptive: whether it says what a text is like, not how good it is; direction then only says
+        how it is listed.
+    """
         if self.descriptive:
             return None
         return self.high if self.direction == "higher" else self.low
@@ -147,18 +113,18 @@ class Metric:
 
 @dataclass(frozen=True)
 class Asked:
-    """A name and the options that were given with it, as text."""
+    """The name of a metric and the options given with it, as text."""
 
     name: str
     options: Mapping[str, str] = field(default_factory=dict)
 
     def fill(self, **defaults: Value | tuple[str, ...]) -> tuple[str, dict[str, Value]]:
-        """The name as it prints, with the options that differ from their defaults, and the values
+        """The printed name, which has the options that differ from their defaults, and the values
         of all options.
 
-        defaults: an option and its value, whose type it has, or the tuple of its choices, the first
-        being the default. Raises UnknownName for other options and choices, UsageError for a value
-        of another type.
+        defaults: option -> its default value, which also sets the type, or a tuple of choices, the
+        first of which is the default. Raises UnknownName for other options and choices, UsageError
+        for a value of another type.
         """
         check_known(f"metric {self.name}: option", self.options, defaults)
         values: dict[str, Value] = {}
@@ -186,11 +152,11 @@ class Asked:
 
 @dataclass(frozen=True)
 class MetricFactory:
-    """A metric that takes options: opened by the name it is asked for, listed without being opened.
+    """Makes a metric from a name with options. It can be listed without making the metric.
 
-    summary: what it is, in one line. open: the metric for a name with options; raises UnknownName
-    for options it does not have, MissingExtra where its libraries are missing. extra: the extra of
-    metal-eval that brings them.
+    summary: what the metric is, in one line. open: makes the metric for a name with options; raises
+    UnknownName for unknown options, MissingExtra if libraries are missing. extra: the extra of
+    metal-eval with these libraries.
     """
 
     summary: str
@@ -199,8 +165,8 @@ class MetricFactory:
 
 
 def read_name(text: str) -> Asked:
-    """The name and the options in `text`. Raises UsageError with an example where it has neither
-    form.
+    """Read the name and the options in `text`. Raises UsageError with an example if `text` has
+    another form.
     """
     parts = _NAME.fullmatch(text)
     if not parts or not parts["name"]:
@@ -222,15 +188,13 @@ def read_name(text: str) -> Asked:
 
 
 def split_names(text: str) -> list[str]:
-    """The names in `chrf,bleu(tokenize=zh, smooth=none),rouge-l`; commas inside brackets are not
-    between names.
-    """
+    """Split names at commas outside brackets: `chrf,bleu(tokenize=zh, smooth=none),rouge-l`."""
     return [name.strip() for name in _COMMA_OUTSIDE.split(text) if name.strip()]
 
 
 def at_least_one(metric: str, option: str, value: Value, wanted: str = "1 or more") -> int:
-    """The value of an option that is a whole number of at least 1. Raises UsageError, which says
-    what is wanted, for any other value.
+    """Check that an option is a whole number of at least 1, and return it. Raises UsageError for
+    any other value. wanted: what the message asks for.
     """
     if not isinstance(value, int) or value < 1:
         raise UsageError(f"metric {metric}: {option}={value}: write {wanted}")

@@ -1,9 +1,9 @@
 """The scores of metrics on a dataset's outputs: raters of kind metric, and their ratings.
 
-Scores of METRIC_SCORE are higher-is-better: where lower is better they are negated here, and the
-rater's `about` says so. `about` also has a digest of the texts that were compared, which shows
-whether the scores still hold. Scores computed elsewhere, such as COMET's in its own environment,
-come in a table of outputs and scores.
+Scores on METRIC_SCORE are higher-is-better. If a metric's lower scores are better, they are negated
+here, and the rater's `about` says so. `about` also has a digest of the compared texts, which shows
+whether the scores are still valid. Scores computed elsewhere, such as COMET's in its own
+environment, come in a table of outputs and scores.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ class Scores:
 
     @property
     def outputs(self) -> list[str]:
-        """The outputs that were asked about."""
+        """The outputs that the metric was asked to score."""
         return list(map(str, self.facts["output"]))
 
 
 def with_metric_score(dataset: Dataset) -> Dataset:
-    """The dataset with the criterion of metrics' scores. Raises UsageError if that name has
-    another scale.
+    """Add the criterion of metrics' scores to the dataset. Raises UsageError if a criterion of that
+    name has another scale.
     """
     own = dataset.criteria.get(METRIC_SCORE.name)
     if own and (own.scale != METRIC_SCORE.scale or own.direction != METRIC_SCORE.direction):
@@ -72,8 +72,8 @@ def with_metric_score(dataset: Dataset) -> Dataset:
 def outputs_to_score(dataset: Dataset, metrics: Iterable[Metric]) -> list[Output]:
     """The outputs that are to be rated and have a text.
 
-    Raises UsageError if there is none, or when a metric would find nothing to compare any of them
-    with.
+    Raises UsageError if there is no such output, or if a metric would have nothing with which to
+    compare any of them.
     """
     outputs = [
         output for output in dataset.outputs.values() if output.chosen and output.text.strip()
@@ -107,7 +107,7 @@ def outputs_to_score(dataset: Dataset, metrics: Iterable[Metric]) -> list[Output
 
 
 def metric_rater(metric: Metric, name: str = "") -> Rater:
-    """The metric as a rater, by its own name or another."""
+    """The metric as a rater, under its own name or under `name`."""
     more: dict[str, Any] = {"descriptive": True} if metric.descriptive else {}
     ends = [metric.low, metric.high]
     if _negated(metric):
@@ -132,8 +132,8 @@ def rater(
     negated: bool = False,
     **more: Any,
 ) -> Rater:
-    """A rater of kind metric; names and signatures may hold file names, which need not be text that
-    UTF-8 can hold.
+    """Make a rater of kind metric. Names and signatures may contain file names, which UTF-8 cannot
+    always hold.
     """
     notes: dict[str, Any] = {"signature": whole_text(signature), "direction": direction}
     notes |= {"negated": True} if negated else {}
@@ -149,14 +149,14 @@ def score_outputs(
     at_once: int = AT_ONCE,
     progress: Progress | None = None,
 ) -> Scores:
-    """The metric's scores of these outputs. If several outputs have the same text and are compared
+    """Score these outputs with the metric. If several outputs have the same text and are compared
     with the same texts, the metric is asked once.
 
-    An output that is one of its references is compared with the others; without others it has no
-    score.
+    If an output is one of its references, it is compared with the other references; without others,
+    it has no score.
 
-    at_once: how many texts the metric gets together. progress: called with the numbers of distinct
-    texts done and in all.
+    at_once: how many texts the metric gets together. progress: called with the number of distinct
+    texts done and of all distinct texts.
     """
     items = [Item.of(output, dataset.sources[output.source]) for output in outputs]
     distinct = list(dict.fromkeys(items))
@@ -184,7 +184,7 @@ def score_outputs(
 
 
 def references_themselves(dataset: Dataset, outputs: Iterable[Output]) -> list[str]:
-    """The outputs that are one of their source's references, such as texts by people who are listed
+    """The outputs that are also a reference of their source, such as texts by people who are listed
     among the generators.
     """
     return [
@@ -200,8 +200,8 @@ def references_themselves(dataset: Dataset, outputs: Iterable[Output]) -> list[s
 def about_references(
     metrics: Iterable[Metric], dataset: Dataset, outputs: Iterable[Output]
 ) -> list[str]:
-    """A note on how many outputs are a reference; empty if there are none, or if no metric reads
-    references.
+    """A note on how many outputs are references themselves; empty if there are none, or if no
+    metric reads references.
     """
     themselves = (
         references_themselves(dataset, outputs)
@@ -216,7 +216,7 @@ def about_references(
 
 
 def facts(name: str, outputs: Sequence[str], scores: Any, reasons: Sequence[str]) -> pd.DataFrame:
-    """A metric's ratings as facts; a score that is NaN has a reason."""
+    """A metric's ratings as facts. A rating whose score is NaN has a reason."""
     rows = np.zeros(len(outputs), dtype=np.int64)
     return tidy_facts(
         pd.DataFrame(
@@ -239,7 +239,9 @@ def _negated(metric: Metric) -> bool:
 
 
 def with_digest(rater: Rater, dataset: Dataset, outputs: Iterable[str]) -> Rater:
-    """The rater with a digest of these outputs' texts and of all that they may be compared with."""
+    """Add to the rater a digest of these outputs' texts and of all texts with which they may be
+    compared.
+    """
     digest = blake2b(digest_size=8)
     for name in sorted(outputs):
         output = dataset.outputs[name]
@@ -257,8 +259,8 @@ def with_digest(rater: Rater, dataset: Dataset, outputs: Iterable[str]) -> Rater
 
 
 def changed(wanted: Rater, earlier: Scores, dataset: Dataset) -> str:
-    """Why earlier scores differ from what this rater would give now, in words; empty if they do
-    not.
+    """Says why earlier scores differ from the scores that this rater would give now; empty if they
+    do not.
     """
     theirs = earlier.rater
     if theirs.kind != wanted.kind:
@@ -278,14 +280,16 @@ def changed(wanted: Rater, earlier: Scores, dataset: Dataset) -> str:
 
 
 def together(earlier: Scores, later: Scores, dataset: Dataset) -> Scores:
-    """The scores of one metric from two times; the later score of an output that has two."""
+    """Merge earlier and later scores of a metric. If an output has both, the later score counts."""
     only_earlier = earlier.facts[~earlier.facts["output"].isin(later.outputs)]
     rows = tidy_facts(concat_facts([only_earlier, later.facts]))
     return Scores(with_digest(later.rater, dataset, rows["output"].astype(str)), rows)
 
 
 def in_place_of(earlier: Scores, later: Scores, dataset: Dataset) -> Scores:
-    """The later scores; outputs that only the earlier ones had stay, without a score."""
+    """Replace earlier scores by later ones. Outputs that have only an earlier score stay, without a
+    score.
+    """
     left = sorted(set(earlier.outputs) - set(later.outputs))
     if not left:
         return later
@@ -294,7 +298,7 @@ def in_place_of(earlier: Scores, later: Scores, dataset: Dataset) -> Scores:
 
 
 def not_in(earlier: Scores | None, outputs: Sequence[Output]) -> list[Output]:
-    """The outputs that earlier scores lack."""
+    """The outputs that have no earlier score."""
     scored_before = set(earlier.outputs) if earlier else set()
     return [output for output in outputs if output.output not in scored_before]
 
@@ -304,19 +308,19 @@ def not_in(earlier: Scores | None, outputs: Sequence[Output]) -> list[Output]:
 
 @dataclass(frozen=True)
 class Table:
-    """A table as read, all cells as text."""
+    """A table as it was read, with all cells as text."""
 
     path: Path
     frame: pd.DataFrame
 
     def row(self, at: int) -> str:
-        """The place of a row, for a message; at: its position, from 0."""
+        """The location of a row, for a message. at: the row's position, from 0."""
         return f"{self.path} row {at + first_row(self.path)}"
 
 
 def first_row(path: Path) -> int:
-    """The number that a person gives to the first row of a table: 2 below a header, 1 in files
-    without one.
+    """The number by which people call the first row of data in a table: 2 below a header, 1 in
+    files without a header.
     """
     return 1 if path.suffix.lower() in (".jsonl", ".parquet") else 2
 
@@ -324,10 +328,11 @@ def first_row(path: Path) -> int:
 def outside_scores(
     table: Table, dataset: Dataset, rater: Rater, outputs: Sequence[Output]
 ) -> tuple[Scores, list[str]]:
-    """The scores in a table, and those of `outputs` that it lacks, in their order.
+    """Read the scores in a table. Those of `outputs` that the table lacks get no score. Rows are in
+    the order of `outputs`.
 
-    rater: its `about` says whether the scores are to be negated. Raises DataError for columns that
-    are not there, scores that are not numbers, and outputs that are unknown or are there twice.
+    rater: its `about` says whether to negate the scores. Raises DataError for missing columns,
+    scores that are not numbers, and outputs that are unknown or occur twice.
     """
     columns = {str(name).strip().lower(): str(name) for name in table.frame.columns}
     if "score" not in columns or not (
@@ -360,8 +365,8 @@ def file_scores(
     outputs: Sequence[Output],
     summary: str = "",
 ) -> tuple[Scores, list[str]]:
-    """The scores of a file that were computed elsewhere, for a metric of that name; the rest is as
-    in `outside_scores`.
+    """Read the scores in a file that were computed elsewhere, for a metric of that name. Otherwise
+    like `outside_scores`.
     """
     from metal.data.tables.files import read_frame
 
@@ -375,12 +380,12 @@ def file_scores(
 def given_scores(
     frame: pd.DataFrame, dataset: Dataset, outputs: Sequence[Output], path: Path
 ) -> list[Scores]:
-    """The scores of new outputs by the dataset's metrics, from a table: a column source and one for
-    each metric.
+    """Read scores of new outputs by the dataset's metrics from a table with a column source and one
+    per metric.
 
-    Scores are as in the dataset, higher is better. Sources without a row are without a score.
-    Raises DataError for columns that are not metrics of the dataset, sources that none of the
-    outputs is of, or that are there twice.
+    Scores are as in the dataset: higher is better. A source without a row has no score. Raises
+    DataError for columns that are not metrics of the dataset, and for sources that have none of the
+    outputs or occur twice.
     """
     columns = {str(name).strip(): str(name) for name in frame.columns}
     metrics = _check_metrics(columns, dataset, path)
@@ -400,7 +405,7 @@ def given_scores(
 
 
 def _check_metrics(columns: Collection[str], dataset: Dataset, path: Path) -> list[str]:
-    """The metrics that a table has columns of. Raises DataError if it lacks a column, and
+    """The metrics for which a table has columns. Raises DataError if a column is missing, and
     UnknownName for a metric that the dataset does not have.
     """
     metrics = [name for name in columns if name != "source"]
@@ -414,9 +419,7 @@ def _check_metrics(columns: Collection[str], dataset: Dataset, path: Path) -> li
 
 
 def _check_sources(sources: Sequence[str], outputs: Sequence[Output], path: Path) -> None:
-    """Raise DataError for sources of a table that none of the outputs is of, or that are there
-    twice.
-    """
+    """Raise DataError for sources of a table that have none of the outputs, or that occur twice."""
     of_outputs = {output.source for output in outputs}
     wrong = [name for name in sources if name not in of_outputs]
     again = [name for name, count in Counter(sources).items() if count > 1]
@@ -454,8 +457,8 @@ def _number(cell: str, location: str) -> float:
 
 
 def _outputs(table: Table, cells: Mapping[str, list[str]], dataset: Dataset) -> list[str]:
-    """The output of each row. Raises DataError with all that is wrong: unknown ones, those that are
-    there twice.
+    """The output of each row. Raises DataError, which lists all unknown outputs and all that occur
+    twice.
     """
     asked, names = _asked_in(cells, dataset)
     unknown = dict.fromkeys(label for label, name in zip(asked, names, strict=True) if name is None)
@@ -479,7 +482,9 @@ def _outputs(table: Table, cells: Mapping[str, list[str]], dataset: Dataset) -> 
 def _asked_in(
     cells: Mapping[str, list[str]], dataset: Dataset
 ) -> tuple[list[str], list[str | None]]:
-    """The name in each row, for people, and the output of that name; None if there is none."""
+    """For each row, the name of the output in words, and the output; None if there is no such
+    output.
+    """
     if "output" in cells:
         asked = cells["output"]
         return asked, [name if name in dataset.outputs else None for name in asked]
@@ -505,5 +510,5 @@ def _by_pair(dataset: Dataset, asked: Iterable[tuple[str, str]]) -> dict[tuple[s
 
 
 def first_names(names: Sequence[str]) -> str:
-    """The first three of some names, quoted."""
+    """The first three names, quoted."""
     return first_few(list(map(repr, names)), 3)

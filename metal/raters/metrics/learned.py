@@ -1,8 +1,9 @@
 """Learned metrics: BERTScore, BLEURT, cosines of sentence vectors, COMET and COMET-QE.
 
-Their models are folders on this machine, or what the Hugging Face cache already holds. Nothing is
-downloaded: a name that is not in the cache is an error that says how to get it. A model is loaded
-with the first texts. Text beyond what it reads is cut; the signature says so where METAL cuts it.
+A model is a folder on this machine, or is already in the Hugging Face cache. METAL downloads
+nothing: if a name is not in the cache, the error says how to get the model. A model is loaded when
+it gets its first texts. Text beyond the model's limit is cut; if METAL cuts it, the signature says
+so.
 """
 
 from __future__ import annotations
@@ -32,14 +33,15 @@ Thing = TypeVar("Thing")
 
 
 def open_bertscore(asked: Asked) -> Metric:
-    """`bertscore(model=..., layer=...)`; layer 0: the best known one, else the last. Raises
-    MissingExtra.
+    """Open `bertscore(model=..., layer=...)`. Layer 0 means the best known layer, else the last.
+    Raises MissingExtra.
 
-    Tokens of output and reference are matched by a model's contextual vectors: every token takes
-    the most similar one of the other text (cosine); precision is the mean over the output's tokens,
-    recall over the reference's, the score their F1. As in the bert-score package: special tokens
-    can be matched but do not count; no weighting by rarity, no rescaling. Source: Zhang et al.
-    (2020), BERTScore: Evaluating Text Generation with BERT.
+    Tokens of output and reference are matched by a model's contextual vectors: each token is
+    matched with the most similar token of the other text (by cosine). Precision is the mean over
+    the output's tokens, recall the mean over the reference's tokens, and the score is their F1. As
+    in the bert-score package, special tokens can be matched but do not count; there is no weighting
+    by rarity and no rescaling. Source: Zhang et al. (2020), BERTScore: Evaluating Text Generation
+    with BERT.
     """
     name, options = asked.fill(model="bert-base-multilingual-cased", layer=0)
     model, layer = str(options["model"]), int(options["layer"])
@@ -88,7 +90,7 @@ def _matched_f1(
 def _vectors(
     tokenizer: Any, network: Any, layer: int, texts: Sequence[str]
 ) -> list[tuple[Any, Any]]:
-    """For each text, (tokens, width) unit vectors of a layer, and which of the tokens belong to the
+    """For each text, the unit vectors of a layer, (tokens, width), and which tokens belong to the
     text itself.
     """
     import torch
@@ -103,10 +105,11 @@ def _vectors(
 
 
 def open_bleurt(asked: Asked) -> Metric:
-    """`bleurt(model=...)`: a model trained on people's ratings reads reference and output together.
+    """Open `bleurt(model=...)`: a model trained on people's ratings, which reads reference and
+    output together.
 
-    The model is one with a single output in Transformers' format (Elron/bleurt-base-512 and its
-    sizes, for one). Scores have no fixed range; identical texts come near 1. Raises MissingExtra.
+    The model has a single output and is in Transformers' format, such as Elron/bleurt-base-512 and
+    its other sizes. Scores have no fixed range; identical texts score about 1. Raises MissingExtra.
     Source: Sellam et al. (2020), BLEURT: Learning Robust Metrics for Text Generation.
     """
     name, options = asked.fill(model="Elron/bleurt-base-512")
@@ -140,12 +143,12 @@ def _bleurt(model: str) -> tuple[Any, Any]:
 
 
 def open_embedding(asked: Asked) -> Metric:
-    """`embedding(model=..., to=reference|source)`: the cosine of two whole texts. Raises
+    """Open `embedding(model=..., to=reference|source)`: the cosine of two whole texts. Raises
     MissingExtra.
 
-    The model is any of sentence-transformers. With to=source no references are needed: a
-    multilingual model then compares an output with its source, also across languages. What counts
-    as the same is up to the model.
+    The model can be any model of sentence-transformers. With to=source no references are needed,
+    because a multilingual model compares an output with its source, also across languages. The
+    model decides which texts count as similar.
     """
     name, options = asked.fill(model="sentence-transformers/LaBSE", to=("reference", "source"))
     model, to = str(options["model"]), str(options["to"])
@@ -168,7 +171,7 @@ def open_embedding(asked: Asked) -> Metric:
 
 
 def _cosines(model: Any, left: Sequence[str], right: Sequence[str]) -> list[Answer]:
-    """The cosine of each pair; every text is read once."""
+    """The cosine of each pair. The model reads each text once."""
     # sorted, so that batches, and so roundings, depend on nothing but the texts
     texts = sorted({*left, *right})
     vectors = model.encode(
@@ -192,13 +195,14 @@ def _sentence_transformer(model: str) -> Any:
 
 
 def open_comet(asked: Asked) -> Metric:
-    """`comet(model=...)` and `comet-qe(model=...)`; model: a checkpoint file (.ckpt), or a name in
-    the local cache.
+    """Open `comet(model=...)` or `comet-qe(model=...)`. model: a checkpoint file (.ckpt), or a name
+    in the local cache.
 
-    The package unbabel-comet needs numpy below 2, METAL needs 2 or newer: the two cannot be
-    installed together. COMET is scored in an environment of its own, and METAL reads its scores.
-    Where the package is there nevertheless, it is used; else UsageError says the way round. Source:
-    Rei et al. (2020), COMET: A Neural Framework for MT Evaluation; Rei et al. (2022), CometKiwi.
+    The package unbabel-comet needs numpy below 2, and METAL needs numpy 2 or newer, so they cannot
+    be installed together. Run COMET in a separate environment, and let METAL read its scores. If
+    the package is installed nevertheless, it is used; otherwise UsageError says how to get the
+    scores. Source: Rei et al. (2020), COMET: A Neural Framework for MT Evaluation; Rei et al.
+    (2022), CometKiwi.
     """
     name, options = asked.fill(model=COMETS[asked.name])
     model, with_references = str(options["model"]), asked.name == "comet"
@@ -248,8 +252,8 @@ def _comet(model: str) -> Any:
 
 
 def _versions(metric: str, *packages: str) -> str:
-    """`torch:2.9.0|transformers:5.0.0`, for a signature. Raises MissingExtra if one is not
-    installed.
+    """The versions of packages for a signature, such as `torch:2.9.0|transformers:5.0.0`. Raises
+    MissingExtra if a package is not installed.
     """
     try:
         return "|".join(f"{package}:{metadata.version(package)}" for package in packages)
@@ -258,7 +262,7 @@ def _versions(metric: str, *packages: str) -> str:
 
 
 def _load(metric: str, model: str, loader: Callable[[str], Thing]) -> Thing:
-    """The result of `loader`. Raises UsageError with a remedy if the model is missing or of the
+    """Load a model with `loader`. Raises UsageError with a remedy if the model is missing or of the
     wrong kind.
     """
     local = Path(model).exists()
@@ -281,8 +285,8 @@ def _load(metric: str, model: str, loader: Callable[[str], Thing]) -> Thing:
 def _tokenizer_and_network(kind: str, model: str) -> tuple[Any, Any]:
     """A model of Transformers' class `kind` and its tokenizer, ready to be asked.
 
-    Raises UsageError if the files lack some of its weights: Transformers would fill them in by
-    chance.
+    Raises UsageError if the files lack some of its weights, because Transformers would fill them
+    with random values.
     """
     import transformers
 
@@ -298,7 +302,7 @@ def _tokenizer_and_network(kind: str, model: str) -> tuple[Any, Any]:
 
 
 def _encoded(tokenizer: Any, *texts: list[str], **more: bool) -> Any:
-    """The texts, or pairs of texts, as tensors that a network takes."""
+    """Turn texts, or pairs of texts, into tensors for a network."""
     longest = min(tokenizer.model_max_length, LONGEST)
     return tokenizer(
         *texts, padding=True, truncation=True, max_length=longest, return_tensors="pt", **more

@@ -1,6 +1,6 @@
 """Metrics of the user's own: a function in a Python file, or what another package offers.
 
-A function scores one text and says by its parameters what it needs, any of:
+A function scores one text. Its parameters say what it needs; it may have any of these:
 
     def score(output, *, references, reference, source, language): ...
 
@@ -11,8 +11,8 @@ None or a sentence (str) if there is no score. Attributes say more: `score.direc
 
 A package offers metrics as entry points of the group `metal.metrics`, NAME =
 "package.module:object". The object is such a function, a `metal.Metric` of that name, or a
-MetricFactory (metal.raters.metrics.contract) for a metric with options. Code that is named here is
-run: name only what you trust.
+MetricFactory (metal.raters.metrics.contract) for a metric with options. METAL runs the code that
+you name, so name only code that you trust.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ def is_file(name: str) -> bool:
 
 
 def metric_from_file(name: str) -> Metric:
-    """The metric `path/to/metric.py:function`. The file is run.
+    """Make a metric from `path/to/metric.py:function`. The file is run.
 
-    Raises UsageError if there is no such file, it cannot be run, or the function is not one as
-    above.
+    Raises UsageError if there is no such file, if it cannot be run, or if the function does not fit
+    the description above.
     """
     path_text, _, function_name = name.rpartition(":")
     path = Path(path_text)
@@ -75,8 +75,8 @@ def metric_from_file(name: str) -> Metric:
 
 
 def metric_from_function(name: str, function: Callable[..., Any], signature: str) -> Metric:
-    """A metric from a function as described above. An error that it raises for an item is the
-    reason why that item has no score.
+    """Make a metric from a function as described above. If the function raises an error for an
+    item, the error is the reason why this item has no score.
     """
     asked = _parameters_asked(name, function)
     low, high = getattr(function, "range", (None, None))
@@ -120,8 +120,8 @@ def _parameters_asked(name: str, function: Callable[..., Any]) -> list[str]:
 
 
 def metric_offered(asked: Asked) -> Metric:
-    """A metric of an installed package. Raises UsageError if it cannot be loaded, has another
-    name or no options.
+    """Open a metric of an installed package. Raises UsageError if it cannot be loaded, has another
+    name, or takes no options but got some.
     """
     name, point = asked.name, plugins(GROUP)[asked.name]
     try:

@@ -1,7 +1,8 @@
-"""BLEU, chrF, chrF++ and TER of single texts, as sacrebleu computes them, in the tokens that suit
-the language.
+"""BLEU, chrF, chrF++ and TER of single texts, computed by sacrebleu with tokens that suit the
+language.
 
-Where a language is written without spaces, BLEU and TER over words would be all or nothing:
+If a language is written without spaces, BLEU and TER over words would be all or nothing. So the
+tokens are:
 
 language              BLEU                                   TER
 Chinese               sacrebleu's `zh`                       sacrebleu's Asian support
@@ -9,9 +10,9 @@ Japanese              `ja-mecab` where installed, else `char` sacrebleu's Asian 
 Thai, Lao, Khmer, ... `char`                                 one token per character
 others                `13a`                                  words
 
-`tokenize=` chooses one for all languages. Several references are given to sacrebleu as they are.
-Texts are brought to Unicode's composed form first. Scores are on sacrebleu's scale: 0 to 100, TER
-from 0 (best) without end.
+`tokenize=` sets one tokenizer for all languages. Several references are passed to sacrebleu
+together. Texts are first brought to Unicode's composed form. Scores are on sacrebleu's scale: 0 to
+100; for TER, from 0 (best) upwards without limit.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def bleu_tokens(language: str) -> str:
 
 
 def ter_tokens(language: str) -> str:
-    """The units that TER counts edits of: `words`, `asian` (sacrebleu's characters of Chinese and
+    """The units whose edits TER counts: `words`, `asian` (sacrebleu's characters of Chinese and
     Japanese) or `char`.
     """
     script = script_of(language)
@@ -54,7 +55,7 @@ def ter_tokens(language: str) -> str:
 
 
 def open_bleu(asked: Asked) -> Metric:
-    """`bleu(tokenize=, smooth=, lowercase=)`. Raises UsageError for a tokenizer that is not
+    """Open `bleu(tokenize=, smooth=, lowercase=)`. Raises UsageError for a tokenizer that is not
     installed.
     """
     name, options = asked.fill(tokenize=BLEU_TOKENS, smooth=SMOOTHING, lowercase=False)
@@ -94,7 +95,7 @@ def open_bleu(asked: Asked) -> Metric:
 
 
 def open_chrf(asked: Asked) -> Metric:
-    """`chrf` or `chrf++`, with (char_order=, beta=, lowercase=, whitespace=)."""
+    """Open `chrf` or `chrf++` with the options char_order=, beta=, lowercase= and whitespace=."""
     from sacrebleu.metrics.chrf import CHRF
 
     word_order = 2 if asked.name == "chrf++" else 0
@@ -111,7 +112,7 @@ def open_chrf(asked: Asked) -> Metric:
 
 
 def open_ter(asked: Asked) -> Metric:
-    """`ter(tokenize=, case_sensitive=, no_punct=)`."""
+    """Open `ter(tokenize=, case_sensitive=, no_punct=)`."""
     name, options = asked.fill(tokenize=TER_TOKENS, case_sensitive=False, no_punct=False)
     chosen = str(options["tokenize"])
 

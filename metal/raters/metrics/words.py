@@ -1,22 +1,22 @@
-"""Texts as tokens in every script, and the metrics that count them: ROUGE, and what a text is like
-beside its source.
+"""Tokens of texts in every script, and metrics that count them: ROUGE, and how a text differs from
+its source.
 
-A token is a word: letters, marks and digits in a row, without case. Scripts that are written
-without spaces between words have one token per character, with its marks. Texts that look the same
-are the same: Unicode's composed form, without joiners and soft hyphens, which only shape how
-letters are drawn. A row is some tokens in a row (an n-gram).
+A token is a word: letters, marks and digits in a row, without case. In scripts written without
+spaces, a token is a character with its marks. Texts that look the same count as equal: they are
+brought to Unicode's composed form, without joiners and soft hyphens, which only affect how letters
+are drawn. A row means neighbouring tokens (an n-gram).
 
-ROUGE-1, -2, -3 and -L are the F1 of shared rows, and of the longest common subsequence: 2 shared /
-(of the output + of the reference), so it is defined where either text has such a row. Nothing
-is stemmed. Over several references the best counts, as Lin does it. On English equal to the
-rouge-score package without its stemmer; that package splits at what is not a-z or 0-9, and so gives
-0 for equal texts of most scripts.
+ROUGE-1, -2 and -3 are the F1 of shared rows, ROUGE-L that of the longest common subsequence. F1 is
+2 shared / (rows of the output + rows of the reference), so it is defined if either text has a row.
+Nothing is stemmed. With several references the best counts, as in Lin (2004). On English, scores
+equal those of the rouge-score package without its stemmer. That package splits at every character
+except a-z and 0-9, and so gives 0 for equal texts in most scripts.
 
-Length ratio, compression, novelty and copying say what a text is like: how long, how new, how much
-copied. None of them says how good it is.
+Length ratio, compression, novelty and copying describe a text: how long it is, how new, how much of
+it is copied. None of them says how good it is.
 
-Sources: Lin (2004), ROUGE: A Package for Automatic Evaluation of Summaries; of compression and
-copying Grusky et al. (2018), Newsroom; of novelty See et al. (2017), section 7.2.
+Sources: Lin (2004), ROUGE: A Package for Automatic Evaluation of Summaries; for compression and
+copying, Grusky et al. (2018), Newsroom; for novelty, See et al. (2017), section 7.2.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ COUNTED = "tok:words,characters where scripts have no spaces|case:folded"
 
 
 def composed(text: str) -> str:
-    """The text in Unicode's composed form (NFC): what looks the same is the same."""
+    """The text in Unicode's composed form (NFC), in which texts that look the same are equal."""
     return unicodedata.normalize("NFC", text)
 
 
@@ -85,7 +85,7 @@ def tokens(text: str) -> tuple[str, ...]:
 
 
 def grams(tokens: tuple[str, ...], size: int) -> list[tuple[str, ...]]:
-    """Neighbouring tokens, `size` at a time; empty if there are fewer."""
+    """All rows of `size` neighbouring tokens; empty if there are fewer tokens."""
     return list(zip(*(tokens[at:] for at in range(size)), strict=False))
 
 
@@ -95,7 +95,7 @@ def counted_grams(text: str, size: int) -> Counter[tuple[str, ...]]:
 
 
 def spread(text: str) -> str:
-    """The text with a space around each character of a script without spaces; the rest as it is."""
+    """Put a space around each character of a script without spaces; the rest of the text stays."""
     return " ".join(_SPREAD.sub(r" \g<0> ", text).split())
 
 
@@ -128,7 +128,7 @@ def open_rouge(asked: Asked) -> Metric:
 
 
 def rows_f1(output: str, reference: str, size: int) -> Answer:
-    """F1 of shared rows of `size` tokens; a reason where neither text has one.
+    """F1 of shared rows of `size` tokens; a reason if neither text has such a row.
 
     >>> rows_f1("the cat sat", "the cat lay down", 2)
     0.4
@@ -141,7 +141,7 @@ def rows_f1(output: str, reference: str, size: int) -> Answer:
 
 
 def subsequence_f1(output: str, reference: str) -> Answer:
-    """F1 of the longest common subsequence of tokens; a reason where neither text has a token.
+    """F1 of the longest common subsequence of tokens; a reason if neither text has a token.
 
     >>> subsequence_f1("the cat sat", "the black cat lay")  # the cat: 2 x 2 / (3 + 4)
     0.5714285714285714
@@ -155,9 +155,9 @@ def subsequence_f1(output: str, reference: str) -> Answer:
 def subsequence_length(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
     """Length of the longest common subsequence.
 
-    A row of the usual table, as differences of neighbours, is the bits of one number: 0 where the
-    length grows. Each element of the shorter side makes the next row with a handful of operations
-    on whole numbers. Source: Hyyrö (2004), Bit-Parallel LCS-length Computation Revisited.
+    The bits of one number hold a row of the usual table, as differences of neighbours: a bit is 0
+    where the length grows. For each element of the shorter side, a few operations on whole numbers
+    make the next row. Source: Hyyrö (2004), Bit-Parallel LCS-length Computation Revisited.
     >>> subsequence_length("abcde", "xaxcxe")
     3
     """
@@ -188,14 +188,14 @@ def length_ratio(output: str, others: Sequence[str]) -> Answer:
 
 
 def compression(output: str, source: str) -> Answer:
-    """Tokens of the source / tokens of the output: 4 where a summary is a quarter as long."""
+    """Tokens of the source / tokens of the output: 4 if a summary is a quarter as long."""
     if not tokens(output):
         return "no word in the output"
     return len(tokens(source)) / len(tokens(output))
 
 
 def novelty(output: str, source: str, size: int) -> Answer:
-    """Share of the output's rows of `size` tokens that the source lacks.
+    """The share of the output's rows of `size` tokens that the source lacks.
 
     >>> novelty("a b c d", "x a b c", 2)  # of a b, b c, c d the last is new
     0.3333333333333333
@@ -207,7 +207,8 @@ def novelty(output: str, source: str, size: int) -> Answer:
 
 
 def copy_rate(output: str, source: str, span: int) -> Answer:
-    """Share of the output's tokens in a row of `span` or more that the source has too.
+    """The share of the output's tokens that are in a row of `span` or more tokens copied from the
+    source.
 
     >>> copy_rate("a b c d x", "z a b c y", 3)
     0.6
@@ -228,7 +229,7 @@ def _characters(text: str) -> int:
 
 
 def open_length_ratio(asked: Asked) -> Metric:
-    """`length-ratio(to=reference|source)`."""
+    """Open `length-ratio(to=reference|source)`."""
     name, options = asked.fill(to=("reference", "source"))
     to_source = options["to"] == "source"
 
@@ -241,7 +242,7 @@ def open_length_ratio(asked: Asked) -> Metric:
 
 
 def open_compression(asked: Asked) -> Metric:
-    """`compression`, without options."""
+    """Open `compression`, which has no options."""
     name, _ = asked.fill()
     return _metric(
         name,
@@ -251,7 +252,7 @@ def open_compression(asked: Asked) -> Metric:
 
 
 def open_novelty(asked: Asked) -> Metric:
-    """`novelty(n=2)`."""
+    """Open `novelty(n=2)`."""
     name, options = asked.fill(n=2)
     size = at_least_one(asked.name, "n", options["n"], "a number of tokens, 1 or more")
     summary = f"share of rows of {size} tokens that the source lacks"
@@ -259,7 +260,7 @@ def open_novelty(asked: Asked) -> Metric:
 
 
 def open_copy_rate(asked: Asked) -> Metric:
-    """`copy-rate(span=5)`."""
+    """Open `copy-rate(span=5)`."""
     name, options = asked.fill(span=5)
     span = at_least_one(asked.name, "span", options["span"], "a number of tokens, 1 or more")
     summary = f"share of the output in rows of {span} or more tokens that the source has too"

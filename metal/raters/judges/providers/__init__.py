@@ -40,27 +40,33 @@ GROUP = "metal.providers"
 class Provider:
     """Everything that METAL has to know about a provider before any of its libraries is imported.
 
-    form              how its models are named: `openai:MODEL` summary           what it is, for
-    lists open_client       a connection to a model, for the running event loop; raises UsageError
-    when a key is missing open_batch_client the same for its batch service; None if it has none
-    variables         environment variables that must be set; "A or B": one of the two libraries,
-    extra  modules that open_client imports, and the extra of metal-eval that brings them (empty:
-    none does) batch_libraries, batch_extra  the same for open_batch_client, where it needs others
-    half_price_batches  whether a question in a batch costs half of one that is asked directly
-    asks_directly     whether each model with a batch service surely answers single questions too
-    url_variable      the environment variable that leads its client elsewhere: another place gives
-    other answers needs_url         whether an address must be given, as `base_url` or in
-    url_variable located           whether its models are known by Google Cloud project and
-    location, beside their names maker             whose models it calls, for prices and families;
-    empty: the provider's own name lines             how the names of models begin that are asked
-    through it, for those who name a model alone names_maker       whether the maker stands in the
-    name instead: langchain:anthropic:claude-sonnet-4 probabilities     parameters that ask for the
-    probabilities of the likeliest tokens (empty: it does not give them) direct            whether
-    its models get the texts without a prompt, and give a score classes           whether what they
-    give may be probabilities of classes through           providers that it calls in turn: a model
-    is named THIS:PROVIDER:MODEL settings          (MODEL, place) -> settings of that model unless
-    judges.toml says otherwise; raises DataError
-                      about `place` where MODEL cannot be a model's name
+    form: how its models are named, such as `openai:MODEL`.
+    summary: what it is, for lists.
+    open_client: opens a connection to a model, for the running event loop; raises UsageError if a
+        key is missing.
+    open_batch_client: the same for its batch service; None if it has none.
+    variables: environment variables that must be set; "A or B" means one of the two.
+    libraries, extra: modules that open_client imports, and the extra of metal-eval that installs
+        them (empty if no extra does).
+    batch_libraries, batch_extra: the same for open_batch_client, if it needs others.
+    half_price_batches: whether a question in a batch costs half of one that is asked directly.
+    asks_directly: whether each model with a batch service surely answers single questions too.
+    url_variable: the environment variable with another address for its client; another address
+        gives other answers.
+    needs_url: whether an address must be given, as `base_url` or in url_variable.
+    located: whether its models are identified by Google Cloud project and location, besides their
+        names.
+    maker: whose models it calls, for prices and families; empty means the provider's own name.
+    lines: how the names of models begin that it offers, for users who name only a model.
+    names_maker: whether the model's name contains the maker instead, as in
+        langchain:anthropic:claude-sonnet-4.
+    probabilities: parameters that ask for the probabilities of the likeliest tokens (empty: it does
+        not give them).
+    direct: whether its models get the texts without a prompt, and give a score.
+    classes: whether the numbers that they give may be probabilities of classes.
+    through: providers that it calls in turn; a model is then named THIS:PROVIDER:MODEL.
+    settings: (MODEL, location) -> settings of that model unless judges.toml sets others; raises
+        DataError about `location` if MODEL cannot be a model's name.
     """
 
     form: str
