@@ -99,6 +99,47 @@ class Metric:
     descriptive: whether it says what a text is like, not how good it is; direction then only says
         how it is listed.
     """
+
+    name: str
+    summary: str
+    score: Callable[[Sequence[Item]], Sequence[Answer]] = field(compare=False, repr=False)
+    signature: str
+    needs: tuple[Need, ...] = ("references",)
+    direction: Direction = "higher"
+    low: float | None = None
+    high: float | None = None
+    multi_reference: bool = False
+    descriptive: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.name or self.name != self.name.strip():
+            raise DataError(
+                "metric", f"name {self.name!r}", "give it a name without spaces around it"
+            )
+        if self.direction not in DIRECTIONS:
+            raise DataError(
+                f"metric {self.name}",
+                f"direction {self.direction!r}",
+                "say 'higher' or 'lower' (is better)",
+            )
+        if unknown := [need for need in self.needs if need not in ("references", "source")]:
+            raise DataError(
+                f"metric {self.name}",
+                f"needs {unknown[0]!r}",
+                "a metric needs 'references' or 'source'",
+            )
+        if self.low is not None and self.high is not None and not self.low < self.high:
+            raise DataError(
+                f"metric {self.name}",
+                f"range {self.low} to {self.high}",
+                "write the lower end first",
+            )
+
+    @property
+    def best(self) -> float | None:
+        """The better end of the range; None if the range is open there, or if neither end is
+        better.
+        """
         if self.descriptive:
             return None
         return self.high if self.direction == "higher" else self.low
