@@ -239,9 +239,7 @@ def _negated(metric: Metric) -> bool:
 
 
 def with_digest(rater: Rater, dataset: Dataset, outputs: Iterable[str]) -> Rater:
-    """Add to the rater a digest of these outputs' texts and of all texts with which they may be
-    compared.
-    """
+    """Add a digest of these outputs' texts, and of the texts compared with them, to the rater."""
     digest = blake2b(digest_size=8)
     for name in sorted(outputs):
         output = dataset.outputs[name]
@@ -287,9 +285,7 @@ def together(earlier: Scores, later: Scores, dataset: Dataset) -> Scores:
 
 
 def in_place_of(earlier: Scores, later: Scores, dataset: Dataset) -> Scores:
-    """Replace earlier scores by later ones. Outputs that have only an earlier score stay, without a
-    score.
-    """
+    """Replace earlier scores by later ones. Outputs with only an earlier score lose it."""
     left = sorted(set(earlier.outputs) - set(later.outputs))
     if not left:
         return later
@@ -482,9 +478,7 @@ def _outputs(table: Table, cells: Mapping[str, list[str]], dataset: Dataset) -> 
 def _asked_in(
     cells: Mapping[str, list[str]], dataset: Dataset
 ) -> tuple[list[str], list[str | None]]:
-    """For each row, the name of the output in words, and the output; None if there is no such
-    output.
-    """
+    """For each row, the output's name in words, and the output, or None if there is none."""
     if "output" in cells:
         asked = cells["output"]
         return asked, [name if name in dataset.outputs else None for name in asked]
