@@ -1,4 +1,6 @@
-"""`metal.annotate_export`, `annotate_import`, `annotate_status`: send tasks, import ratings."""
+"""`metal.annotate_export`, `annotate_import`, `annotate_status`: send tasks to people, and import
+their ratings.
+"""
 
 from __future__ import annotations
 
@@ -46,8 +48,8 @@ def annotate_export(
     common: Annotated[
         int,
         Option(
-            "Outputs per language that all its people rate, when there are more `people` than"
-            " `raters`.",
+            "Outputs per language that all people of the language rate, if there are more "
+            "`people` than `raters`.",
             metavar="N",
             least=0,
             rare=True,
@@ -74,12 +76,12 @@ def annotate_export(
         ),
     ] = None,
     add_criteria: Annotated[
-        bool, Option("Add the template's criteria to the dataset where it lacks them.", rare=True)
+        bool, Option("Add the template's criteria to the dataset if it lacks them.", rare=True)
     ] = False,
     generators: Annotated[
         Sequence[str],
         Option(
-            "Only outputs of these generators, e.g. a new one; default all.",
+            "Only outputs of these generators, e.g. a new one. [default: all]",
             "-g",
             metavar="NAME[,NAME]",
             rare=True,
@@ -119,18 +121,18 @@ def annotate_export(
     Every form shows guidelines for each criterion (from prompts/criteria/, or your own with
     `prompt_folders`). No form tells who wrote a text or how good it was meant to be. The html form
     appears in the rater's language: its own words come from forms/LANGUAGE.toml (METAL has some),
-    guidelines and levels from criteria/NAME.LANGUAGE.toml. Whatever has no translation is in
+    guidelines and levels from criteria/NAME.LANGUAGE.toml. Texts without a translation are in
     English. People are called hi-1, hi-2, ...; annotation/ in the dataset's folder records who got
-    which tasks. With more `people` than `raters`, outputs are spread evenly, so that any two people
-    share about as many as any other two.
+    which tasks. With more `people` than `raters`, outputs are spread evenly, so that every two
+    people share about the same number of outputs.
 
     With `test_questions`, some tasks show a source with its own reference (positive) or with the
     reference of another source (negative). They look like any other task. Their answers do not
     become ratings: `metal.monitor(...)` uses them to find people who do not read. Later rounds ask
     other questions.
 
-    With `also`, people may say for each answer which other one would do as well; agreement then
-    counts that one, too.
+    With `also`, people may say for each answer which other answer would do as well; that other
+    answer then also counts as agreement.
 
     On a board, submitted generators are included (`generators` selects one), and their ratings
     become a version of the board.
@@ -143,7 +145,7 @@ def annotate_export(
 
     Args:
         data: The dataset's folder.
-        say: Told every note as it comes; the result has them as well.
+        say: Called with every note as it arises; the result has all notes too.
 
     Returns:
         What was written.
@@ -255,7 +257,9 @@ def annotate_export(
 def _draw(
     wanted: str, folder: Path, dataset: Dataset, outputs: Sequence[Output], seed: int, say: Say
 ) -> tuple[Output, ...]:
-    """The test questions of a round, different from those that people were asked before."""
+    """The test questions of a round, different from those that people were asked in
+    earlier rounds.
+    """
     from metal.genie.store import draw_questions, read_answers, read_questions
 
     if not wanted:
@@ -265,7 +269,9 @@ def _draw(
 
 
 def _by_side(questions: Sequence[Output]) -> list[list[Output]]:
-    """The test questions of each side: with the source's own reference, and with another's."""
+    """The test questions of each side: those with the source's own reference, and those with
+    another source's.
+    """
     from metal.genie.gold_questions import SIDES, side_of
 
     groups: dict[str, list[Output]] = {side: [] for side in SIDES}
@@ -277,7 +283,9 @@ def _by_side(questions: Sequence[Output]) -> list[list[Output]]:
 def _in_their_languages(
     assignments: Iterable[Assignment], folders: Sequence[Path], dataset: Path, say: Say
 ) -> list[Assignment]:
-    """The assignments in the words of each rater's language; notes say what stays English."""
+    """The assignments with labels and guidelines in each rater's language; notes say what stays in
+    English.
+    """
     from metal.building.forms.frame import in_their_language, note_on_english
 
     worded = [in_their_language(assignment, folders) for assignment in assignments]
@@ -292,7 +300,10 @@ def _recorded(
     assignments: Sequence[Assignment],
     sheets: Mapping[str, bytes],
 ) -> dict[str, Any]:
-    """What run.toml records about an export. options: of `annotate_export`, by name."""
+    """What run.toml records about an export.
+
+    options: the options of `annotate_export`, by name.
+    """
     from metal.data.holdings import digest
 
     settings = {
@@ -314,7 +325,9 @@ def _recorded(
 def _sources(
     dataset: Dataset, folder: Path, sample: int | None, seed: int, *, drawn: bool
 ) -> frozenset[str] | None:
-    """The sources of `sample`, or those that were drawn for labels; None where neither is given."""
+    """The sources of `sample`, or those that were drawn for labels; None if neither is
+    asked for.
+    """
     from metal.building.store import read_drawn
     from metal.genie.output_scores import sources_chosen
 
@@ -333,10 +346,10 @@ def _sources(
 def _highest_number(
     dataset: Dataset, handed_out: Mapping[str, Assigned], *, new_people: bool
 ) -> int:
-    """The highest number in a taken name such as hi-3; 0 if none is taken.
+    """For each language, the highest number in a taken name such as hi-3; 0 if no name is taken.
 
-    Names of raters who were never given tasks are taken; with new_people, so are names of people
-    who were.
+    Names of raters who never got tasks count as taken; with new_people, so do names of people who
+    did.
     """
     taken = {name for name in dataset.raters if name not in handed_out} | (
         {*handed_out} if new_people else set()
@@ -375,10 +388,10 @@ def annotate_import(
 
     Args:
         data: The dataset's folder.
-        files: Paths.
+        files: The paths of the files.
 
     Returns:
-        What came in.
+        A report on the answers and ratings that were imported.
 
     Raises:
         UsageError: If no tasks were handed out.
@@ -419,8 +432,8 @@ def annotate_status(data: StrPath) -> dict[str, list[Mapping[str, Any]]]:
     """List a dataset's campaigns as of the last push or pull, without asking the platform.
 
     For Mechanical Turk, posted counts tasks; submitted, approved, rejected and open count
-    assignments. Submitted ones wait for approval, open ones can still come. spent is what was
-    approved and paid as bonus, with fees.
+    assignments. Submitted assignments wait for approval; open ones can still be submitted. `spent`
+    is what was paid for approved assignments and bonuses, with fees.
 
     Args:
         data: The dataset's folder.

@@ -1,4 +1,4 @@
-"""Label Studio as a platform: projects are made and filled, answers fetched."""
+"""Label Studio as a platform: create and fill projects, and fetch answers."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def annotate_push_label_studio(
     Args:
         data: The dataset's folder.
         export: The folder of the exported tasks.
-        say: Told warnings.
-        progress: Called with the projects done and the projects in all.
+        say: Called with warnings.
+        progress: Called with the number of projects done and of all projects.
 
     Returns:
         What was posted.
 
     Raises:
-        UsageError: Without a token, for tasks of another dataset, and for a campaign of that name
-            with other settings.
+        UsageError: Without a token, for tasks of another dataset, and if a campaign of that name
+            has other settings.
         DataError: For a project with foreign or repeated tasks.
         LabelStudioError: If the server refuses.
 
@@ -124,14 +124,14 @@ def annotate_pull_label_studio(
 ) -> Pulled:
     """Fetch what people have submitted so far in a campaign, and import it as ratings.
 
-    You can pull as often as you like, also while people are at work. The token is in
+    You can pull as often as you like, even while people are still rating. The token is in
     LABEL_STUDIO_API_KEY, as for the push. Answers that changed after an earlier pull need
     `replace`.
 
     Args:
         data: The dataset's folder.
-        say: Told warnings.
-        progress: Called with the projects done and the projects in all.
+        say: Called with warnings.
+        progress: Called with the number of projects done and of all projects.
         imported: Called with the report of the import.
 
     Returns:
@@ -168,7 +168,7 @@ def annotate_pull_label_studio(
 
 
 def _warn_of_plain(url: str, say: Say) -> None:
-    """Warn if the token travels where others can read it."""
+    """Warn if the token travels unencrypted, so that others can read it."""
     parts = urlsplit(url)
     if parts.scheme == "http" and parts.hostname not in _LOCAL:
         say(f"warning: {url} is not encrypted; whoever is on the way can read the token. Use https")

@@ -1,4 +1,4 @@
-"""Mechanical Turk as a platform: tasks are posted as HITs, answers fetched, workers paid."""
+"""Mechanical Turk as a platform: post tasks as HITs, fetch answers, and pay workers."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def annotate_push_mturk(
     name: Annotated[
         str | None, Option("Name of the campaign. [default: that of EXPORT]", metavar="NAME")
     ] = None,
-    languages: Annotated[Names, Option("Languages; default all in EXPORT.", "-l")] = (),
+    languages: Annotated[Names, Option("Languages. [default: all in EXPORT]", "-l")] = (),
     days: Annotated[float, Option("How long tasks are offered.", least=0.01, most=365)] = 7.0,
     minutes: Annotated[int, Option("Time for a task.", least=1, rare=True)] = 30,
     auto_approval: Annotated[
@@ -103,7 +103,7 @@ def annotate_push_mturk(
         ),
     ] = None,
     country: Annotated[
-        Names, Option("Workers' locations: US, IN, US-CA, ...; default anywhere.")
+        Names, Option("Workers' locations: US, IN, US-CA, ... [default: anywhere]")
     ] = (),
     test: Annotated[
         StrPath | None,
@@ -123,7 +123,7 @@ def annotate_push_mturk(
     start: Annotated[
         str | None,
         Option(
-            "Wait for the next: 'Mon-Fri 10:00 America/Los_Angeles'.",
+            "Wait for the next such time: 'Mon-Fri 10:00 America/Los_Angeles'.",
             metavar="WHEN",
             rare=True,
         ),
@@ -157,9 +157,9 @@ def annotate_push_mturk(
     Args:
         data: The dataset's folder.
         export: The folder of the exported tasks.
-        say: Told the cost and the start.
-        confirm: Asked before money is spent; without it, that needs `yes=True`.
-        progress: Called with the tasks done and the tasks in all.
+        say: Called with the cost and the time of the start.
+        confirm: Called for consent before money is spent; without it, spending needs `yes=True`.
+        progress: Called with the number of tasks done and of all tasks.
         countdown: Called every second with the time left until `start`.
 
     Returns:
@@ -242,8 +242,9 @@ def _settings(
     by_language: Mapping[str, Mapping[str, bytes]],
     quiz: QualificationTest | None,
 ) -> MTurkSettings:
-    """The settings with which a campaign begins. options: of `annotate_push_mturk`, by name;
-    by_language: the exported files.
+    """The settings with which a campaign begins.
+
+    options: the options of `annotate_push_mturk`, by name. by_language: the exported files.
     """
     from metal.building.crowdsourcing.campaign import digest_of
     from metal.building.crowdsourcing.mturk_campaign import (
@@ -376,16 +377,17 @@ def annotate_pull_mturk(
 ) -> Pulled:
     """Fetch what workers have submitted in a campaign, and import it as ratings.
 
-    You can pull as often as you like, also while the campaign runs. Workers become raters called
+    You can pull as often as you like, even while the campaign runs. Workers become raters called
     mturk:WORKER. Rejected assignments are left out. Answers that cannot be read or are off the
     scale are left out and listed. Only `approve` approves, and only assignments in `reject` are
     rejected. A bonus of the same sum and reason is paid to a worker once per campaign.
 
     Args:
         data: The dataset's folder.
-        say: Told every step.
-        confirm: Asked before bonuses are paid in production; without it, that needs `yes=True`.
-        progress: Called with the HITs done and the HITs in all.
+        say: Called with a note on every step.
+        confirm: Called for consent before bonuses are paid in production; without it, paying needs
+            `yes=True`.
+        progress: Called with the number of HITs done and of all HITs.
         imported: Called with the report of the import, before anything is paid.
 
     Returns:
@@ -463,7 +465,7 @@ def _pay(
     say: Say,
     confirm: Confirm | None,
 ) -> None:
-    """Pay the bonuses (worker -> USD) that were not paid before, if somebody agrees."""
+    """Pay the bonuses (worker -> USD) that were not paid before, if the user agrees."""
     from metal.building.crowdsourcing import fetching
     from metal.building.crowdsourcing.mturk import fee
 

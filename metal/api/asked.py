@@ -1,4 +1,4 @@
-"""Results of asking models (runs of judges and of generators), and how they show their progress."""
+"""Results of asking models (runs of judges and of generators), and how their progress is shown."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from metal.runs.judges_run import RatingsRun
 class Judging(RatingsRun):
     """A run of judges: its folder, ratings and raters, and the outcome of asking.
 
-    outcome: estimates before, statistics of the answers after. If the run is incomplete, calling
-    again with `resume` makes the remaining calls.
+    outcome: the estimates made before the run, and statistics of its answers. If the run is
+    incomplete, a call with `resume` makes the remaining calls.
     """
 
     job: JudgeJob
@@ -29,7 +29,7 @@ class Judging(RatingsRun):
 
 
 def default_callbacks() -> Callbacks:
-    """One progress bar per model in a terminal or notebook; asks nobody."""
+    """Callbacks that show one progress bar per model in a terminal or notebook, and ask nobody."""
     if not (sys.stderr.isatty() or "ipykernel" in sys.modules):
         return Callbacks()
     from metal.show.terminal import console

@@ -1,4 +1,4 @@
-"""`metal.criterion_new`: a criterion in one line."""
+"""`metal.criterion_new`: add a criterion in one line."""
 
 from __future__ import annotations
 
@@ -41,21 +41,24 @@ def criterion_new(
         Literal["higher", "lower"], Option("Which scores are better.", choices=("higher", "lower"))
     ] = "higher",
 ) -> Criterion:
-    """Add the criterion NAME to a dataset; without one, write it to a file.
+    """Add the criterion NAME to a dataset; without a dataset, write it to a file.
 
-    Give `scale` and `question`, which is all that prompts and forms need, or a `template` that has
+    Give `scale` and `question`, which are all that prompts and forms need, or a `template` that has
     the criterion with its descriptions. `metal prompt DATA --criterion NAME` shows what judges are
     told. For the prompt `detailed`, put longer descriptions of your own into
     prompts/criteria/NAME.toml.
 
-    Without DATA, the criterion is written to that file. If you pass the folder `prompts` to
-    `prompt_folders`, `metal.judge` and `metal.annotate_export` know the criteria in it, even those
-    that the dataset lacks, and `metal.read` takes scales, directions and questions from it.
+    Without DATA, the criterion is written to prompts/criteria/NAME.toml in the working folder. If
+    you pass the folder `prompts` to `prompt_folders`, `metal.judge` and `metal.annotate_export`
+    know the criteria in it, even those that the dataset lacks, and `metal.read` takes scales,
+    directions and questions from it.
 
     Args:
-        name: As in commands and tables: letters, digits, `_` and `-`; or a complete Criterion.
-        data: A dataset folder, which is changed.
-        scale: Two whole numbers at most ten apart are levels, others the ends of a line of scores.
+        name: The name used in commands and tables: letters, digits, `_` and `-`; or a complete
+            Criterion.
+        data: The dataset folder to which the criterion is added.
+        scale: Two whole numbers at most ten apart mean levels; other numbers are the ends of a line
+            of scores.
 
     Returns:
         The criterion.
@@ -82,8 +85,9 @@ def criterion_new(
     elif template:
         if scale or question or label or direction != "higher":
             raise UsageError(
-                f"criterion {name}: `template` says all about it; give that or `scale` and"
-                " `question`"
+                f"criterion {name}: `template` defines it completely; give either that or `scale` "
+                f"and `question`"
+                ""
             )
         if data is None:
             raise UsageError(
@@ -119,7 +123,7 @@ def criterion_new(
 
 
 def criterion_file(name: str) -> Path:
-    """Where `criterion_new` writes a criterion without a dataset."""
+    """The file to which `criterion_new` writes a criterion without a dataset."""
     from pathlib import Path
 
     return Path("prompts", "criteria", f"{name}.toml")
@@ -128,7 +132,9 @@ def criterion_file(name: str) -> Path:
 def _in_a_line(
     name: str, scale: str, question: str, label: str, direction: Literal["higher", "lower"]
 ) -> Criterion:
-    """The criterion that these options describe. Raises UsageError without scale or question."""
+    """The criterion that these options describe. Raises UsageError if scale or question is
+    missing.
+    """
     from metal.data.records import Criterion, Scale
 
     if scale and question:

@@ -24,12 +24,13 @@ FILES = ("dataset.toml", "run.toml")
 
 @dataclass(frozen=True)
 class Folder:
-    """A dataset or a run. kind: `dataset`, or the command of the run. date: of the last change, as
-    YYYY-MM-DD.
+    """A dataset or a run.
 
-    languages: None if the folder does not say. raters: how many of each kind. answer: the
-    headline of a run with a page, what a run of judges or metrics rated, a dataset's title and
-    counts, or why the folder cannot be read.
+    kind: `dataset`, or the command of the run. date: the date of the last change, as YYYY-MM-DD.
+
+    languages: None if the folder does not name them. raters: the number of raters of each kind.
+    answer: the headline of a run with a page, what a run of judges or metrics rated, the title and
+    counts of a dataset, or why the folder cannot be read.
     """
 
     path: str
@@ -51,10 +52,10 @@ def ls(folder: StrPath = ".", *, progress: Progress | None = None) -> tuple[Fold
 
     Args:
         folder: Where to look.
-        progress: Called with folders done and in all.
+        progress: Called with the number of folders done and of all folders.
 
     Returns:
-        The folders, datasets first. The answer of a damaged one says what is wrong.
+        The folders, datasets first. The answer of a damaged folder says what is wrong with it.
 
     Raises:
         UsageError: If there is no such folder.
@@ -99,7 +100,7 @@ def _read(path: Path, file: str) -> Folder:
 
 
 def _size_and_answer(path: Path, kind: str, content: Mapping[str, Any]) -> tuple[Any, Any, str]:
-    """Languages, raters, answer."""
+    """The languages, raters and answer of a folder."""
     from metal.data.dataset_lines import read_raters
     from metal.runs.kinds import is_kind
 
@@ -123,7 +124,7 @@ def _size_and_answer(path: Path, kind: str, content: Mapping[str, Any]) -> tuple
 
 
 def _of_plan(path: Path) -> tuple[Any, Any, str]:
-    """The languages of a plan of adjudication, who decided, and how much is decided."""
+    """The languages of a plan of adjudication, who decides, and how many outputs are decided."""
     from metal.data.files import read_jsonl
 
     drawn = [entry for _, entry in read_jsonl(path / "drawn.jsonl")]
@@ -135,7 +136,7 @@ def _of_plan(path: Path) -> tuple[Any, Any, str]:
 
 
 def _of_run_with_page(path: Path, kind: str) -> tuple[Any, Any, str]:
-    """Languages, raters, and the headline of the page."""
+    """The languages and raters of a run, and the headline of its page."""
     from metal.api.report import open_run
     from metal.runs.parts import fitting
     from metal.show.pages import headline
@@ -151,7 +152,9 @@ def _of_run_with_page(path: Path, kind: str) -> tuple[Any, Any, str]:
 
 
 def _languages_rated(content: Mapping[str, Any]) -> Any:
-    """The languages that a run was limited to, or those of its dataset; None if it is gone."""
+    """The languages to which a run was limited, or those of its dataset; None if the dataset is
+    gone.
+    """
     from metal.data.files import read_toml
 
     if languages := content["settings"].get("languages"):
@@ -162,7 +165,7 @@ def _languages_rated(content: Mapping[str, Any]) -> Any:
 
 
 def _rated(path: Path, content: Mapping[str, Any], judges: Sequence[str]) -> str:
-    """How many ratings a run has and by whom, or how to continue it if it was stopped."""
+    """How many ratings a run has and by whom or, if it was stopped, how to continue it."""
     state = content["settings"].get("state", {})
     if state.get("not_asked"):
         stopped = f"stopped: {state['not_asked']:,} calls were not made"

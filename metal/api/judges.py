@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class KnownJudges:
-    """Which models can judge.
+    """The models that can judge.
 
-    providers: one row per provider: how its models are named, what it is, and whether it is ready
-    or what it lacks. batch: providers with a batch service. judges: those of `files`, your
-    judges.toml, by name.
+    providers: one row per provider, with how its models are named, what it is, and whether it is
+    ready or what it lacks. batch: the providers that have a batch service. judges: the judges that
+    `files` (your judges.toml) declare, by name.
     """
 
     providers: pd.DataFrame
@@ -51,8 +51,9 @@ class KnownJudges:
 
 @dataclass(frozen=True)
 class Tried:
-    """A judge's answer to one small question. statistics: latency, tokens, versions and cost of the
-    call.
+    """A judge's answer to one small question.
+
+    statistics: latency, tokens, versions and cost of the call.
     """
 
     model: Model
@@ -66,7 +67,7 @@ def judges_list() -> KnownJudges:
     """List providers with the keys they need, and the judges of judges.toml.
 
     Returns:
-        Both.
+        The providers and the judges.
 
     Raises:
         DataError: For a judges.toml that cannot be read.
@@ -92,7 +93,7 @@ def judges_test(judge: str, *, base_url: BaseUrl = "") -> Tried:
         judge: PROVIDER:MODEL, or a name of judges.toml.
 
     Returns:
-        The rating and what the call was like.
+        The rating, and the statistics of the call.
 
     Raises:
         UsageError: For a name that is not a judge, or a key that is not set.
@@ -158,8 +159,9 @@ def judges_test(judge: str, *, base_url: BaseUrl = "") -> Tried:
 
 @dataclass(frozen=True)
 class SentPrompt:
-    """Exactly what would be sent to a judge. name: the prompt's; digest: hash of what the prompt
-    says about the criterion.
+    """Exactly what would be sent to a judge.
+
+    name: the name of the prompt. digest: a hash of what the prompt says about the criterion.
     """
 
     name: str
@@ -262,9 +264,7 @@ def prompt_show(
 
 
 def _message_about(dataset: Dataset, output: str, prompt: Prompt, criterion: str) -> Message:
-    """What a judge is sent about an output; if none is named, about the first. Raises
-    UnknownName.
-    """
+    """What a judge is sent about an output, by default the first. Raises UnknownName."""
     if output and output not in dataset.outputs:
         raise UnknownName("output", output, dataset.outputs)
     shown = dataset.outputs[output] if output else next(iter(dataset.outputs.values()))
@@ -277,7 +277,9 @@ def _message_about(dataset: Dataset, output: str, prompt: Prompt, criterion: str
 def _criteria_and_folders(
     data: Data | None, folders: Iterable[StrPath]
 ) -> tuple[list[Criterion], list[Path]]:
-    """The criteria of the dataset, or METAL's five, and where prompts are looked for."""
+    """The criteria of the dataset, or METAL's five, and the folders in which prompts are
+    looked up.
+    """
     from metal.data.metal_criteria import METAL_CRITERIA, metal_criterion
     from metal.running.prompting import prompt_folders
 

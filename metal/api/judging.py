@@ -53,8 +53,8 @@ def check_resumed(
 ) -> None:
     """Raise UsageError if a call that resumes a run also gives options that the run already has.
 
-    arguments: the call's arguments by name; empty and default values count as not given. free:
-    arguments that may change.
+    arguments: the arguments of the call by name; empty and default values count as not given. free:
+    the arguments that may change.
     """
     for name, parameter in inspect.signature(function).parameters.items():
         value = arguments[name]
@@ -99,7 +99,7 @@ Wait = Annotated[
 Address = Annotated[
     str,
     Option(
-        "Address of a Ray cluster; default: one on this machine.", metavar="HOST:PORT", rare=True
+        "Address of a Ray cluster. [default: one on this machine]", metavar="HOST:PORT", rare=True
     ),
 ]
 OwnName = Annotated[str, Option("Name of a judge that is a function.")]
@@ -139,7 +139,7 @@ async def judge_async(
     pairs: Annotated[
         str,
         Option(
-            "Compare outputs: all of a source, swiss, random:N, a generator, languages.",
+            "Compare outputs in pairs: all of a source, swiss, random:N, a generator, languages.",
             metavar="WHICH",
         ),
     ] = "",
@@ -153,7 +153,8 @@ async def judge_async(
     prompt_language: Annotated[
         str,
         Option(
-            "Language of the prompts, or `text` for that of each output. [default: English]",
+            "Language of the prompts, or `text` for the language of each output. [default: "
+            "English]",
             metavar="CODE",
             rare=True,
         ),
@@ -209,12 +210,12 @@ async def judge_async(
     providers, the keys they need and the judges of your judges.toml. METAL's prompts are `simple`
     and `detailed` (`metal.prompt_show`). Baselines need no network: majority, random, lexical.
     Classifiers, cross-encoders and reward models on vLLM (`vllm-classify:`, `vllm-score:`,
-    `vllm-reward:`) get the texts without a prompt, and give numbers.
+    `vllm-reward:`) get the texts without a prompt, and return numbers.
 
-    Every reply is on disk before it counts. If Ctrl-C or a power cut stops a run, `resume`
-    continues it; at most the calls in flight are paid again. `resume` with `judge` adds a judge to
-    the run. The same call with more judges, prompts, criteria or languages asks only what is new.
-    `metal.audit(DATASET, RUN)` compares the judges with people.
+    Every reply is written to disk before it counts. If Ctrl-C or a power cut stops a run, `resume`
+    continues it; at most the calls in flight are paid for again. `resume` with `judge` adds a judge
+    to the run. The same call with more judges, prompts, criteria or languages asks only what is
+    new. `metal.audit(DATASET, RUN)` compares the judges with people.
 
     `batch` sends the same calls through the provider's batch service: half the price, an answer
     within a day. Ctrl-C leaves the batches with the provider; `resume` continues, and
@@ -229,8 +230,8 @@ async def judge_async(
     `translation`, `chat`, `open-generation`. `with_reference` also shows the references of each
     source; `detailed-reason-first` and `detailed-no-reason` ask for the justification before the
     score, or for none. `together` asks for all criteria of an output in one call
-    (`detailed-together`), so the texts are paid once; if you use both prompts, `metal.audit` shows
-    what that changes. All of METAL's prompts have these variants.
+    (`detailed-together`), so the texts are paid for once; if you use both prompts, `metal.audit`
+    shows what that changes. All of METAL's prompts have these variants.
 
     `probabilities` stores the probability of the answered level as the rating's `confidence` (see
     `metal.select`). If all levels are among the twenty likeliest tokens, it also stores the mean of
@@ -244,11 +245,11 @@ async def judge_async(
     possible. Outputs that share a source, its content or its text with an example are not judged in
     this run.
 
-    `pairs` asks which of two outputs of one source is better, each pair in both orders. Data whose
-    outputs are pairs need no such option. The pairs, with preferences derived from people's scores,
-    become a dataset beside the run (RUN-pairs): audit it with `metal.audit(RUN-pairs, RUN)`.
-    `pairs="languages"` compares one content in two languages, for `metal.bias_language(RUN-pairs,
-    RUN)`.
+    `pairs` asks which of two outputs of one source is better, showing each pair in both orders.
+    Data whose outputs are pairs need no such option. The pairs, with preferences derived from
+    people's scores, become a dataset next to the run (RUN-pairs): audit it with
+    `metal.audit(RUN-pairs, RUN)`. `pairs="languages"` compares one content in two languages, for
+    `metal.bias_language(RUN-pairs, RUN)`.
 
     `require` takes a passport. Before any call, METAL refuses every judge, model, prompt, language
     or criterion that the passport does not allow, and any passport that has expired or was changed
@@ -257,19 +258,19 @@ async def judge_async(
     Args:
         data: A dataset folder, a table of ratings with texts, or a dataset from `metal.read`.
         judge: Names, or any function of (source, output, criterion), sync or async, that returns a
-            score, a score and a justification, or the text of a reply; it is called and journaled
-            as models are. `module:function` names one in a module of the working folder or an
+            score, a score and a justification, or the text of a reply; it is called and recorded
+            like a model. `module:function` names one in a module of the working folder or an
             installed one; LangChain runnables, inspect_ai scorers, DeepEval and ragas metrics are
             accepted as they are.
-        callbacks: How progress is shown and who is asked before something is paid; by default a bar
-            where there is a terminal or notebook, and nobody is asked: `max_cost` limits what a run
-            may cost.
+        callbacks: How progress is shown, and who is asked before a call is paid for. By default,
+            terminals and notebooks show a progress bar and nobody is asked; `max_cost` limits what
+            a run may cost.
 
     Returns:
         The run: its folder, ratings, and the statistics of the answers. `outcome.stopped` says why
-        a judge could not go on, or that none of its replies holds a score; such replies may have
-        been paid for and are kept. It works inside a running event loop too; there `await
-        metal.judge_async(...)` leaves the loop free.
+        a judge could not go on, or that none of its replies has a score; such replies may have been
+        paid for and are kept. The function works inside a running event loop too; there
+        `await metal.judge_async(...)` leaves the loop free.
 
     Raises:
         UsageError: For options that do not fit each other or the data.
@@ -324,7 +325,7 @@ async def judge_async(
 
 
 def _functions(judge: Names | JudgeFunction, name: str) -> dict[str, JudgeFunction]:
-    """The judge by its name if it is a function; empty if judges are named."""
+    """The judge by name, if it is a function; empty if judges are given by name."""
     from metal.raters.judges.adapters import adapted
 
     if not isinstance(judge, str | Sequence):
@@ -338,7 +339,7 @@ def _functions(judge: Names | JudgeFunction, name: str) -> dict[str, JudgeFuncti
 
 
 def _begun(run: Path, added: Sequence[str]) -> tuple[JudgeRequest, Inputs, int | None]:
-    """What is needed to resume a run: its request with the judges added to it, its data, and its
+    """What is needed to resume a run: its request including added judges, its data, and its
     concurrency.
 
     Raises UsageError if its judge is a function that cannot be loaded by name.
@@ -360,7 +361,10 @@ def _begun(run: Path, added: Sequence[str]) -> tuple[JudgeRequest, Inputs, int |
 
 
 def _asked_for(options: Mapping[str, Any], judges: tuple[str, ...]) -> JudgeRequest:
-    """The request of a call that begins a run. options: the call's arguments by name."""
+    """The request of a call that begins a run.
+
+    options: the arguments of the call by name.
+    """
     from metal.raters.judges.templates import variant
     from metal.running.judging import JudgeRequest
 
@@ -387,8 +391,8 @@ def _asked_for(options: Mapping[str, Any], judges: tuple[str, ...]) -> JudgeRequ
 def _engine(
     engine: str | None, batch: bool, resume: StrPath | None, address: str, wait: bool
 ) -> str:
-    """The engine that makes the calls: the one named, or that of a resumed run. Raises UsageError
-    for options that it does not have.
+    """The engine that makes the calls: the named one, or that of a resumed run. Raises UsageError
+    for options that the engine does not have.
     """
     from metal.running.job import engine_of
 
@@ -408,8 +412,8 @@ def _engine(
 
 
 def _of_pairs(inputs: Inputs, which: str, seed: int, folder: Path, dry_run: bool) -> Inputs:
-    """The data as pairs of outputs, kept in the folder. Raises UsageError if the folder holds other
-    pairs.
+    """Turn the data into pairs of outputs, which are saved in the folder. Raises UsageError if the
+    folder has other pairs.
     """
     from metal.building.pairs import compared
     from metal.data.dataset import load_dataset, save_dataset
@@ -438,10 +442,10 @@ def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging
 
     Args:
         run: The run folder.
-        callbacks: As of `metal.judge`.
+        callbacks: As in `metal.judge`.
 
     Returns:
-        The run, as it is after that.
+        The run after the cancellation.
 
     Raises:
         NothingToDo: If it has no open batches (a UsageError).

@@ -1,7 +1,8 @@
-"""What parameters of public functions mean, declared once: the command line is made from it.
+"""The meaning of public functions' parameters, declared once; the command line is made from these
+declarations.
 
 A public function annotates each parameter with `Annotated[type, Option("help")]`, or with one of
-the annotations here, which several functions share.
+the annotations in this module, which several functions share.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ OPTIONS = "__options__"
 
 
 def options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Option, Any]]:
-    """Parameter -> its type, Option and default, in the order of the signature; parameters without
-    an Option are left out.
+    """The type, Option and default of each parameter, in the order of the signature; parameters
+    without an Option are left out.
     """
     return getattr(function, OPTIONS, None) or _options_of(function, ())
 
@@ -63,8 +64,10 @@ def options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Option, Any
 def _options_of(
     function: Callable[..., Any], records: Sequence[type]
 ) -> dict[str, tuple[Any, Option, Any]]:
-    """Like `options_of`. records: settings whose fields are parameters, which then need no Option
-    of their own.
+    """Like `options_of`.
+
+    records: classes of settings; a parameter that is one of their fields needs no Option of its
+    own.
     """
     namespace = inspect.getmodule(function).__dict__
     options = {}
@@ -92,7 +95,9 @@ def _options_of(
 
 
 def shared_options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Option, Any]]:
-    """Like options_of, for the shared `**reading: Unpack[ReadingOptions]`; {} if there are none."""
+    """Like `options_of`, for the shared `**reading: Unpack[ReadingOptions]`; empty if a function
+    does not take these.
+    """
     options: dict[str, tuple[Any, Option, Any]] = {}
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is not parameter.VAR_KEYWORD:
@@ -109,7 +114,7 @@ def shared_options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Opti
 
 
 def names(value: Names | None) -> tuple[str, ...]:
-    """Each name once; a string is split at its commas."""
+    """Names without repetitions; a string is split at its commas."""
     if value is None:
         return ()
     parts = value.split(",") if isinstance(value, str) else list(map(str, value))
@@ -128,8 +133,10 @@ def texts_in(value: Names) -> tuple[str, ...]:
 
 
 def settings_of(kind: type[Value], parameters: Mapping[str, Any], **other: Any) -> Value:
-    """Build a verb's settings (a dataclass) from its parameters (`locals()`, taken as its first
-    step). Lists of names are split; `other` values are set as they are.
+    """Build a verb's settings (a dataclass) from its parameters, which are its `locals()` at the
+    start.
+
+    Texts that list names are split; `other` values are used as they are.
     """
     own = [field for field in fields(kind) if field.name in parameters]  # type: ignore[arg-type]
     types = get_type_hints(kind)
@@ -163,15 +170,19 @@ def by_criterion(value: Any) -> dict[str, Any]:
 
 
 def documented(function: Function) -> Function:
-    """Add the function's options to the Args of its docstring, and check them before it runs. Its
-    signature gets plain types.
+    """Decorator: add the function's options to the Args of its docstring, and check them before it
+    runs.
+
+    The signature gets plain types.
     """
     return documented_by()(function)
 
 
 def documented_by(*records: type) -> Callable[[Function], Function]:
-    """Like `documented`. records: settings classes; a parameter that is one of their fields takes
-    its Option from there.
+    """Like `documented`.
+
+    records: classes of settings; a parameter that is one of their fields takes its Option from
+    there.
     """
     return functools.partial(_documented, records=records)
 
@@ -214,8 +225,10 @@ def _checked(
     own: Mapping[str, tuple[Any, Option, Any]],
     shared: Mapping[str, tuple[Any, Option, Any]],
 ) -> Function:
-    """The function with its options checked: a value that an option may not have is refused before
-    anything is read, and an unknown name is answered with the nearest known one.
+    """Wrap a function so that its options are checked first.
+
+    A value that an option may not have is refused before anything is read. The error for an unknown
+    name suggests the nearest known one.
     """
     signature = inspect.signature(function)
     places, declared = list(signature.parameters), {**own, **shared}
@@ -241,7 +254,7 @@ def _checked(
 
 
 class Plain(str):
-    """A type as help shows it: without modules, quotation marks and METAL's internal names.
+    """A type as `help` shows it: without modules, quotation marks and METAL's internal names.
 
     Attributes:
         declared: The annotation as the function has it.
@@ -279,7 +292,9 @@ _OPTIONAL = re.compile(r"Optional\[(.*)\]")
 def synchronous(
     function: Callable[Parameters, Coroutine[Any, Any, Value]], name: str
 ) -> Callable[Parameters, Value]:
-    """Make a plain function of a coroutine function; it works inside a running event loop too."""
+    """Turn a coroutine function into a plain function, which also works inside a running event
+    loop.
+    """
 
     @functools.wraps(function)
     def run(*positional: Parameters.args, **named: Parameters.kwargs) -> Value:

@@ -1,4 +1,4 @@
-"""Platforms on which people rate: each is a `Platform`, an entry point in the group
+"""Platforms on which people rate: each is a `Platform`, and an entry point in the group
 `metal.platforms`.
 """
 
@@ -36,9 +36,9 @@ class Platform:
 
     title: its name for people. push(data, export, ...) -> Posted, pull(data, ...) -> Pulled: their
     parameters are the options of `metal annotate push` and `pull` (see metal.api.options). They get
-    those callbacks for which they have parameters: say, progress, confirm and countdown for push,
-    say, progress, confirm and imported for pull. campaigns(dataset, now): a record of figures for
-    each campaign in the dataset's folder.
+    the callbacks for which they have parameters: say, progress, confirm and countdown for push;
+    say, progress, confirm and imported for pull. campaigns(dataset, now): gives a record of figures
+    for each campaign in the dataset's folder.
     """
 
     title: str
@@ -48,14 +48,14 @@ class Platform:
 
 
 def platform_of(name: str) -> Platform:
-    """The platform of that name. Raises UnknownName."""
+    """The platform of this name. Raises UnknownName."""
     loaded: Platform = load_plugin(GROUP, "platform", name)
     return loaded
 
 
 def standings(campaign: str) -> Callable[[Path, datetime], Sequence[Mapping[str, Any]]]:
-    """`Platform.campaigns` of a class of campaigns, named as "module:Class"; imported when it is
-    called.
+    """A function for `Platform.campaigns`, made from a class of campaigns named "module:Class",
+    which is imported when called.
     """
     return lambda dataset, now: [each.standing(now) for each in load(campaign).of(dataset)]
 
@@ -69,9 +69,10 @@ def taken_in(
     imported: Callable[[ImportReport], None],
     **options: Any,
 ) -> ImportReport | None:
-    """The report on the fetched answers, which have become ratings; None if there are none yet.
+    """Import the fetched answers as ratings, and return the report; None if there are no answers
+    yet.
 
-    options: of `import_answers`.
+    options: the options of `import_answers`.
     """
     from metal.running.annotating import import_answers
 
@@ -85,8 +86,9 @@ def taken_in(
 
 
 def confirm_spending(question: str, yes: bool, confirm: Confirm | None) -> None:
-    """Continue only with consent to spend. yes: consent was already given. confirm: asks for it.
-    Raises UsageError otherwise.
+    """Continue only with consent to spend money. Raises UsageError without it.
+
+    yes: whether consent was already given. confirm: a function that asks for it.
     """
     if yes:
         return

@@ -1,4 +1,4 @@
-"""What public functions take for data: folders, files, DataFrames, datasets, runs; `metal.read`
+"""The data that public functions take: folders, files, DataFrames, datasets, runs; `metal.read`
 (`metal import`).
 """
 
@@ -93,14 +93,14 @@ def read(
     progress: Progress | None = None,
     **reading: Unpack[TableOptions],
 ) -> Dataset:
-    """Read ratings from PATH, a table or somebody's release, into a dataset folder.
+    """Read ratings from PATH, a table or a published release, into a dataset folder.
 
     A table may have a rating, a rater or a criterion per row or column. METAL reports what it
     recognized, guessed and left out, each with the option that changes it. Judges' replies
     (`reply`) are read as `metal judge` reads them.
 
     With `into` the ratings join an existing dataset. Outputs are matched by source and generator;
-    those without a match are counted and listed. If a release numbers its sources (mqm), number n
+    outputs without a match are counted and listed. If a release numbers its sources (mqm), number n
     is the n-th source of its language in the dataset.
 
     Args:
@@ -109,7 +109,7 @@ def read(
             file (CSV, TSV, JSON, JSONL, Parquet, XLSX) or DataFrame; or a published release
             (pariksha, thumb, ...: `metal.formats()` lists them), recognized by its files or named
             with `format`.
-        progress: Called with how many per cent of a table are read, and with 100.
+        progress: Called with the percentage of a table that has been read, and with 100.
 
     Returns:
         The dataset; its `report` says how it was read, line by line. Nothing is written before its
@@ -159,7 +159,9 @@ def _joined(
     map_sources: StrPath | Pairs | None,
     map_generators: StrPath | Pairs | None,
 ) -> Dataset:
-    """The dataset merged into another, whose report says how both were."""
+    """Merge the dataset into another one; the report says how the data were read and how they were
+    merged.
+    """
     from metal.data.merge import merge
     from metal.data.text import note
 
@@ -175,7 +177,7 @@ def _joined(
 
 
 def _with_format(options: Mapping[str, Any], path: Path, format: str) -> dict[str, Any]:
-    """The options, with the format added if the files do not say it."""
+    """The options, including the format if the files do not show it."""
     from metal.data.formats import recognize
 
     if path.exists() and format in ("", recognize(path) or "table"):
@@ -184,7 +186,7 @@ def _with_format(options: Mapping[str, Any], path: Path, format: str) -> dict[st
 
 
 def _for_the_reader(reading: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that were given, in the form that readers of formats take."""
+    """The given options in the form that readers of formats take."""
     options: dict[str, Any] = {**given(reading)}
     for name, value in options.items():
         if name in ("only", "wide"):
@@ -199,9 +201,7 @@ def _for_the_reader(reading: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_table(data: object, options: Mapping[str, Any], into: StrPath | None = None) -> None:
-    """Raise UsageError for options of reading a table if the data are a dataset, which is read as
-    it is.
-    """
+    """Raise UsageError for options about reading a table if the data are already a dataset."""
     if options or into is not None:
         what = (
             f"{data} is a dataset folder"
@@ -229,8 +229,9 @@ def draft_of(
     base: Dataset | None = None,
     progress: Progress = no_progress,
 ) -> Draft:
-    """Read the data with the reader of their format, before they are checked. base: the dataset
-    that they are to join.
+    """Read the data with the reader of their format; they are not checked yet.
+
+    base: the dataset that they are to join.
     """
     from metal.data.formats import load_format, read_as, recognize_frame
     from metal.data.formats import read as read_format
@@ -272,9 +273,10 @@ def _read_reply(
     together: bool = False,
     numbered: bool = False,
 ) -> tuple[float | None, str, str, bool]:
-    """What a reply in a table says (see metal.data.tables.replies), by the reader that reads
-    judges' replies. letters: whether the prompt asked for the letter of a level; together: whether
-    it asked for all criteria; numbered: whether it showed the levels' numbers.
+    """Read a reply in a table (see metal.data.tables.replies) as judges' replies are read.
+
+    letters: whether the prompt asked for the letter of a level. together: whether it asked for all
+    criteria. numbered: whether it showed the numbers of levels.
     """
     from metal.data.files import whole_text
     from metal.raters.judges.prompts import letters_of
@@ -293,7 +295,7 @@ def _read_reply(
 
 
 def _format_of(path: Path) -> str:
-    """The release that a file or folder is recognized as, or a table. Raises UsageError if it is
+    """The format of a file or folder: a known release, or a table. Raises UsageError if it is
     neither.
     """
     from metal.data.formats import recognize
@@ -349,9 +351,9 @@ NOWHERE = Path(os.devnull) / "none"  # in the place of a folder, for data that a
 class Inputs:
     """A dataset with the ratings of runs added.
 
-    folder: the dataset's, NOWHERE for a dataset in memory. runs: the folders whose ratings were
-    added. digest: hash of data in memory, before ratings were added. origin: the file or release
-    that they were read from, reading: with which options.
+    folder: the dataset's folder; NOWHERE for a dataset in memory. runs: the run folders whose
+    ratings were added. digest: a hash of data in memory, before ratings were added. origin: the
+    file or release from which the data were read. reading: the options with which they were read.
     """
 
     dataset: Dataset
@@ -363,7 +365,7 @@ class Inputs:
 
     @property
     def path(self) -> Path:
-        """The dataset folder, or the file or release that the data were read from; for other data
+        """The dataset folder, or the file or release from which the data were read; for other data
         only the name.
         """
         return (
@@ -372,12 +374,12 @@ class Inputs:
 
     @property
     def name(self) -> str:
-        """The name from which run folders are named."""
+        """The name that run folders are named after."""
         return self.dataset.card.name if self.folder == NOWHERE else self.folder.resolve().name
 
     def without_noisy(self, model: str) -> tuple[Dataset, tuple[str, ...]]:
-        """The dataset without people who fail the test questions by the model, and a warning for
-        each of them.
+        """The dataset without people who fail the test questions according to the model, and a
+        warning for each of them.
         """
         from metal.genie.exclusion import without_noisy
 
@@ -392,7 +394,10 @@ class Inputs:
         raters: Sequence[str],
         signature: str,
     ) -> Manifest:
-        """run.toml of a run over these data. dataset: the part of the data that was used."""
+        """The content of run.toml for a run on these data.
+
+        dataset: the part of the data that was used.
+        """
         from metal.runs.parts import manifest
 
         paths = [self.path, *self.runs]
@@ -409,9 +414,10 @@ class Inputs:
         judges: Iterable[str],
         signed: Mapping[str, object] | None = None,
     ) -> AnyRun:
-        """The run of an analysis of these data. dataset: the part of the data that was used; asked:
-        the analysis's settings; judges: those that took part; signed: what the signature contains,
-        if that is not all settings.
+        """The run of an analysis of these data.
+
+        dataset: the part of the data that was used. asked: the settings of the analysis. judges:
+        the judges that took part. signed: what the signature contains, if not all settings.
         """
         from metal.data.text import signature_line
         from metal.version import __version__
@@ -432,11 +438,12 @@ class Inputs:
 def load(
     data: Data, ratings: Sequence[Ratings] = (), reading: ReadingOptions | None = None
 ) -> Inputs:
-    """Load the data as a dataset and add the ratings of the runs; for a dataset folder with a
-    board, load what is on the board.
+    """Load the data as a dataset and add the ratings of the runs.
 
-    reading: how to read a table. Raises what `metal.read` raises, and DataError if two raters have
-    one name but differ.
+    A dataset folder with a board is loaded with everything that is on the board.
+
+    reading: how to read a table. Raises what `metal.read` raises, and DataError if two different
+    raters have the same name.
     """
     from metal.data.dataset import Dataset
 
@@ -468,8 +475,8 @@ def folder_of(run: Ratings) -> Path:
 
 
 def with_runs(dataset: Dataset, runs: Sequence[Path]) -> Dataset:
-    """Add the ratings of run folders to the dataset; for an audit or a board, the ratings that it
-    had added.
+    """Add the ratings of run folders to the dataset. For an audit or a board, its own added ratings
+    are added.
     """
     from metal.data.dataset import with_ratings
 

@@ -1,4 +1,4 @@
-"""`metal.replies`: what judges were asked about an output, what they replied, and how it was
+"""`metal.replies`: what judges were asked about an output, what they replied, and how the reply was
 read.
 """
 
@@ -31,12 +31,14 @@ COLUMNS = ("language", "criterion", "output", "judge", "score", "reason", "peopl
 
 @dataclass(frozen=True, repr=False)
 class Replies:
-    """What judges replied. table: one row per output, criterion and judge, with language, score or
-    the reason why there is none, `people` (the mean of people's scores) and `raters` (the number of
-    people). total: rows before `limit`.
+    """What judges replied.
 
-    calls: what was sent and what came back, if one output was asked for; else empty. notes: what is
-    missing.
+    table: one row per output, criterion and judge, with the language, the score or the reason why
+    there is none, `people` (the mean of people's scores) and `raters` (the number of people).
+    total: the number of rows before `limit`.
+
+    calls: what was sent and what came back, if one output was requested; else empty. notes: notes
+    on what is missing.
     """
 
     table: pd.DataFrame
@@ -84,10 +86,12 @@ def replies(
         Names, Option("Criteria; default all.", "-c", aliases=("--criteria",))
     ] = (),
     judge: Annotated[
-        Names, Option("Judges, or models with all their prompts; default all.", "-j")
+        Names, Option("Judges, or models with all their prompts. [default: all]", "-j")
     ] = (),
     unread: Annotated[bool, Option("Only replies without a score.")] = False,
-    limit: Annotated[int, Option("Show N replies at most; 0: all.", metavar="N", least=0)] = MOST,
+    limit: Annotated[
+        int, Option("Show at most N replies; 0 for all.", metavar="N", least=0)
+    ] = MOST,
 ) -> Replies:
     """Show judges' replies in RUN: to OUTPUT in full or, without it, a table of outputs.
 
@@ -131,12 +135,12 @@ def replies(
 
 
 def _repeated(call: AskedCall) -> str:
-    """The judge's name in the ratings, if it was asked several times."""
+    """The name under which the ratings have this answer of a judge that was asked several times."""
     return call.judge + (f"#{call.sample}" if call.sample > 1 else "")
 
 
 def _judges_runs(run: Path) -> list[Path]:
-    """The judges' runs to look into: the run itself, or those from which an audit was made."""
+    """The judges' runs in which to look: the run itself, or those from which an audit was made."""
     command = command_of(run)
     if command == "judge":
         return [run]
@@ -208,8 +212,8 @@ class _OpenedRun:
         return cls(run, dataset, table[[*COLUMNS, "comment"]].reset_index(drop=True), models, notes)
 
     def calls(self, output: str, judges: set[str], criteria: set[str]) -> list[AskedCall]:
-        """The calls about an output to these judges on these criteria, each with its ratings and
-        people's.
+        """The calls about an output to these judges on these criteria, each with the judge's and
+        people's ratings.
         """
         from metal.running.replying import JournaledRun
 

@@ -1,4 +1,4 @@
-"""`metal.report` and `metal.open_run`: reopen a run, write its page, its charts and tables for
+"""`metal.report` and `metal.open_run`: reopen a run, and write its page, charts and tables for
 papers.
 """
 
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Report:
-    """What was written. page: report.html. figures, tables: how many charts and LaTeX tables.
+    """What was written.
 
-    latin: whether pdfLaTeX can print all letters of the tables; names beyond Latin need XeLaTeX or
-    LuaLaTeX.
+    page: the path of report.html. figures, tables: the numbers of charts and LaTeX tables.
+
+    latin: whether pdfLaTeX can print all letters of the tables; names in other scripts need XeLaTeX
+    or LuaLaTeX.
     """
 
     page: Path
@@ -37,8 +39,10 @@ class Report:
 
 @documented
 def open_run(run: StrPath) -> Any:
-    """Open a run folder. Returns the object that the verb returned (an audit, a board, ...); for
-    runs of judges or metrics, the folder, raters and ratings.
+    """Open a run folder, and return the object that the verb returned.
+
+    This is an audit, a board, ...; for runs of judges or metrics it has the folder, raters and
+    ratings.
 
     Args:
         run: A run folder.
@@ -47,8 +51,8 @@ def open_run(run: StrPath) -> Any:
         The run, as described.
 
     Raises:
-        UsageError: When the folder is none of these.
-        DataError: When a part of it cannot be used.
+        UsageError: If the folder is no such run.
+        DataError: If a part of it cannot be used.
 
     Example:
         metal.open_run("runs/news-audit").verdicts
@@ -63,7 +67,7 @@ def open_run(run: StrPath) -> Any:
 
 
 def _open(folder: Path) -> Result:
-    """The run with a page in a folder."""
+    """Open the run in a folder, if its kind has a page."""
     from metal.runs.parts import command_of
 
     command = command_of(folder)
@@ -77,7 +81,7 @@ def told_apart(arguments: Iterable[Ratings | Run]) -> tuple[list[Ratings], list[
     """Split the arguments after `data` into ratings to add and runs that say something about judges
     (`Run.remarks`).
 
-    Raises UsageError for a result that is neither of these.
+    Raises UsageError for a result that is neither.
     """
     from metal.runs.parts import command_of
     from metal.runs.run import Run
@@ -125,18 +129,19 @@ def report(
     machines, and the history. Runs of `metal.monitor`, `leaderboard` and `design` have pages about
     people, generators and plans. Each page lists methods and signatures.
 
-    `figures` and `latex` write charts and tables for a paper into a folder. Changed files of the
-    same names are kept in NAME.replaced beside it. PDF and PNG need the extra metal-eval[figures].
+    `figures` and `latex` write charts and tables for a paper into a folder. Files of the same names
+    with other contents are kept in NAME.replaced next to the folder. PDF and PNG need the extra
+    metal-eval[figures].
 
     Args:
         run: A run folder.
-        progress: Called with the parts drawn and the parts in all.
+        progress: Called with the number of parts drawn and of all parts.
 
     Returns:
         What was written.
 
     Raises:
-        UsageError: When the folder is not a run with a page.
+        UsageError: If the folder is not a run with a page.
 
     Example:
         metal.report("runs/news-audit", figures=True, latex=True)

@@ -1,4 +1,4 @@
-"""`metal.sample`: passages of about the same length, language by language."""
+"""`metal.sample`: draw passages of about the same length, language by language."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ SAMPLE = "sample"  # the verb
 
 @dataclass(frozen=True, repr=False)
 class Sampled:
-    """A dataset that was begun, in `folder`. histograms: by language, what the passages were drawn
-    from.
+    """A new dataset in `folder`.
+
+    histograms: for each language, the lengths of the passages from which the sample was drawn.
     """
 
     dataset: Dataset
@@ -40,8 +41,8 @@ class Sampled:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Which languages have too few passages for a verdict on a judge, if each passage has one
-        output.
+        """A warning about languages with too few passages for a verdict on a judge, if each passage
+        has one output.
         """
         from metal.auditing.standing import MIN_ITEMS
         from metal.data.languages import language_name
@@ -54,8 +55,8 @@ class Sampled:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per language: passages of the split, those left out, the fullest bin, its tokens,
-        and the passages drawn.
+        """A table with one row per language: passages of the split, those left out, the fullest
+        bin, its range of tokens, and the passages drawn.
         """
         import pandas as pd
 
@@ -87,10 +88,12 @@ def sample(
         Names, Option("Codes or names. [default: METAL's ten for xlsum, all for a folder]", "-l")
     ] = (),
     per_language: Annotated[int, Option("Passages to draw.", "-n", metavar="N", least=1)] = 100,
-    allow_fewer: Annotated[bool, Option("Draw fewer if the bin holds fewer.")] = False,
+    allow_fewer: Annotated[bool, Option("Draw fewer passages if the bin has fewer.")] = False,
     split: Annotated[str, Option("Split to draw from.", rare=True)] = "test",
     bins: Annotated[int, Option("Bins of the histogram.", least=1, rare=True)] = 20,
-    min_tokens: Annotated[int, Option("Leave out shorter passages.", least=1, rare=True)] = 10,
+    min_tokens: Annotated[
+        int, Option("Leave out passages with fewer tokens.", least=1, rare=True)
+    ] = 10,
     encoding: Annotated[
         str, Option("tiktoken encoding for counting tokens.", rare=True)
     ] = "cl100k_base",
@@ -103,7 +106,7 @@ def sample(
     ] = "",
     revision: Annotated[str, Option("Revision of a dataset on the hub.", rare=True)] = "",
     criteria: Annotated[
-        Names, Option("Which of METAL's criteria to rate; default all five.", "-c", rare=True)
+        Names, Option("Which of METAL's criteria to rate. [default: all five]", "-c", rare=True)
     ] = (),
     name: Annotated[
         str, Option("Name of the dataset. [default: that of the folder]", rare=True)
@@ -117,16 +120,17 @@ def sample(
     METAL draws the sample at random from the fullest bin of a histogram of token counts, so that
     languages are compared on passages of typical, similar length (METAL 3.1.1). It leaves out and
     counts duplicates and nearly empty passages. Histogram, seed and settings are kept in
-    dataset.toml, with a picture beside it.
+    dataset.toml, with a picture next to it.
 
     Args:
-        progress: Called with a language and how many more of its passages were read.
+        progress: Called with a language and the number of its passages that were read since the
+            last call.
 
     Returns:
         The dataset, which is written to `out`.
 
     Raises:
-        UsageError: If a bin holds fewer passages than asked for.
+        UsageError: If a bin has fewer passages than `per_language`.
 
     Example:
         metal.sample("xlsum", "datasets/news", languages=["hindi", "swahili"], per_language=100)
@@ -190,7 +194,7 @@ def sample(
 
 
 def _criteria_named(criteria: Sequence[str]) -> list[Criterion]:
-    """METAL's criteria of these names; without names, all. Raises UnknownName."""
+    """METAL's criteria of these names; without names, all five. Raises UnknownName."""
     from metal.data.metal_criteria import METAL_CRITERIA, metal_criterion
 
     check_known("criterion", criteria, METAL_CRITERIA, "Add others to dataset.toml by hand")

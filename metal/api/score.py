@@ -1,5 +1,5 @@
-"""`metal.score`, `metal.metric_list`, `metric_check`: scoring with automatic metrics, listing them,
-and testing them.
+"""`metal.score`, `metal.metric_list`, `metric_check`: score with automatic metrics, list them, and
+test them.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def score(
     scores of metrics such as TER are negated. If a metric cannot score an output, the rating has a
     reason instead of a score.
 
-    On a board, submitted generators are scored too, except with `into`: their outputs are not part
-    of the dataset.
+    On a board, submitted generators are scored too, except with `into`, because their outputs are
+    not part of the dataset.
 
     The run folder is written after each metric. The same call with more metrics, or with more
     outputs in the dataset, computes only what is missing.
@@ -79,7 +79,7 @@ def score(
 
     Args:
         data: A dataset folder, or a dataset from `metal.read`.
-        progress: Called with the metric, the outputs done, and all.
+        progress: Called with the metric, and the number of outputs done and of all outputs.
 
     Returns:
         The run: its folder, ratings, and the outcome for each metric.
@@ -128,7 +128,7 @@ def score(
 
 
 def _without_submitted(scores: Scoring, folder: Path) -> Scoring:
-    """The scores of a dataset's own outputs, with a note that those submitted to its board are
+    """The scores of the dataset's own outputs, with a note that outputs submitted to its board are
     missing.
     """
     from metal.boards.history import standing
@@ -150,8 +150,8 @@ def _without_submitted(scores: Scoring, folder: Path) -> Scoring:
 
 
 def _check_from_file(from_file: StrPath | None, name: str, more: bool) -> None:
-    """Raise UsageError for scores without a name, or if options describe a metric that describes
-    itself.
+    """Raise UsageError if scores from a file have no name, or if options describe a metric that
+    describes itself.
     """
     if from_file and not name.strip():
         raise UsageError(
@@ -167,8 +167,10 @@ FEW = 10  # scores that may be equal by chance
 
 @dataclass(frozen=True)
 class KnownMetric:
-    """A metric that can be named. needs: references, source. ready: whether it is installed;
-    install: what would install it.
+    """A metric that can be named.
+
+    needs: what it needs: references, source. ready: whether it is installed. install: the command
+    that installs it.
     """
 
     name: str
@@ -180,7 +182,9 @@ class KnownMetric:
 
 @dataclass(frozen=True)
 class CheckedMetric:
-    """What trials of a metric found: each trial holds, does not hold, or says nothing (None)."""
+    """What the trials of a metric found: each holds (True), does not hold (False), or decides
+    nothing (None).
+    """
 
     metric: Metric
     findings: tuple[Trial, ...]
@@ -235,7 +239,7 @@ def metric_check(
         metric: A name, as in `metal.metric_list()`.
 
     Returns:
-        What each trial found.
+        The result of each trial.
 
     Raises:
         UnknownName, MissingExtra: For a metric that is unknown or not installed.
@@ -260,9 +264,7 @@ def metric_check(
 
 
 def _texts(metric: Metric, data: Data) -> list[Item]:
-    """Texts of a dataset, spread over all of it. Raises UsageError if there are none for this
-    metric.
-    """
+    """Texts spread over the whole dataset. Raises UsageError if it has none for this metric."""
     from metal.raters.metrics.dataset_scores import outputs_to_score
 
     dataset = as_dataset(data)

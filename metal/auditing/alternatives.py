@@ -1,9 +1,9 @@
 """Answers of people who say that another answer would do as well.
 
-Agreement counts an answer inside such a set. So each person's answer is taken to be the one of the
-set that would do for most raters of the output; of equal ones the one that more gave, then the
-lowest. The raters are the people and, for the figures of a judge, this judge, which so gains from a
-set no more than a person does.
+Such an answer is a set of levels that would do. To measure agreement, METAL takes the level of the
+set that would do for most raters of the output; of several, the one that more raters gave, then the
+lowest. The raters are the people and, for the figures of a judge, this judge too, so that a judge
+gains no more from a set than a person does.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from metal.stats.patterns import Codes, Flags
 
 @dataclass(frozen=True)
 class Alternatives:
-    """Each answer that has others beside it.
+    """The answers that are sets of several levels.
 
     Attributes:
-        items, columns: (answers,) its place in the code matrix.
-        own: (answers,) its code.
-        allowed: (answers, levels) whether a level would do, the own one included.
+        items, columns: (answers,) the row and column of the answer in the code matrix.
+        own: (answers,) the code of the answer that the person chose.
+        allowed: (answers, levels) whether a level would do, including the chosen one.
     """
 
     items: Codes
@@ -34,13 +34,13 @@ class Alternatives:
     allowed: Flags
 
     def as_given(self, matrix: CodeMatrix) -> CodeMatrix:
-        """The matrix with the answers that raters gave themselves."""
+        """The code matrix with the answers that raters themselves chose."""
         codes = matrix.codes.copy()
         codes[self.items, self.columns] = self.own
         return replace(matrix, codes=codes)
 
     def chosen(self, matrix: CodeMatrix, raters: tuple[str, ...]) -> CodeMatrix:
-        """The matrix in which each answer is that of its set which would do for most `raters`."""
+        """The code matrix with each set replaced by its level that would do for most `raters`."""
         codes = self.as_given(matrix).codes
         among = [matrix.raters.index(rater) for rater in raters if rater in matrix.raters]
         levels = np.arange(self.allowed.shape[1])
@@ -57,16 +57,18 @@ class Alternatives:
 def with_alternatives(
     rows: pd.DataFrame, criterion: Criterion, people: tuple[str, ...]
 ) -> tuple[CodeMatrix, Alternatives | None]:
-    """The code matrix of a cell, as it is for people's own figures, and what it was chosen from."""
+    """The code matrix of a cell with sets resolved for people's own figures, and the sets; None
+    without any.
+    """
     matrix = code_matrix(rows, criterion)
     alternatives = alternatives_in(rows, matrix)
     return (alternatives.chosen(matrix, people) if alternatives else matrix), alternatives
 
 
 def alternatives_in(rows: pd.DataFrame, matrix: CodeMatrix) -> Alternatives | None:
-    """The answers of a cell that have others beside them; None without any.
+    """The answers of a cell that are sets of levels; None if there are none.
 
-    rows: the cell's ratings, which the matrix's `places` count.
+    rows: the cell's ratings, to which the matrix's `places` refer.
     """
     if ALSO not in rows or not (rows[ALSO] != "").any():
         return None

@@ -16,15 +16,15 @@ SHOWN = 5  # how many names a message lists
 
 @dataclass(frozen=True)
 class Finding:
-    """A problem: a stable code for programs, and a sentence for people."""
+    """A problem, with a stable code for programs and a sentence for people."""
 
     code: str
     message: str
 
 
 def as_read(dataset: Dataset) -> Iterator[Finding]:
-    """Findings about sources, columns that were not read, directions, and people who are known only
-    by their place in a list.
+    """Findings about sources, columns that were not read, directions, and people known only by
+    their position in a list.
     """
     yield from _own_sources(dataset)
     yield from _sources_by_text(dataset)
@@ -34,7 +34,7 @@ def as_read(dataset: Dataset) -> Iterator[Finding]:
 
 
 def _own_sources(dataset: Dataset) -> Iterator[Finding]:
-    """Outputs that are each their own source, as when a table has no column for sources."""
+    """A finding if every output is its own source, as when a table has no column for sources."""
     if len(dataset.outputs) > 1 and all(
         output.source == output.output for output in dataset.outputs.values()
     ):
@@ -46,7 +46,9 @@ def _own_sources(dataset: Dataset) -> Iterator[Finding]:
 
 
 def _sources_by_text(dataset: Dataset) -> Iterator[Finding]:
-    """Few sources, told apart by the texts of the inputs: are these questions, or instructions?"""
+    """A finding if there are few sources, told apart by their texts, which may be instructions
+    rather than inputs.
+    """
     column = dataset.extra.get("reading", {}).get("sources_by")
     if column and len(dataset.sources) < ENOUGH_SOURCES:
         yield Finding(
@@ -58,7 +60,9 @@ def _sources_by_text(dataset: Dataset) -> Iterator[Finding]:
 
 
 def _unread(dataset: Dataset) -> Iterator[Finding]:
-    """Columns that differ between ratings of one output, or hold answers, and were not read."""
+    """A finding about columns that hold answers, or differ between ratings of one output, but were
+    not read.
+    """
     columns = dataset.extra.get("reading", {}).get("unread", ())
     if columns:
         listed = first_few(list(map(repr, columns)), SHOWN)
@@ -70,7 +74,9 @@ def _unread(dataset: Dataset) -> Iterator[Finding]:
 
 
 def _directions(dataset: Dataset) -> Iterator[Finding]:
-    """Penalties or school grades for which it is unknown whether low or high ones are good."""
+    """A finding about penalties or school grades of which it is unknown whether low or high values
+    are good.
+    """
     for name in dataset.extra.get("reading", {}).get("doubtful_directions", ()):
         direction = dataset.criteria[name].direction if name in dataset.criteria else "lower"
         if direction == "higher":  # else it was declared since
@@ -83,7 +89,9 @@ def _directions(dataset: Dataset) -> Iterator[Finding]:
 
 
 def _places_in_lists(dataset: Dataset) -> Iterator[Finding]:
-    """People who are only places in a list: each may stand for several persons."""
+    """A finding about people known only by their position in a list, each of whom may be several
+    persons.
+    """
     places = [
         rater.rater
         for rater in dataset.raters.values()

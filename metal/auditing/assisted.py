@@ -1,5 +1,5 @@
-"""People who saw a judge's answers before they rated: whom its verdicts leave out, and who looks as
-if they had.
+"""People who saw a judge's answers before they rated: who is left out of its verdicts, and who may
+have seen them unnoticed.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ def aided_warnings(verdicts: Sequence[Verdict]) -> Iterator[str]:
 
 
 def misnamed(dataset: Dataset) -> Iterator[str]:
-    """A line for each `assisted_by` that names no judge of the data but nearly one; a judge of
-    another name may join later.
+    """A line for each `assisted_by` that is nearly the name of a judge in the data.
+
+    Other unknown names give no line, because a judge of that name may be added later.
     """
     judges = judges_in(dataset.raters)
     for rater in dataset.raters.values():
@@ -47,7 +48,7 @@ def misnamed(dataset: Dataset) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Look:
-    """A person beside an LLM judge in a cell."""
+    """How alike a person's and an LLM judge's answers in a cell are."""
 
     person: str
     judge: str
@@ -56,8 +57,8 @@ class Look:
 
 
 def looks(cell: AuditCell, raters: Mapping[str, Rater]) -> Iterator[Look]:
-    """Everybody who is not known to have seen a judge's answers beside that judge. Scores without
-    classes are not looked at.
+    """Compare each LLM judge with each person who is not known to have seen its answers; scores
+    without classes are skipped.
     """
     case = f"{cell.criterion.title}, {language_name(cell.language)}"
     for judge in cell.judges:
@@ -71,8 +72,9 @@ def looks(cell: AuditCell, raters: Mapping[str, Rater]) -> Iterator[Look]:
 
 
 def questions(every: Sequence[Look], dataset: Dataset) -> Iterator[str]:
-    """A line for each person whose answers look copied from a judge, with an error of 5% over all
-    that was looked at.
+    """A line for each person whose answers look copied from a judge.
+
+    The probability of any false line is at most 5% over all pairs that were compared.
     """
     clear = [look for look in every if look.copied.p * len(every) < ERROR]
     clearest: dict[tuple[str, str], Look] = {}

@@ -1,4 +1,4 @@
-"""The whole audit: a dataset and settings in, tables out."""
+"""The whole audit: takes a dataset and settings, and returns tables."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def audit(
 def _cell_rows(
     cell: AuditCell, verdicts: Sequence[Verdict], bootstrap: SourceBootstrap
 ) -> Iterator[tuple[str, Iterable[dict[str, Any]]]]:
-    """The rows of a cell, and the table they belong to."""
+    """The rows of a cell, each with the name of its table."""
     yield "people", [people_row(cell, bootstrap)]
     yield "verdicts", [each.row() for each in verdicts]
     yield "picked", picked_rows(cell, verdicts, bootstrap)
@@ -177,7 +177,7 @@ def _cell_rows(
 def _class_rows(
     cell: AuditCell, of_judge: Verdict, by_class: Standing, bootstrap: SourceBootstrap
 ) -> Iterator[tuple[str, Iterable[dict[str, Any]]]]:
-    """The rows of a judge whose answers are classes, and the table they belong to."""
+    """The rows of a judge whose answers are classes, each with the name of its table."""
     judged, mistakes = JudgedItems(cell, of_judge.judge, bootstrap), Mistakes(by_class)
     without = cell.seats_of(of_judge.left_out)
     in_verdict = Standing(cell, of_judge.judge, without) if without else by_class
@@ -201,7 +201,7 @@ def _refuse_free_text(audited: list[AuditCell]) -> None:
 
 
 def _refuse_rule(audited: list[AuditCell], rule: str) -> None:
-    """Raise UsageError for a rule, other than the default, that is meaningless on all of the
+    """Raise UsageError for a rule, other than the default, that has no meaning on any of the
     scales.
     """
     names = ", ".join(dict.fromkeys(cell.criterion.name for cell in audited))
@@ -220,7 +220,9 @@ def _refuse_rule(audited: list[AuditCell], rule: str) -> None:
 
 
 def _of_reference(reference: str) -> str:
-    """` of group 'expert'`, ` named A1,A2`; empty for all people."""
+    """The people compared with, as a phrase: ` of group 'expert'`, ` named A1,A2`; empty for all
+    people.
+    """
     what, equals, names = reference.partition("=")
     if equals and what == "rater":
         return f" named {names}"
@@ -236,8 +238,10 @@ def _result(
     verdicts: Sequence[Verdict],
     asked: Sequence[str],
 ) -> AuditTables:
-    """The rows as tables, and the tables derived from them. items: the dataset with one item per
-    pair; asked: warnings about people who saw a judge's answers.
+    """Turn the rows into tables, and add the tables that follow from them.
+
+    items: the dataset with one item per pair. asked: warnings about people who saw a judge's
+    answers.
     """
     data = dataset.identity
     parts = counted_as(rows.items(), "rows", sum(map(len, rows.values())), map(len, rows.values()))
@@ -289,9 +293,7 @@ def _result(
 
 
 def _left_out(dataset: Dataset, settings: AuditSettings, audited: list[AuditCell]) -> list[str]:
-    """Criteria and languages that were asked for, or that judges rated, but that people did not
-    rate.
-    """
+    """Warn about requested or judged criteria and languages that people did not rate."""
     by_judges = dataset.ratings["kind"].isin(("llm", "baseline"))
     lines = []
     for what, named in (("criterion", settings.criteria), ("language", settings.languages)):
@@ -317,8 +319,9 @@ def _mixed_groups(audited: list[AuditCell]) -> list[str]:
 
 
 def _far_below(verdicts: Sequence[Verdict], titles: Mapping[str, str]) -> list[str]:
-    """Who is careless, so that these ratings do not count in verdicts, and where. titles: of
-    criteria.
+    """Warn about careless people whose ratings do not count in verdicts, and name the cases.
+
+    titles: the titles of the criteria.
     """
     cells = dict.fromkeys(
         (", ".join(each.left_out), each.criterion, each.language)
@@ -335,8 +338,9 @@ def _far_below(verdicts: Sequence[Verdict], titles: Mapping[str, str]) -> list[s
 
 
 def _departures(audited: list[AuditCell]) -> list[str]:
-    """Where a model's labels often differ from the majority's: nothing guarantees that its classes
-    mean the answers of that name.
+    """Warn where a model's labels often differ from the majority's.
+
+    Nothing guarantees that a class of the model means the answer of that name.
     """
     rule = audited[0].settings.aggregate if audited else ""
     departed = []
@@ -357,7 +361,7 @@ def _departures(audited: list[AuditCell]) -> list[str]:
 
 
 def _doubtful(audited: list[AuditCell]) -> list[str]:
-    """Where a model's own fit shows that its labels are doubtful."""
+    """Warn where the fit of a model shows that its labels are doubtful."""
     doubts = [(cell, cell.model.doubt) for cell in audited if cell.model and cell.model.doubt]
     cases = "; ".join(
         f"{cell.criterion.title}, {language_name(cell.language)}: {doubt}" for cell, doubt in doubts
@@ -370,8 +374,9 @@ def _doubtful(audited: list[AuditCell]) -> list[str]:
 
 
 def _few_sources(verdicts: pd.DataFrame) -> list[str]:
-    """Which intervals of judges are too narrow because there are few sources, and by how much
-    (simulated, see docs/explanation/intervals.md).
+    """Warn which intervals of judges are too narrow because there are few sources, and by how much.
+
+    The numbers are from simulations; see docs/explanation/intervals.md.
     """
     few = verdicts[verdicts["sources"].between(1, FEW_SOURCES - 1)]
     if few.empty:
@@ -388,7 +393,7 @@ def _few_sources(verdicts: pd.DataFrame) -> list[str]:
 def _signed(
     name: str, records: list[dict[str, Any]], dataset: Dataset, settings: AuditSettings
 ) -> pd.DataFrame:
-    """The records as a table, each with the signature of its figures."""
+    """The records as a table, each row with the signature of its figures."""
     for record in records:
         judge = record.get("judge", record.get("rater")) or ""
         record["signature"] = signature(
@@ -407,7 +412,7 @@ def _signed(
 
 
 def _how_asked(judge: Rater | None, criterion: str) -> dict[str, str]:
-    """What a signature records about a judge that METAL asked: model version, prompt with hash,
+    """What a signature records of how METAL asked a judge: model version, prompt with hash,
     parameters not sent.
     """
     facts = judge.about if judge else {}

@@ -1,5 +1,5 @@
-"""Judges against each other on the same items (paired differences of weighted F1), and each against
-itself.
+"""Judges compared with each other on the same items, by paired differences of weighted F1, and each
+judge with itself.
 
 A judge is compared with itself if it was asked the same questions again (`repeat` of
 `metal.judge(...)`).
@@ -50,7 +50,7 @@ SELF_COLUMNS = (
 class _Pair:
     """Two judges on the items that both answered.
 
-    drawn: the resampled classes of the truth, the first judge and the second. sides: for each
+    drawn: the classes of the truth, the first and the second judge, resampled. sides: for each
     judge, the truth with its answers.
     """
 
@@ -70,20 +70,20 @@ class _Pair:
         self.sides = [(truth, of_judge) for of_judge in answers]
 
     def ahead(self, margins: Numbers) -> Numbers:
-        """(...) F1 of the first judge minus F1 of the second, from (..., 2, 3, levels)."""
+        """F1 of the first judge minus F1 of the second: (...), from margins (..., 2, 3, levels)."""
         f1 = weighted_f1(margins)
         return f1[..., 0] - f1[..., 1]
 
     def difference(self) -> Sums:
-        """`ahead`, as observed and in each resample."""
+        """The result of `ahead` as observed, and in each resample."""
         return self.drawn.sums(
             lambda weights: self.ahead(margins_of_pairs(weights, self.sides, self.levels))
         )
 
 
 def difference_rows(cell: AuditCell, bootstrap: SourceBootstrap) -> Iterator[dict[str, Any]]:
-    """First minus second judge of each pair, over the items that both were asked about and
-    answered.
+    """A row for each pair of judges: the first minus the second, over the items that both were
+    asked about and answered.
     """
     every = list(combinations(cell.judges, 2))
     for start in range(0, len(every), AT_ONCE):
@@ -106,8 +106,8 @@ def difference_rows(cell: AuditCell, bootstrap: SourceBootstrap) -> Iterator[dic
 
 
 def _differences(pairs: Sequence[_Pair], bootstrap: SourceBootstrap) -> list[Sums]:
-    """The difference of each pair; pairs over the same number of sources are resampled in one
-    product.
+    """The difference of each pair of judges; pairs with the same number of sources are resampled in
+    one product.
     """
     differences = [pair.difference() for pair in pairs]
     # sources -> places of the pairs -> what each source adds to the sums
@@ -131,8 +131,9 @@ def _differences(pairs: Sequence[_Pair], bootstrap: SourceBootstrap) -> list[Sum
 
 
 def adjust(rows: list[dict[str, Any]]) -> None:
-    """Add p_adjusted: Holm over the languages of a pair and criterion, for the claim that a
-    difference exists at all.
+    """Add p_adjusted, by Holm's correction over the languages of a pair and criterion.
+
+    It is for the claim that the two judges differ in any of the languages.
     """
     families = [(row["criterion"], row["first"], row["second"]) for row in rows]
     for row, p in zip(rows, by_family([row["p"] for row in rows], families, holm), strict=True):
@@ -142,7 +143,7 @@ def adjust(rows: list[dict[str, Any]]) -> None:
 def self_agreement_rows(
     dataset: Dataset, settings: AuditSettings, bootstrap: SourceBootstrap
 ) -> Iterator[dict[str, Any]]:
-    """A row for each judge, language and criterion; only judges that were asked more than once."""
+    """A row for each judge that was asked more than once, by language and criterion."""
     repeats: dict[str, list[str]] = {}  # judge -> its raters, one for each time it was asked
     for rater in dataset.raters.values():
         base = rater.about.get("repeats")

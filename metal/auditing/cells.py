@@ -34,12 +34,12 @@ PANEL = 3  # METAL's panel; a larger one does not raise the number of ratings an
 def worst_level(criterion: Criterion, named: str) -> Level | None:
     """The level at the bad end, which a judge must find; None if the criterion has none.
 
-    Of two nominal levels, the second is the worst if lower is better (Absent, Present). `higher` is
-    also the default for a criterion that does not set a direction, so it says nothing about labels
-    without an order.
+    Of two nominal levels such as Absent and Present, the second is the worst if lower is better. If
+    higher is better, no level is the worst, because `higher` is also the default of a criterion
+    without a direction.
 
     Args:
-        criterion: What was asked.
+        criterion: The criterion that was asked about.
         named: A nominal level that the user calls the worst; "" for none.
     """
     levels, lower_is_better = criterion.scale.levels, criterion.direction == "lower"
@@ -55,10 +55,10 @@ def worst_level(criterion: Criterion, named: str) -> Level | None:
 
 @dataclass(frozen=True)
 class AuditCell:
-    """One language x criterion. Arrays have one row for each output that anybody rated.
+    """A language and criterion. Arrays have one row for each output that anybody rated.
 
-    rows: the places of the cell's ratings in the dataset's table. saw: of each judge whose answers
-    people saw, who these people are (`metal.data.people.who_saw`).
+    rows: the positions of the cell's ratings in the dataset's table. saw: for each judge whose
+    answers people saw, who these people are (`metal.data.people.who_saw`).
     """
 
     language: str
@@ -79,12 +79,12 @@ class AuditCell:
 
     @property
     def ordered(self) -> bool:
-        """Whether the scale has a middle and distances."""
+        """Whether the scale has an order, so that it has a middle and distances."""
         return self.criterion.scale.measure != "nominal"
 
     @cached_property
     def shared(self) -> dict[Any, Any]:
-        """Results that the figures of several judges share, by what they were computed from."""
+        """A cache of results that the figures of several judges share."""
         return {}
 
     @cached_property
@@ -99,12 +99,12 @@ class AuditCell:
 
     @property
     def by_scores(self) -> bool:
-        """Whether verdicts look at scores on a line, not at classes."""
+        """Whether verdicts use scores on a line rather than classes."""
         return self.continuous or (self.settings.standardise and self.ordered)
 
     def scores(self, raters: Sequence[str]) -> Numbers:
-        """(items, raters) scores, NaN without one; each rater's with mean 0 and spread 1 if
-        `standardise` is set.
+        """(items, raters) scores, NaN without a score; with the setting `standardise`, each rater's
+        scores have mean 0 and spread 1.
         """
         scores = self.values_of(self.matrix.of(raters))
         return standardised(scores) if self.settings.standardise else scores
@@ -115,17 +115,17 @@ class AuditCell:
 
     @property
     def bad_end(self) -> int | None:
-        """The place of the worst class; None if a criterion has none."""
+        """The position of the worst class; None if the criterion has none."""
         worst = worst_level(self.criterion, self.settings.bad)
         return None if worst is None else self.criterion.scale.levels.index(worst)
 
     @cached_property
     def by_people(self) -> Codes:
-        """(items, people) class codes."""
+        """(items, people) the class codes of people's answers."""
         return np.asarray(np.maximum(self.matrix.of(self.people), UNANSWERED))
 
     def by_judge(self, judge: str) -> Codes:
-        """(items,) class codes of one judge."""
+        """(items,) the class codes of one judge's answers."""
         return self.matrix.of([judge])[:, 0]
 
     def aided(self, judges: Collection[str]) -> tuple[str, ...]:
@@ -134,8 +134,9 @@ class AuditCell:
         return tuple(person for person in self.people if person in seen)
 
     def unaided(self, *judges: str) -> AuditCell:
-        """The cell without the people who saw the answers of one of these judges: it may be
-        compared only with the others.
+        """The cell without people who saw an answer of these judges before they rated.
+
+        A judge may be compared only with the people who did not see its answers.
         """
         aided = self.aided(judges)
         if not aided:
@@ -147,8 +148,10 @@ class AuditCell:
         return cell
 
     def seen_by(self, judge: str) -> AuditCell:
-        """The cell as if this were its only judge: without the people who saw its answers and, if
-        the scale was derived from the answers, without the levels that only other judges gave.
+        """The cell as it would be if this were its only judge.
+
+        People who saw the judge's answers are left out and, if the scale was derived from the
+        answers, so are the levels that only other judges gave.
         """
         if self.aided([judge]):
             return self.unaided(judge).seen_by(judge)
@@ -182,9 +185,7 @@ class AuditCell:
 
     @cached_property
     def usual_panel(self) -> int:
-        """The most common number of people that an item has; the larger on a tie; 0 without
-        people.
-        """
+        """The most common number of people per item, the larger on a tie; 0 without people."""
         rated = self.ratings_per_item[self.ratings_per_item > 0]
         if not len(rated):
             return 0
@@ -200,8 +201,8 @@ class AuditCell:
 
     @property
     def one_person(self) -> bool:
-        """Whether most items have one person and hardly any have two, so that one label is all
-        there is to compare with.
+        """Whether nearly all items have one person, so that the judge can only be compared with
+        that person's label.
         """
         return self.usual_panel < 2 and int((self.ratings_per_item >= 2).sum()) < MIN_PANELS
 
@@ -212,13 +213,14 @@ class AuditCell:
 
     @cached_property
     def truth(self) -> Codes:
-        """(items,) the people's aggregate class; TIE or NOBODY if there is none, NOBODY for
-        incomplete items and for scores without classes. If people are split over a pair, neither
-        output is better, and the class is `tie`.
+        """(items,) the people's aggregate class.
+
+        It is TIE or NOBODY if there is none: NOBODY for incomplete items and for scores without
+        classes. If people are split over a pair, neither output is better, and the class is `tie`.
 
         A model (Dawid-Skene, MACE) is fitted once, to all of the people's ratings in the cell,
-        including those of incomplete items, which tell something about the raters. Resamples keep
-        the label that an item has here.
+        including those of incomplete items, because they tell something about the raters. Resamples
+        keep the label that an item has here.
         """
         if self.continuous:
             return np.full(len(self.complete), NOBODY)
@@ -235,7 +237,7 @@ class AuditCell:
 
     @cached_property
     def model(self) -> DawidSkene | Mace | None:
-        """The model that makes the aggregate class, if a model does."""
+        """The fitted model if a model gives the aggregate class; otherwise None."""
         if self.settings.aggregate not in MODELS:
             return None
         answers = answers_of_matrix(self.by_people, self.levels)
@@ -260,28 +262,30 @@ class AuditCell:
     def rated(self) -> Codes:
         """The sources over which judges are resampled: one for each item that people rated.
 
-        The cells of a language usually have the same number of sources, and then share their draws.
+        The cells of a language usually have the same number of sources; they then share their
+        draws.
         """
         return np.asarray(self.matrix.sources[self.ratings_per_item > 0])
 
     @cached_property
     def case(self) -> Codes:
-        """(items,) the agreement case of complete items, -1 for the others."""
+        """(items,) the agreement case of complete items; -1 for incomplete ones."""
         return np.where(self.complete, agreement_case(self.by_people, self.levels), -1)
 
     def seats_of(self, people: Collection[str]) -> list[int]:
-        """The places of some people among those of the cell."""
+        """The positions of some people among the people of the cell."""
         return [seat for seat, person in enumerate(self.people) if person in people]
 
     def judged(self, judge: str) -> Codes:
-        """The places of the items that the judge was asked about and that have an aggregate
+        """The positions of the items that the judge was asked about and that have an aggregate
         class.
         """
         return np.flatnonzero((self.truth >= 0) & (self.by_judge(judge) != NOT_ASKED))
 
     def dropped(self, judge: str | None = None) -> dict[str, int]:
-        """How many items that people rated do not count, by reason; for a judge, including those it
-        was not asked about.
+        """How many items that people rated do not count, by reason.
+
+        For a judge, the items it was not asked about are counted too.
         """
         rated = self.ratings_per_item > 0
         counts = {
@@ -357,7 +361,7 @@ def _check_bad(dataset: Dataset, settings: AuditSettings) -> None:
 
 
 def _rows_of_cells(dataset: Dataset, raters: Collection[str]) -> dict[tuple[str, str], Codes]:
-    """For each criterion and language, the places of these raters' ratings in the table, in the
+    """The positions of these raters' ratings in the table, for each criterion and language, in the
     table's order.
     """
     rater, criterion, language = (
@@ -384,7 +388,7 @@ def _rows_of_cells(dataset: Dataset, raters: Collection[str]) -> dict[tuple[str,
 
 
 def repeats_of(dataset: Dataset, judge: str) -> tuple[str, ...]:
-    """The raters that stand for this judge asked again."""
+    """The raters that hold this judge's answers when it was asked again."""
     return tuple(
         name for name, rater in dataset.raters.items() if rater.about.get("repeats") == judge
     )
@@ -393,7 +397,7 @@ def repeats_of(dataset: Dataset, judge: str) -> tuple[str, ...]:
 def judges_of(dataset: Dataset, settings: AuditSettings) -> tuple[str, ...]:
     """The judges to audit: LLM judges first, then metrics, then baselines, each in string order.
 
-    The answers of a judge that was asked again are not a judge of their own, unless it is named.
+    The repeated answers of a judge do not count as another judge, unless they are named.
     """
     order = {"llm": 0, "metric": 1, "baseline": 2}
     judges = [rater for rater in dataset.raters.values() if rater.kind in order]

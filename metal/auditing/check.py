@@ -145,7 +145,9 @@ def lint(dataset: Dataset) -> list[Finding]:
 
 
 def _never_meet(table: pd.DataFrame) -> Iterator[Finding]:
-    """Judges and people who rate the same language and criterion, but have no output in common."""
+    """Findings about judges and people who rate the same language and criterion, but share no
+    output.
+    """
     if table.empty:
         return
     names = ("language", "criterion", "rater", "output")
@@ -179,7 +181,7 @@ def _never_meet(table: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _identical_raters(table: pd.DataFrame) -> Iterator[Finding]:
-    """Two raters with the same score on every output of a criterion and language."""
+    """Findings about two raters with the same score on every output of a criterion and language."""
     for (language, criterion), cell in _groups(table, ["language", "criterion"]):
         for first, second, count in _identical(cell, "rater", "output"):
             alike = f"{first} and {second} give the same score on all {count} outputs both rated"
@@ -187,8 +189,8 @@ def _identical_raters(table: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _identical_generators(table: pd.DataFrame) -> Iterator[Finding]:
-    """A metric that scores two generators alike on every source, because one file was copied over
-    the other.
+    """Findings about a metric that gives two generators the same score on every source; one file
+    may be a copy of the other.
     """
     continuous = table[table["kind"] == "metric"]
     for (rater, criterion), cell in _groups(continuous, ["rater", "criterion"]):
@@ -201,9 +203,9 @@ def _identical_generators(table: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _identical(cell: pd.DataFrame, name: str, item: str) -> Iterator[tuple[str, str, int]]:
-    """Pairs of names with equal scores on all items that they share, if this cannot be chance.
+    """Pairs of names whose scores are equal on all items that they share, if this cannot be chance.
 
-    They must share at least FEW_ITEMS items; at least MIN_RATINGS of these must not have the most
+    The two must share at least FEW_ITEMS items, of which at least MIN_RATINGS do not have the most
     frequent score.
     """
     answered = cell[cell["score"].notna()]
@@ -225,8 +227,10 @@ def _identical(cell: pd.DataFrame, name: str, item: str) -> Iterator[tuple[str, 
 
 
 def score_counts(dataset: Dataset) -> pd.DataFrame:
-    """How often each rater gives each score: language, criterion, rater, score, count, kind; no row
-    without a score.
+    """A table of how often each rater gives each score: language, criterion, rater, score, count,
+    kind.
+
+    Ratings without a score have no row.
     """
     by = ["language", "criterion", "rater", "score"]
     counts: pd.DataFrame = (
@@ -237,7 +241,7 @@ def score_counts(dataset: Dataset) -> pd.DataFrame:
 
 
 def _one_label(counts: pd.DataFrame) -> Iterator[Finding]:
-    """Raters who give one answer to everything."""
+    """Findings about raters who give the same answer to everything."""
     ends = {"min": ("score", "min"), "max": ("score", "max"), "size": ("count", "sum")}
     by_rater: Any = counts.groupby(["rater", "criterion", "language"], observed=True).agg(**ends)
     by_cell: Any = counts.groupby(["criterion", "language"], observed=True).agg(**ends)
@@ -250,7 +254,7 @@ def _one_label(counts: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _only_machines(dataset: Dataset, counts: pd.DataFrame) -> Iterator[Finding]:
-    """Labels that judges use, but no person does."""
+    """Findings about labels that judges use, but no person does."""
     for (criterion,), rows in _groups(counts, ["criterion"]):
         levels = dataset.criteria[criterion].scale.levels
         human = rows["kind"] == "human"
@@ -270,8 +274,8 @@ def _only_machines(dataset: Dataset, counts: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _other_scale(counts: pd.DataFrame) -> Iterator[Finding]:
-    """Criteria on which most scores of one kind of rater are more than twice as high as any of the
-    other kind.
+    """Findings about criteria on which most scores of one kind of rater are more than twice as high
+    as any score of the other kind.
     """
     for (criterion,), rows in _groups(counts[counts["kind"].isin(["human", "llm"])], ["criterion"]):
         kinds = sorted(_groups(rows, ["kind"]), key=lambda kind: float(kind[1]["score"].max()))
@@ -294,8 +298,9 @@ def _other_scale(counts: pd.DataFrame) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class FarScores:
-    """Scores of a criterion that are far from its other scores. counts: score -> how often it
-    occurs. rest: the ends of the other scores.
+    """Scores of a criterion that are far from its other scores.
+
+    counts: score -> how often it occurs. rest: the lowest and the highest of the other scores.
     """
 
     criterion: str
@@ -311,8 +316,9 @@ class FarScores:
 
 
 def far_scores(counts: pd.DataFrame) -> Iterator[FarScores]:
-    """Scores far from all others, or a single negative score: typing errors, or codes for no answer
-    (-1, -999).
+    """Scores far from all others, or a single negative score.
+
+    They may be typing errors, or codes for no answer (-1, -999).
     """
     for (criterion,), rows in _groups(counts[counts["kind"] != "metric"], ["criterion"]):
         times: Any = rows.groupby("score")["count"].sum()
@@ -346,7 +352,9 @@ def _far_levels(counts: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _alike_names(dataset: Dataset) -> Iterator[Finding]:
-    """Names that differ only in case, blanks or Unicode form, and may mean the same."""
+    """Findings about names that differ only in case, blanks or Unicode form, and may mean
+    the same.
+    """
     generators = {output.generator for output in dataset.outputs.values()}
     kinds = {
         "rater": dataset.raters,
@@ -369,7 +377,9 @@ def _alike_names(dataset: Dataset) -> Iterator[Finding]:
 
 
 def _opposite_criteria(dataset: Dataset, table: pd.DataFrame) -> Iterator[Finding]:
-    """Criteria that people rate well when they rate the others badly: is the direction right?"""
+    """Findings about criteria that people rate well where they rate all others badly, so that the
+    direction may be wrong.
+    """
     human = table[(table["kind"] == "human") & table["score"].notna()]
     if human["criterion"].nunique() < 3:
         return
@@ -391,7 +401,7 @@ def _opposite_criteria(dataset: Dataset, table: pd.DataFrame) -> Iterator[Findin
 
 
 def _few_items(counts: pd.DataFrame) -> Iterator[Finding]:
-    """People who rated so few outputs that figures about them are noise."""
+    """Findings about people who rated too few outputs for meaningful figures."""
     human = counts[counts["kind"] == "human"]
     items: Any = human.groupby(["language", "criterion", "rater"], observed=True)["count"].sum()
     most = items.groupby(level=["language", "rater"], observed=True).max()
@@ -403,7 +413,7 @@ def _few_items(counts: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _unanswered(table: pd.DataFrame) -> Iterator[Finding]:
-    """Raters with missing answers, and the reasons for these."""
+    """Findings about raters with missing answers, with the reasons."""
     missing = table[table["score"].isna()]
     if missing.empty:
         return
@@ -421,7 +431,7 @@ def _unanswered(table: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _unrated(dataset: Dataset) -> Iterator[Finding]:
-    """Languages whose outputs nobody rated."""
+    """Findings about languages whose outputs nobody rated."""
     rated = set(dataset.ratings["language"].unique())
     for language in dataset.languages:
         if language not in rated:
@@ -429,7 +439,7 @@ def _unrated(dataset: Dataset) -> Iterator[Finding]:
 
 
 def _model_versions(dataset: Dataset) -> Iterator[Finding]:
-    """Judges whose provider changed the model during the run."""
+    """Findings about judges whose provider changed the model during the run."""
     for rater in dataset.raters.values():
         versions = rater.about.get("versions")
         if isinstance(versions, dict) and len(versions) > 1:
@@ -443,7 +453,7 @@ def _model_versions(dataset: Dataset) -> Iterator[Finding]:
 
 
 def _not_sent(dataset: Dataset) -> Iterator[Finding]:
-    """Judges that were asked without a parameter because their model rejects it."""
+    """Findings about judges that were asked without a parameter, because their model rejects it."""
     for rater in dataset.raters.values():
         rejected = rater.about.get("rejected")
         if isinstance(rejected, dict) and rejected:
@@ -456,6 +466,6 @@ def _not_sent(dataset: Dataset) -> Iterator[Finding]:
 
 
 def _groups(table: pd.DataFrame, by: list[str]) -> Iterator[tuple[Any, pd.DataFrame]]:
-    """The groups that occur, in the order of their names; keys are tuples."""
+    """The groups that occur, sorted by name; keys are tuples."""
     grouped: Any = table.groupby(by, observed=True, sort=True)
     yield from grouped

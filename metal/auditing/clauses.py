@@ -1,4 +1,4 @@
-"""What *like a person* requires: rule 3 of a verdict, clause by clause."""
+"""What *like a person* requires: the clauses of rule 3 of a verdict."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ FOUND = 0.7  # of what people find there
 class Clause:
     """A clause of *like a person*.
 
-    words: what to say if it does not hold; remark: what a reason adds to them. shown: whether it is
-    shown not to hold, rather than just not shown to hold. figure, bound: for a clause that holds if
-    the lower limit of a figure is above a bound; n: the items from which the figure is computed.
-    items: those of the cell, if these are more. plain: whether anybody understands the words; they
-    are then a sentence. bad_end: whether it is about finding what people call bad.
+    words: what to say if the clause does not hold. remark: what a reason adds to the words. shown:
+    whether the clause is shown not to hold, rather than just not shown to hold. figure, bound: the
+    clause holds if the lower limit of the figure is above the bound. n: the number of items from
+    which the figure is computed. items: the number of items of the cell, if that is more. plain:
+    whether readers understand the words without statistics; the words are then a sentence. bad_end:
+    whether the clause is about finding what people call bad.
     """
 
     holds: bool
@@ -44,15 +45,15 @@ class Clause:
 
     @property
     def p(self) -> float:
-        """The one-sided p-value that it holds; 1 if it has no limit and does not hold."""
+        """The one-sided p-value of the clause; 1 if it has no limit and does not hold."""
         if self.figure is None:
             return 0.0 if self.holds else 1.0
         return self.figure.p_above(self.bound, self.n)
 
     @property
     def needed(self) -> float:
-        """About how many items would show, in half of all cases, that it holds; inf if it does not,
-        NaN if unknown.
+        """About how many items would show, in half of all cases, that the clause holds; inf if no
+        number would, NaN if unknown.
         """
         every = round(self.items or self.n)
         return math.nan if self.figure is None else needed(self.figure, self.bound, every)
@@ -67,14 +68,15 @@ def needed(figure: Measured, bound: float, n: int) -> float:
 
 
 def limit(figure: Measured, bound: float, n: float, statement: str, items: float = 0.0) -> Clause:
-    """A clause that a figure is shown to be above a bound. items: those of the cell, if the figure
-    uses only n of them.
+    """A clause that a figure is shown to be above a bound.
+
+    items: the number of items of the cell, if the figure uses only n of them.
     """
     return Clause(figure.low() > bound, statement, figure.high() < bound, figure, bound, n, items)
 
 
 def clauses_on_classes(beside: Standing) -> Iterator[Clause]:
-    """Rule 3 on a scale of classes, for a judge compared with people; see
+    """The clauses of rule 3 on a scale of classes, for a judge compared with people; see
     metal.auditing.verdict.
     """
     settings, n = beside.cell.settings, beside.items
@@ -120,8 +122,9 @@ def keeps(figure: Measured, n: float, what: str) -> Clause:
 
 
 def _plain(beside: Standing) -> Clause:
-    """The clause on plain right answers, all items alike and refusals counted as wrong: recalls
-    hide it if a judge always gives one class.
+    """The clause on plain accuracy, where all items count alike and a refusal counts as wrong.
+
+    Recalls do not show it if a judge always gives one class.
     """
     side, margin = beside.with_refusals, beside.cell.settings.margin
     figure, refused = side.plain, beside.asked - beside.items
@@ -136,7 +139,7 @@ def _plain(beside: Standing) -> Clause:
 
 
 def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
-    """Whether the judge finds what people call bad."""
+    """The clauses on whether the judge finds what people call bad."""
     side, label = beside.paired, repr(beside.cell.criterion.scale.levels[bad].label)
     items = float(side.items_of_label[bad])
     if items < LEAST_OF_CLASS - 1e-9:
@@ -167,7 +170,9 @@ def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
 
 
 def _other_labels(beside: Standing) -> Iterator[Clause]:
-    """No label, unless it is very rare, may be found only half as often as people find it."""
+    """A clause that the judge finds every label, unless it is very rare, at least half as often as
+    people do.
+    """
     weight, judge, person = beside.paired.sums.recalls
     for level in range(beside.cell.levels):
         if (
@@ -185,7 +190,7 @@ def _other_labels(beside: Standing) -> Iterator[Clause]:
 
 
 def on_people(beside: Standing) -> Iterator[Clause]:
-    """The conditions on people's agreement and on the judge's answers, on any scale."""
+    """The clauses on people's agreement and on the judge's answers, for any scale."""
     alpha, floor = beside.people.alpha, beside.cell.settings.people_floor
     statement = f"people's {beside.measure} is below {floor:g} ({in_bounds(alpha)})"
     yield Clause(alpha.value >= floor, statement, shown=alpha.high < floor)
@@ -193,7 +198,7 @@ def on_people(beside: Standing) -> Iterator[Clause]:
 
 
 def answered(beside: Standing) -> Clause:
-    """The clause on coverage."""
+    """The clause on coverage: the share of questions that the judge answered."""
     share = beside.items / beside.asked
     statement = f"it answered only {coverage(share)} of the questions ({MIN_COVERAGE:.0%} needed)"
     return Clause(share >= MIN_COVERAGE - 1e-9, statement, shown=True, plain=True)

@@ -1,5 +1,5 @@
-"""Outputs on which a judge and people differ, or people among themselves: METAL's Tables 5 and 7,
-in full.
+"""Outputs on which a judge and people differ, or people among themselves: METAL's Tables 5 and 7 in
+full.
 
 One row for each output and criterion, with the texts and every rating, so that the table can be
 read on its own.
@@ -82,7 +82,7 @@ def _output_columns(dataset: Dataset) -> dict[str, pa.Array]:
 
 
 def _rows(cell: AuditCell, dataset: Dataset, outputs: Mapping[str, pa.Array]) -> pa.Table:
-    """The outputs of a cell with any disagreement, how large it is, and all ratings."""
+    """The outputs of a cell with a disagreement, its size, and all ratings of the output."""
     judges = list(cell.judges)
     judged = cell.values_of(cell.matrix.of(judges)) if judges else np.empty((len(cell.truth), 0))
     people = cell.values_of(cell.by_people)
@@ -110,8 +110,10 @@ def _rows(cell: AuditCell, dataset: Dataset, outputs: Mapping[str, pa.Array]) ->
 
 
 def _beside(cell: AuditCell, truth: Numbers) -> Numbers:
-    """(items, judges) what each judge is compared with: people's answer, without the people who saw
-    the judge's; (items, 1) where all judges are compared with the same.
+    """The people's answer with which each judge is compared, without people who saw the judge's
+    answers.
+
+    The shape is (items, judges), or (items, 1) if all judges are compared with the same answer.
     """
     if not cell.aided(cell.judges):
         return truth[:, None]
@@ -124,7 +126,7 @@ def _beside(cell: AuditCell, truth: Numbers) -> Numbers:
 
 
 def _answers(cell: AuditCell) -> Numbers:
-    """(items,) people's answer: the value of their class or, of scores, their mean."""
+    """(items,) people's answer: the value of their aggregate class or, for scores, their mean."""
     return _mean(cell.values_of(cell.by_people)) if cell.continuous else cell.values_of(cell.truth)
 
 
@@ -134,7 +136,7 @@ def _mean(scores: Numbers) -> Numbers:
 
 
 def _case(scores: Numbers, spread: Numbers) -> Codes:
-    """(items,) the agreement case of people's scores: all equal, some, or no two."""
+    """(items,) the agreement case of people's scores: all are equal, some are, or no two are."""
     alike = (np.diff(np.sort(scores, axis=1), axis=1) == 0).any(axis=1)
     return np.where(spread == 0, ALL, np.where(alike, SOME, NONE))
 
@@ -146,7 +148,7 @@ def _distance(cell: AuditCell, first: Numbers, second: Numbers) -> Numbers:
 
 
 def _ratings(cell: AuditCell, items: Codes, dataset: Dataset) -> pa.Array:
-    """For each item the ratings of all people and judges, people first."""
+    """The ratings of each item by all people and judges, people first."""
     names = [*cell.people, *cell.judges]
     order = list(map(cell.matrix.raters.index, names))
     places, codes = cell.matrix.places[items][:, order], cell.matrix.codes[items][:, order]
@@ -168,13 +170,13 @@ def _ratings(cell: AuditCell, items: Codes, dataset: Dataset) -> pa.Array:
 
 
 def _listed(mask: Codes, values: pa.Array) -> pa.Array:
-    """A list for each row of the mask; the values fill the places of the mask in order."""
+    """A list for each row of the mask; `values` fill the true places of the mask in order."""
     offsets = np.concatenate([[0], np.cumsum(mask.sum(axis=1))]).astype(np.int32)
     return pa.ListArray.from_arrays(offsets, values)
 
 
 def _named(codes: Codes, names: Sequence[str]) -> pa.Array:
-    """The name of each code; null for negative codes."""
+    """The name for each code; null for negative codes."""
     return pa.array(names, pa.string()).take(pa.array(codes, mask=codes < 0))
 
 

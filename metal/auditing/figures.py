@@ -1,4 +1,4 @@
-"""A statistic as an Estimate: its value from the observed counts, its interval from the resampled
+"""A statistic as an Estimate: its value from observed counts, its interval from resampled
 counts.
 """
 
@@ -34,8 +34,8 @@ Statistic = Callable[[Any], Numbers]
 
 
 class Sums:
-    """The sums from which several figures are computed, made once: over all sources, over
-    resamples, over all sources but one, and over one source.
+    """The sums from which several figures are computed: over all sources, over resamples, over all
+    sources but one, and over one source. Each is computed once.
     """
 
     def __init__(self, *makers: Callable[[], Numbers]) -> None:
@@ -43,26 +43,26 @@ class Sums:
 
     @cached_property
     def observed(self) -> Numbers:
-        """(...) as observed."""
+        """(...) the sums over all sources, as observed."""
         return self._made[0]()
 
     @cached_property
     def resamples(self) -> Numbers:
-        """(resamples, ...) in each resample."""
+        """(resamples, ...) the sums in each resample."""
         return self._made[1]()
 
     @cached_property
     def without_one(self) -> Numbers:
-        """(kinds, ...) without one source of each kind (see `Resampled.without_one`)."""
+        """(kinds, ...) the sums without one source of each kind (see `Resampled.without_one`)."""
         return self._made[2]()
 
     @cached_property
     def alone(self) -> Numbers:
-        """(kinds, ...) of one source of each kind alone."""
+        """(kinds, ...) the sums of a single source of each kind."""
         return self._made[3]()
 
     def then(self, work: Callable[[Numbers], Numbers]) -> Sums:
-        """The result of `work` on these sums; it must keep the leading axis."""
+        """Apply `work` to these sums; it must keep the leading axis."""
         return Sums(
             lambda: work(self.observed),
             lambda: work(self.resamples),
@@ -71,7 +71,9 @@ class Sums:
         )
 
     def given(self, resamples: Numbers, without_one: Callable[[], Numbers]) -> Sums:
-        """The same sums, with resamples and leave-one-source-out sums that were made elsewhere."""
+        """The same observed sums, with resamples and leave-one-source-out sums that were computed
+        elsewhere.
+        """
         return Sums(lambda: self.observed, lambda: resamples, without_one)
 
 
@@ -93,7 +95,7 @@ class Resampled:
 
     @property
     def rows(self) -> Codes:
-        """(patterns, columns) the distinct rows."""
+        """(patterns, columns) the distinct rows of ratings."""
         return self.patterns.rows
 
     @property
@@ -103,8 +105,8 @@ class Resampled:
 
     @cached_property
     def by_source(self) -> SourceDraws | None:
-        """The resamples if sources are drawn; figures with the same number of sources share them.
-        None also without items.
+        """The resamples of sources, which figures with the same number of sources share; None if
+        items are drawn, or there are none.
         """
         return (
             self._bootstrap.by_source(self.patterns, self._sources, self._among) if self.n else None
@@ -112,31 +114,31 @@ class Resampled:
 
     @cached_property
     def resamples(self) -> Numbers | SourceDraws:
-        """(resamples, patterns) how often each pattern occurs in each resample, or an object with
-        the same `@`.
+        """(resamples, patterns) how often each pattern occurs in each resample, or an object that
+        multiplies (`@`) like it.
         """
         return self.by_source or self._bootstrap.draw_counts(self.observed)
 
     def kinds(self, features: Codes) -> tuple[Codes, Codes]:
-        """(kinds, F) what a source of each kind adds to the sums of features (patterns, F), and
-        (kinds,) the number of such sources.
+        """What a source of each kind adds to the sums of features (patterns, F): (kinds, F); and
+        the number of such sources: (kinds,).
         """
         return _kinds(self.observed, self.by_source, features)
 
     @cached_property
     def without_one(self) -> WithoutOne:
-        """How often each pattern occurs when one source of each kind is left out, (kinds,
-        patterns).
+        """(kinds, patterns) how often each pattern occurs if one source of each kind is
+        left out.
         """
         return WithoutOne(self.observed, self.by_source)
 
     @cached_property
     def alone(self) -> OneAlone:
-        """How often each pattern occurs in one source of each kind, (kinds, patterns)."""
+        """(kinds, patterns) how often each pattern occurs in one source of each kind."""
         return OneAlone(self.observed, self.by_source)
 
     def sums(self, of: Callable[[Any], Numbers]) -> Sums:
-        """Sums over the items, from the weights of the patterns."""
+        """The sums over the items that `of` computes from the weights of the patterns."""
         return Sums(
             lambda: of(self.observed),
             lambda: of(self.resamples),
@@ -145,7 +147,9 @@ class Resampled:
         )
 
     def estimate(self, statistic: Statistic, undefined: str, of: Sums | None = None) -> Estimate:
-        """The statistic with its 95% interval; undefined: the reason to give when it is NaN.
+        """The statistic with its 95% interval.
+
+        undefined: the reason to give if the statistic is NaN.
 
         of: the sums from which it is computed; by default the weights of the patterns.
         """
@@ -169,11 +173,11 @@ class Resampled:
         items: float = 0,
         alike: float = math.inf,
     ) -> Estimate:
-        """The statistic, a share, with its 95% interval by Wilson (see `estimate`, and
+        """A statistic that is a share, with its 95% interval by Wilson (see `estimate`, and
         metal.stats.intervals).
 
-        items: the largest number of independent items that it can be worth; by default all of them.
-        alike: that number if all sources agree.
+        items: the largest number of independent items that the share can be worth; by default all
+        items. alike: this number if all sources agree.
         """
         weights = of or self
         value = float(statistic(weights.observed)) if self.n else math.nan
@@ -186,8 +190,8 @@ class Resampled:
         )
 
     def jackknifed(self, statistic: Statistic, undefined: str, of: Sums | None = None) -> Estimate:
-        """The statistic, which is not a share, with its 95% interval by Student's t on its
-        jackknife variance.
+        """A statistic that is not a share, with its 95% interval by Student's t on the jackknife
+        variance.
         """
         weights = of or self
         value = float(statistic(weights.observed)) if self.n else math.nan
@@ -213,9 +217,9 @@ class Resampled:
         """Agreement beyond chance with its 95% interval: see
         metal.stats.intervals.beyond_chance_interval.
 
-        few: why there can be no interval. items: how many items the observed disagreement can be
-        worth if its variance cannot be seen; by default all of them. Losses by distance vary less
-        than a share of items, so they are worth more.
+        few: the reason why there can be no interval. items: the number of items that the observed
+        disagreement can be worth if its variance cannot be seen; by default all items. Losses by
+        distance vary less than a share of items does, so they are worth more items.
         """
         weights = of or self
         seen = disagreement(weights.observed) if self.n else None
@@ -256,10 +260,10 @@ class Resampled:
 
 
 class OneAlone:
-    """How often each pattern occurs in one source of each kind: `@` gives the sums of that source.
+    """How often each pattern occurs in one source of each kind; `@` gives the sums of that source.
 
-    times: (kinds,) the number of sources of each kind; if there are many sources, random blocks
-    replace them.
+    times: (kinds,) the number of sources of each kind. If there are many sources, random blocks of
+    sources replace them.
     """
 
     def __init__(self, observed: Codes, by_source: SourceDraws | None) -> None:
@@ -277,7 +281,9 @@ class OneAlone:
 
 
 class WithoutOne(OneAlone):
-    """How often each pattern occurs without one source of each kind: `@` gives what remains."""
+    """How often each pattern occurs without one source of each kind; `@` gives the sums of the
+    rest.
+    """
 
     def _of(self, features: Codes) -> Numbers:
         return total(self._observed, features) - super()._of(features)
@@ -294,9 +300,9 @@ def _kinds(observed: Codes, by_source: SourceDraws | None, features: Codes) -> t
 
 
 def few_of_a_second_class(items: int, of_one_class: int) -> str:
-    """Why chance agreement cannot be known; empty if it can.
+    """The reason why chance agreement cannot be known; empty if it can.
 
-    of_one_class: the items with the commonest class alone.
+    of_one_class: the number of items on which only the commonest class occurs.
 
     >>> few_of_a_second_class(100, 98)
     '2 items hold a second class, 5 needed: no interval'
@@ -308,8 +314,9 @@ def few_of_a_second_class(items: int, of_one_class: int) -> str:
 
 
 def few_on_panels(times: Codes, counts: Codes) -> str:
-    """`few_of_a_second_class` for a panel. times: (patterns,); counts: (patterns, levels) of
-    ratings.
+    """The result of `few_of_a_second_class` for a panel.
+
+    times: (patterns,) how often each pattern occurs. counts: (patterns, levels) numbers of ratings.
     """
     commonest = counts[:, int((times @ counts).argmax())]
     return few_of_a_second_class(
@@ -318,7 +325,7 @@ def few_on_panels(times: Codes, counts: Codes) -> str:
 
 
 def of_the_most_active(answers: Codes) -> tuple[str, ...]:
-    """The caveat of a figure for which people are compared one by one: see agreement.raters_with.
+    """The caveat of a figure that compares people one by one; see agreement.raters_with.
 
     answers: (items, people) codes, negative if a person did not rate.
 
@@ -332,8 +339,8 @@ def of_the_most_active(answers: Codes) -> tuple[str, ...]:
 
 
 def krippendorff_alpha(drawn: Resampled, criterion: Criterion) -> Estimate:
-    """Krippendorff's alpha of all columns at the scale's measure, on items with two ratings or
-    more.
+    """Krippendorff's alpha of all columns at the scale's measure, on items with two or more
+    ratings.
     """
     scale = criterion.scale
     values = np.asarray(scale.values, dtype=np.float64)
@@ -352,7 +359,7 @@ def krippendorff_alpha(drawn: Resampled, criterion: Criterion) -> Estimate:
 
 
 def column_names(figures: Iterable[str]) -> list[str]:
-    """The columns of figures in a table.
+    """The names of the columns of figures in a table: the figure and its two limits.
 
     >>> column_names(["kappa"])
     ['kappa', 'kappa_low', 'kappa_high']
@@ -374,7 +381,7 @@ def columns(figures: Mapping[str, Estimate]) -> dict[str, float]:
 
 
 def range_columns(name: str, values: Iterable[Any]) -> dict[str, float]:
-    """The lowest and highest value of a figure when each person is left out in turn, in columns;
+    """Columns with the lowest and highest value of a figure when each person is left out in turn;
     NaN if it is always undefined.
 
     >>> range_columns("kappa", [0.2, 0.5, math.nan])
@@ -385,7 +392,7 @@ def range_columns(name: str, values: Iterable[Any]) -> dict[str, float]:
 
 
 def undefined_note(figures: Mapping[str, Estimate]) -> str:
-    """`kappa: one class; ...` for the figures that have no value or no interval."""
+    """A note with the reasons of undefined figures or intervals: `kappa: one class; ...`."""
     notes = []
     for name, estimate in figures.items():
         if estimate.reason:
@@ -395,5 +402,5 @@ def undefined_note(figures: Mapping[str, Estimate]) -> str:
 
 
 def dropped_note(dropped: Mapping[str, int]) -> str:
-    """`incomplete 12, tied 3`; empty when nothing was left out."""
+    """How many items were left out, by reason: `incomplete 12, tied 3`; empty if none were."""
     return ", ".join(f"{reason} {count}" for reason, count in dropped.items())

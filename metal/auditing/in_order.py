@@ -1,4 +1,4 @@
-"""Does a judge put outputs in people's order? Quadratic kappa, Spearman's and Pearson's
+"""Whether a judge puts outputs in people's order: quadratic kappa, Spearman's and Pearson's
 correlation, for the judge and for a person.
 
 Judge and person face the same other people on the same seats (metal.stats.seats), so that the two
@@ -28,9 +28,9 @@ def order_figures(beside: Standing) -> dict[str, Estimate]:
 
     spearman: Pearson's correlation of midranks with the mean of the others' levels. pearson: the
     correlation of the levels themselves. kappa_with_others: with the others' most frequent label,
-    ties weighted. Undefined if fewer than three levels are in use. Intervals: 95%, Student's t on
-    the delete-one-source jackknife, with ranks kept fixed. Source: Spearman (1904), Cohen (1968),
-    Efron and Stein (1981).
+    ties weighted. Undefined if fewer than three levels are in use. Intervals are 95%, by Student's
+    t on the delete-one-source jackknife, with ranks kept fixed. Source: Spearman (1904), Cohen
+    (1968), Efron and Stein (1981).
     """
     reason = _undefined(beside)
     order = None if reason else beside.order
@@ -60,7 +60,7 @@ def _undefined(beside: Standing) -> str:
 
 
 def _levels(side: SeatedJudge) -> FigurePair:
-    """Judge and person compared with the mean of the others, by the values of the levels around
+    """Judge and person compared with the mean of the others, in values of the levels centred on
     their middle.
     """
     seats = side.seats
@@ -72,7 +72,7 @@ def _levels(side: SeatedJudge) -> FigurePair:
 
 
 def _estimate(measured: Measured, beside: Standing) -> Estimate:
-    """A figure from -1 to 1 with its interval."""
+    """A figure between -1 and 1 with its interval."""
     if np.isnan(measured.value):
         return Estimate.undefined("one level on both sides", beside.items)
     value = float(measured.value)

@@ -1,4 +1,4 @@
-"""Judges compared with people: METAL's Table 3, and what F1 alone hides.
+"""Figures of judges compared with people: METAL's Table 3, and what F1 alone hides.
 
 A figure of the table of judges is one `Statistic` in STATISTICS; other packages add theirs in the
 same way.
@@ -61,13 +61,14 @@ ONE_CLASS = "one class on both sides"
 
 
 class JudgedItems:
-    """The items of a cell that have an aggregate class and that a judge was asked about: the basis
-    of its figures.
+    """The items of a cell from which a judge's figures are computed: those with an aggregate class
+    that it was asked about.
 
-    truth, answers: (items,) the class codes of the people's aggregate and of the judge, UNANSWERED
-    without an answer; codes: (items, 2) both; drawn: their patterns, resampled. margins: (..., 3,
-    levels) of the answered items; strict: those of all items, with a missing answer counted as
-    wrong. lead: weighted F1 minus that of always answering the people's most frequent class.
+    truth, answers: (items,) the class codes of the people's aggregate and of the judge; UNANSWERED
+    without an answer. codes: (items, 2) both. drawn: the patterns of codes, resampled. margins:
+    (..., 3, levels) margins of the answered items. strict: margins of all items, with a missing
+    answer counted as wrong. lead: weighted F1 minus the weighted F1 of always giving the people's
+    most frequent class.
     """
 
     def __init__(self, cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> None:
@@ -100,13 +101,11 @@ class JudgedItems:
         )
 
     def share(self, statistic: Callable[[Numbers], Numbers], of: Sums | None = None) -> Estimate:
-        """A share that follows from the margins, with its interval."""
+        """A share computed from the margins, with its interval."""
         return self.drawn.share(statistic, "no answer", of or self.margins)
 
     def estimate(self, statistic: Callable[[Numbers], Numbers], of: Sums | None = None) -> Estimate:
-        """A figure that follows from the margins but is not a share, with its bootstrap
-        interval.
-        """
+        """A figure computed from the margins that is not a share, with its bootstrap interval."""
         return self.drawn.estimate(statistic, "no answer", of or self.margins)
 
     def beyond_chance(
@@ -116,21 +115,21 @@ class JudgedItems:
         of: Sums | None = None,
         items: float = 0,
     ) -> Estimate:
-        """Agreement beyond chance, with its interval; few: why there can be no interval."""
+        """Agreement beyond chance, with its interval."""
         return self.drawn.beyond_chance(disagreement, ONE_CLASS, of or self.margins, few, items)
 
     @property
     def few(self) -> str:
-        """Why chance agreement cannot be known; empty if it can."""
+        """The reason why chance agreement cannot be known; empty if it can."""
         hits, truths, answers = self.margins.observed
         return few_of_a_second_class(int(truths.sum()), int(hits[(truths + answers).argmax()]))
 
 
 def classes_worth(drawn: Resampled, margins: Sums) -> tuple[float, float]:
-    """The number of independent items that macro F1 can be worth: at most, and if all sources
-    agree.
+    """The number of independent items that macro F1 can be worth: the largest possible, and that if
+    all sources agree.
 
-    A class counts as half of its truths and answers, and likewise for sources
+    The size of a class is half the sum of its truths and answers, in items or in sources
     (metal.stats.intervals.balanced_items).
     """
     times = drawn.alone.times
@@ -141,7 +140,7 @@ def classes_worth(drawn: Resampled, margins: Sums) -> tuple[float, float]:
 
 
 def macro(judged: JudgedItems) -> Estimate:
-    """Macro F1, with Wilson's interval at the items that a mean over classes is worth."""
+    """Macro F1, with Wilson's interval at the number of items that a mean over classes is worth."""
     if not judged.margins.observed.any():
         return judged.share(macro_f1)
     items, alike = classes_worth(judged.drawn, judged.margins)
@@ -149,9 +148,7 @@ def macro(judged: JudgedItems) -> Estimate:
 
 
 def gwet_disagreement(margins: Numbers) -> Disagreement:
-    """The disagreement from which Gwet's AC1 is computed, with judge and aggregate as a panel of
-    two.
-    """
+    """The disagreement behind Gwet's AC1, where the judge and the aggregate form a panel of two."""
     hits, truths, answers = np.moveaxis(margins, -2, 0)
     items, share = (
         truths.sum(axis=-1),
@@ -178,11 +175,12 @@ def quadratic_kappa(judged: JudgedItems) -> Estimate:
 
 
 def leniency(judged: JudgedItems) -> Estimate:
-    """How much better the judge scores than the people, in units of the scale: its score minus
+    """How much higher the judge scores than the people, in units of the scale: its score minus
     their mean.
 
-    Computed over the outputs that two or more people rated, because a single person's mean is as
-    lenient as that person. If hardly any output has two people, over those with one.
+    It is computed over the outputs that two or more people rated, because a single person's mean is
+    as lenient as that person. If hardly any output has two people, it is computed over those with
+    one.
     """
     cell, answers = judged.cell, judged.cell.by_judge(judged.judge)
     if not cell.ordered:
@@ -202,8 +200,8 @@ def leniency(judged: JudgedItems) -> Estimate:
 def difference_to_people(judged: JudgedItems) -> Estimate:
     """The judge's weighted F1 minus the leave-one-out human ceiling, paired on the same items.
 
-    The same sources are drawn for judge and people. The people's ceiling is the same for all judges
-    of these items.
+    The same sources are drawn for the judge and for people. All judges of these items have the same
+    human ceiling.
     """
     difference = _difference(judged, weighted_f1)
     estimate = judged.drawn.estimate(np.asarray, "no human ceiling", difference)
@@ -211,7 +209,7 @@ def difference_to_people(judged: JudgedItems) -> Estimate:
 
 
 def macro_difference_to_people(judged: JudgedItems) -> Estimate:
-    """The judge's macro F1 minus that ceiling, with Student's t on the jackknife variance over
+    """The judge's macro F1 minus that of people, with Student's t on the jackknife variance over
     sources.
     """
     difference = _difference(judged, macro_f1)
@@ -230,7 +228,9 @@ def _difference(judged: JudgedItems, f1: Callable[[Numbers], Numbers]) -> Sums:
 
 
 def _ceiling(judged: JudgedItems, f1: Callable[[Numbers], Numbers]) -> Sums:
-    """F1 of each person against the others, averaged; made once for all judges of these items."""
+    """F1 of each person against the others, averaged; computed once for all judges of
+    these items.
+    """
     cell, items = judged.cell, judged.items
     key = (items.tobytes(), judged.bootstrap, f1)
     if key not in cell.shared:
@@ -247,12 +247,13 @@ def _ceiling(judged: JudgedItems, f1: Callable[[Numbers], Numbers]) -> Sums:
 
 @dataclass(frozen=True)
 class Statistic:
-    """A figure of the table of judges; its name is that of its columns, or of the entry point.
+    """A figure of the table of judges. Its name is that of its columns, or of its entry point.
 
-    figure: computes it for one judge in one cell. title: the heading of its column. definition:
-    what it means, for the page of an audit; METAL's own are defined there together. form: how it is
-    written (figure, percent or signed). direction: which end is better; empty if neither is. shown:
-    whether the table of all figures has it. later: whether runs of version 0.1 lack it.
+    figure: a function that computes it for one judge in one cell. title: the heading of its column.
+    definition: what it means, for the page of an audit; METAL's own figures are defined there
+    together. form: how it is written (figure, percent or signed). direction: which end is better;
+    empty if neither is. shown: whether the table of all figures has it. later: whether runs of
+    version 0.1 lack it.
     """
 
     figure: Callable[[JudgedItems], Estimate]
@@ -309,8 +310,9 @@ ADDED = "metal.statistics"
 
 
 def added_statistics() -> dict[str, Statistic]:
-    """What other packages offer under `metal.statistics`, by name. Raises UsageError for the name
-    of one of COLUMNS.
+    """The statistics that other packages offer under `metal.statistics`, by name.
+
+    Raises UsageError if one of them has the name of one of COLUMNS.
     """
     for name, point in plugins(ADDED).items():
         if name in COLUMNS:
@@ -322,8 +324,8 @@ def added_statistics() -> dict[str, Statistic]:
 
 
 def epsilon_for(cell: AuditCell) -> float:
-    """The price of a person (epsilon): as set, else by the group of most people (experts 0.2, crowd
-    0.1, others 0.15).
+    """The price of a person (epsilon): the setting, else the value for the group of most people
+    (experts 0.2, crowd 0.1, others 0.15).
     """
     if cell.settings.epsilon is not None:
         return cell.settings.epsilon
@@ -332,7 +334,7 @@ def epsilon_for(cell: AuditCell) -> float:
 
 
 def _test(cell: AuditCell, judge: str) -> tuple[AlternativeAnnotatorTest | None, str]:
-    """The alternative annotator test; None and the reason if it cannot be run."""
+    """The alternative annotator test; or None and the reason why it cannot be run."""
     codes = cell.by_judge(judge)
     try:
         test = alternative_annotator_test(
@@ -350,8 +352,8 @@ def _test(cell: AuditCell, judge: str) -> tuple[AlternativeAnnotatorTest | None,
 def judge_row(judged: JudgedItems, beside: Standing) -> dict[str, Any]:
     """One row of the table of judges (COLUMNS and what was added, without the signature).
 
-    beside: the judge compared with people, as in its verdict. lead_p: one-sided p-value that
-    lead_over_majority is above 0.
+    beside: the judge compared with people, as in its verdict. The column lead_p has the one-sided
+    p-value for lead_over_majority above 0.
     """
     cell, judge = judged.cell, judged.judge
     statistics = {**STATISTICS, **added_statistics()}

@@ -1,5 +1,5 @@
 """What judges' justifications are worth: their language, the level they name, what they quote, and
-what they predict.
+what their words predict.
 """
 
 from __future__ import annotations
@@ -51,9 +51,11 @@ NOTHING = {"contradicts": "no reason names a level", "quotes_found": "no quotati
 
 @dataclass(frozen=True)
 class Reason:
-    """A justification. row: the row of its rating. score: the rating's score; lean: that score
-    minus the judge's mean on the criterion, as a share of the range; wrong: whether people's answer
-    differs, NaN if they gave none. output: the output that it is about.
+    """A justification.
+
+    row: the row of its rating. score: the rating's score. lean: that score minus the judge's mean
+    on the criterion, as a share of the range. wrong: whether people's answer differs from the
+    judge's; NaN if they gave none. output: the output that it is about.
     """
 
     row: int
@@ -66,7 +68,7 @@ class Reason:
 
 
 def justification_rows(dataset: Dataset, audited: Sequence[AuditCell]) -> Iterator[dict[str, Any]]:
-    """A row for each judge and language with justifications, all criteria together."""
+    """A row for each judge and language with justifications, over all criteria together."""
     by_judge: dict[tuple[str, str], list[Reason]] = {}
     answered, written = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     has_text = (dataset.ratings["comment"].str.strip() != "").to_numpy(dtype=bool)
@@ -93,7 +95,9 @@ def justification_rows(dataset: Dataset, audited: Sequence[AuditCell]) -> Iterat
 
 
 def _some(every: Sequence[Any], rated: Sequence[bool]) -> list[Any]:
-    """At most MOST of them, evenly spread, and only rated ones if these are enough."""
+    """At most MOST of the reasons, evenly spread; only those on rated outputs if these are
+    enough.
+    """
     of_rated = [each for each, counts in zip(every, rated, strict=True) if counts]
     kept = of_rated if len(of_rated) >= MOST else every
     return list(kept[:: max(-(-len(kept) // MOST), 1)])
@@ -102,8 +106,9 @@ def _some(every: Sequence[Any], rated: Sequence[bool]) -> list[Any]:
 def _reasons(
     dataset: Dataset, has_text: Codes, cell: AuditCell, judge: str
 ) -> tuple[list[Reason], int]:
-    """Some of the judge's justifications in a cell, and how many there are. has_text: which ratings
-    have one.
+    """Some of the judge's justifications in a cell, and how many there are in all.
+
+    has_text: which ratings have a justification.
     """
     scores = cell.scores([judge])[:, 0]
     items = np.flatnonzero(~np.isnan(scores))
@@ -132,7 +137,7 @@ def _reasons(
 def _row(
     dataset: Dataset, language: str, judge: str, reasons: Sequence[Reason], texts: Sequence[str]
 ) -> dict[str, Any]:
-    """What the justifications of a judge in a language are worth, without their counts."""
+    """The row on a judge's justifications in a language, without their counts."""
     sources = np.unique([reason.source for reason in reasons], return_inverse=True)[1]
     spoken = np.array([language_of(text, language) for text in texts])
     pairs = list(zip(texts, reasons, strict=True))
@@ -170,7 +175,7 @@ def _row(
 
 
 def _share(above: ArrayLike, below: ArrayLike, sources: Codes) -> Bounds:
-    """The share with its interval over sources; NaN if there is nothing to count."""
+    """A share with its interval over sources; NaN if there is nothing to count."""
     totals, counts = (np.bincount(sources, each).astype(np.float64) for each in (above, below))
     if not counts.sum():
         return NO_BOUNDS
@@ -181,12 +186,12 @@ def _share(above: ArrayLike, below: ArrayLike, sources: Codes) -> Bounds:
 
 
 def _predicted(features: Numbers, target: Numbers, sources: Codes) -> tuple[Bounds, str]:
-    """Pearson's r between the prediction from the words and the actual value, with its interval;
-    and the reason if there is none.
+    """Pearson's r between the prediction from the words and the actual value, with its interval, or
+    the reason if there is none.
 
-    The prediction is learnt on half of the sources and measured on the other half. With several
-    folds, what is learnt from the rest runs against what is held out, and in a fifth of data sets
-    without any correlation the intervals exclude 0.
+    The prediction is learned on half of the sources and measured on the other half. With several
+    folds, what is learned from the rest would tend to oppose what is held out: in a fifth of data
+    sets without any correlation, intervals would exclude 0.
     """
     defined, half = ~np.isnan(target), source_folds(sources, 2)
     learn, rest = defined & (half == 0), defined & (half == 1)
@@ -215,7 +220,7 @@ def language_of(text: str, language: str) -> str:
 
 
 def level_named(text: str, scale: Scale) -> float | None:
-    """The level that a text gives as its verdict, read as a reply is; None if it names none."""
+    """The level that a text states as its verdict, found as in a reply; None if it states none."""
     if scale.compares:
         return None  # first and second are places, which the other order exchanges
     # patterns of many languages: only where judges gave reasons
@@ -238,10 +243,11 @@ def level_named(text: str, scale: Scale) -> float | None:
 
 
 def quotes(text: str, dataset: Dataset, name: str) -> tuple[int, int]:
-    """How many quotations of QUOTED characters or more occur in an output or its source, and how
+    """How many quotations of QUOTED or more characters occur in the output or its source, and how
     many there are in all.
 
-    0 of 0 if neither has a text. Only words are compared, not what is between them.
+    Both numbers are 0 if neither output nor source has a text. Only words are compared, not the
+    characters between them.
     """
     from metal.raters.judges import not_verdicts
 
@@ -262,7 +268,7 @@ def _words(text: str) -> list[str]:
 
 
 def hashed(texts: Sequence[str]) -> Numbers:
-    """(texts, COLUMNS) whether a text has a word that falls into a column; words with digits are
+    """(texts, COLUMNS) whether a text has a word whose hash is the column; words with digits are
     ignored.
     """
     table = np.zeros((len(texts), COLUMNS))

@@ -1,5 +1,4 @@
-"""What a judge gets wrong compared with a person: class by class, and where people are less
-certain.
+"""What a judge gets wrong compared with a person: class by class, and by how certain people are.
 
 Judge and person face the same labels as in a verdict (metal.auditing.standing): the most frequent
 label of all people but one, pooled over people.
@@ -25,9 +24,9 @@ from metal.stats.patterns import Numbers, ratio
 class Mistakes:
     """The answers of a judge and of the people to each label of the other people.
 
-    judge, person: (levels, levels) how often class t was answered with a; person is NaN if items
-    have one person. true, said, hits: (kinds, levels) what each kind of item adds to the count of
-    the true class, of the judge's answer, and of both.
+    judge, person: (levels, levels) how often class t (row) was answered with class a (column);
+    person is NaN if items have one person. true, said, hits: (kinds, levels) what each kind of item
+    adds to the count of the true class, of the judge's answer, and of both together.
     """
 
     def __init__(self, beside: Standing) -> None:
@@ -58,8 +57,8 @@ class Mistakes:
         )
 
     def items(self, of: Numbers, level: int) -> float:
-        """The number of items behind a weight: an item counts once, however many people it is
-        counted for.
+        """The number of items behind a weight; an item counts once, for however many people it has
+        a weight.
         """
         seats = np.maximum(self.true.sum(axis=1), 1e-12)
         return float(self.side.times @ (of[:, level] / seats))
@@ -89,8 +88,8 @@ def class_rows(mistakes: Mistakes) -> Iterator[dict[str, Any]]:
 
 
 def confusion_rows(mistakes: Mistakes) -> Iterator[dict[str, Any]]:
-    """A row for each label of the people and answer of the judge that occur together, as shares of
-    that label.
+    """A row for each label of the people and answer of the judge that occur together, with its
+    share of that label.
     """
     judge, person = mistakes.judge, mistakes.person
     levels = mistakes.beside.cell.criterion.scale.levels
@@ -108,7 +107,7 @@ def confusion_rows(mistakes: Mistakes) -> Iterator[dict[str, Any]]:
 
 
 def certainty_rows(judged: JudgedItems) -> Iterator[dict[str, Any]]:
-    """A row for each case of agreement among people: how often the judge gives their aggregate
+    """A row for each case of agreement among people: how often the judge gives people's aggregate
     class.
     """
     cell = judged.cell

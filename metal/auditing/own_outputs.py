@@ -1,7 +1,9 @@
-"""Whether a judge gives outputs of its own model family more than equally good outputs of others.
+"""Whether a judge gives outputs of its own model family higher scores than equally good outputs of
+others.
 
-Scores of people who rated both measure quality, as between languages (metal.stats.leniency): their
-severity is the same on both sides, so the remaining difference is due to the judge.
+The scores of people who rated outputs of both kinds measure quality, as between languages
+(metal.stats.leniency). These people are equally severe to both kinds, so the remaining difference
+is due to the judge.
 """
 
 from __future__ import annotations
@@ -33,10 +35,11 @@ def own_output_rows(
     """A row for each judge, criterion and language in which people rated outputs of its own family
     and of others.
 
-    preference: how much more the judge gives its own family than others when people find the
-    quality equal (`gap` of metal.stats.leniency, with own and other instead of languages), turned
-    so that above 0 is better. own: the generators. above_people_own, above_people_others: the
-    judge's mean minus people's. says: with Holm's correction over the judge's rows.
+    preference: how much more the judge gives its own family than others if people find the quality
+    equal (`gap` of metal.stats.leniency, between own and other instead of languages), reversed if
+    needed so that above 0 is better. own: the generators of its family. above_people_own,
+    above_people_others: the judge's mean minus people's. says: the conclusion, with Holm's
+    correction over the judge's rows.
     """
     generators = {output.generator for output in dataset.outputs.values() if not output.is_pair}
     family_of = {name: family_of_generator(dataset, name) for name in generators}
@@ -62,7 +65,10 @@ def own_output_rows(
 
 
 def _preference(shift: Shifts, p: float, span: float, why: str) -> dict[str, Any]:
-    """The columns of a preference. why: the reason if there is none."""
+    """The columns of a preference.
+
+    why: the reason if there is no preference.
+    """
     preferred = shift.bounds(0)
     preference = Estimate.undefined(why or "too few sources")
     if math.isfinite(preferred.low):
@@ -76,8 +82,8 @@ def _preference(shift: Shifts, p: float, span: float, why: str) -> dict[str, Any
 def _cell(
     cell: AuditCell, judge: str, own: Sequence[str], by_own: Codes
 ) -> tuple[dict[str, Any], Shifts, float] | None:
-    """The row of a judge, its preference and the range of the scale; None if nobody rated
-    outputs of its own.
+    """The row of a judge with its preference, and the range of the scale; None if nobody rated
+    outputs of its own family.
     """
     scale = cell.criterion.scale
     if scale.measure == "nominal" and not scale.ends:
@@ -109,7 +115,7 @@ def _cell(
 
 
 def _undefined(group: Any, figures: dict[str, Shifts]) -> str:
-    """Why there is no preference; empty if there is."""
+    """The reason why there is no preference; empty if there is one."""
     for index, whose in ((1, "its own"), (0, "others'")):
         if (count := int((group == index).sum())) < LEAST:
             return f"{count} outputs of {whose} that people rated, {LEAST} needed"

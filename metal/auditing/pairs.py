@@ -1,4 +1,4 @@
-"""How far a rater's answers to pairs depend on the order in which they were shown."""
+"""How much a rater's answers to pairs depend on the order in which the outputs were shown."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ ONE_ORDER = (
 
 
 def pair_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, Any]]:
-    """A row for each rater of pairs, by language and criterion, if some were shown in reverse
+    """A row for each rater of pairs, by language and criterion, if some pairs were shown in reverse
     order.
 
     swap_consistency: the share of pairs answered in both orders that got the same answer.
     first_place: the share of answers other than ties that chose the output shown first;
     first_place_log_odds: 0 if the order does not matter. Intervals are over sources (Wilson's on
-    the jackknife). p: for the hypothesis that the order does not matter, by Student's t over
-    sources, with Holm's correction over the rater's rows.
+    the jackknife). p: the p-value of the hypothesis that the order does not matter, by Student's t
+    over sources, with Holm's correction over the rater's rows.
     """
     swapped = swapped_pairs(dataset)
     if not swapped:
@@ -98,7 +98,7 @@ def pair_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, A
 
 
 def _share(yes: pd.Series, source: pd.Series, why: str) -> Estimate:
-    """The share of rows that are true, with its interval over sources."""
+    """The share of true values in a column, with its interval over sources."""
     if yes.empty:
         return Estimate.undefined(why)
     codes = pd.factorize(source.astype(object))[0]

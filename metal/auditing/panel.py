@@ -1,4 +1,4 @@
-"""Remarks about the people of a cell that go with a verdict: who is careless, and how far they
+"""Remarks about the people of a cell that go with a verdict: who is careless, and how often people
 confirm each other.
 """
 
@@ -22,8 +22,9 @@ ALIKE_IN_ORDER = 0.10  # of a rank correlation
 
 
 def confirmations(beside: Standing) -> dict[str, Any]:
-    """How often a person gives the rating that most others give, overall and at the bad end; NaN if
-    nobody was asked, and at the bad end if people call too few items bad.
+    """How often a person gives the rating that most others give, overall and at the bad end.
+
+    The figure at the bad end is NaN if people call too few items bad.
     """
     if not beside.items:
         return {}
@@ -36,7 +37,7 @@ def confirmations(beside: Standing) -> dict[str, Any]:
 
 
 def on_panel(cell: AuditCell, careless_ones: Careless) -> str:
-    """The remark that holds for every judge of the cell; empty if there is none."""
+    """A remark about the people that holds for every judge of the cell; empty if there is none."""
     if careless_ones.many:
         return "most of these people differ from each other: nobody can be called careless"
     if (
@@ -53,15 +54,18 @@ def on_panel(cell: AuditCell, careless_ones: Careless) -> str:
 
 
 def aided_words(cell: AuditCell, judge: str) -> str:
-    """`anna, who saw its answers (120 ratings)`."""
+    """The people left out because they saw the judge's answers:
+    `anna, who saw its answers (120 ratings)`.
+    """
     ratings = cell.ratings_per_item.sum() - cell.unaided(judge).ratings_per_item.sum()
     named = listed(list(map(within, cell.aided([judge]))))
     return f"{named}, who saw its answers ({plural(int(ratings), 'rating')})"
 
 
 def left_out_words(cell: AuditCell, careless_ones: Careless) -> str:
-    """`p3, who agrees far less with the others`; if the person ranks outputs like the others, that
-    is added.
+    """The careless people who are left out: `p3, who agrees far less with the others`.
+
+    If such a person ranks outputs like the others, the words say so.
     """
     described = []
     for person in sorted(careless_ones.people):
@@ -72,8 +76,9 @@ def left_out_words(cell: AuditCell, careless_ones: Careless) -> str:
 
 
 def without_each(beside: Standing) -> str:
-    """`; alpha without each person .02 to .31 (without p3)`: which shows whether a single person
-    spoils the agreement.
+    """The range of alpha without each person, which shows whether one person spoils the agreement.
+
+    For example `; alpha without each person .02 to .31 (without p3)`.
     """
     without = beside.people.alpha_without_each()
     values = [value for value in without if not math.isnan(value)]
@@ -89,9 +94,7 @@ def without_each(beside: Standing) -> str:
 
 
 def rank_alike(beside: Standing) -> str:
-    """A hint if people rank outputs alike and so only use the scale differently; empty
-    otherwise.
-    """
+    """A hint if people rank outputs alike and only use the scale differently; otherwise empty."""
     cell = beside.cell
     rho = beside.rank_agreement() if cell.ordered and not cell.settings.standardise else math.nan
     if not rho > ALIKE:
@@ -103,8 +106,10 @@ def rank_alike(beside: Standing) -> str:
 
 
 def _ranks_alike(cell: AuditCell, person: int) -> str:
-    """`ranks like the others (order .93, theirs .95) but answers .6 levels higher`; empty if
-    that is not so.
+    """A remark on a person who ranks outputs like the others but uses the scale differently;
+    otherwise empty.
+
+    For example `ranks like the others (order .93, theirs .95) but answers .6 levels higher`.
     """
     own, others = (
         _order(cell, [person]),
@@ -120,8 +125,8 @@ def _ranks_alike(cell: AuditCell, person: int) -> str:
 
 
 def _order(cell: AuditCell, people: list[int]) -> tuple[float, float] | None:
-    """The rank correlation of some people with the mean of all others, and how much higher these
-    people answer.
+    """The rank correlation of some people with the mean of all others, and how much higher their
+    answers are.
     """
     values: Any = np.where(cell.by_people >= 0, cell.values[np.maximum(cell.by_people, 0)], np.nan)
     rated = ~np.isnan(values)

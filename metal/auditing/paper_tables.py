@@ -36,7 +36,7 @@ DISTRIBUTION_COLUMNS = (
 
 
 def number(value: Any, digits: int = 2) -> str:
-    """Two digits, `-` for undefined; a value that rounds to zero has no sign.
+    """A number with two digits; `-` if undefined; a value that rounds to zero has no sign.
 
     >>> number(-0.127), number(-0.001), number(float("nan"))
     ('-0.13', '0.00', '-')
@@ -45,7 +45,7 @@ def number(value: Any, digits: int = 2) -> str:
 
 
 def table_6(people: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
-    """Languages in rows, criteria in columns, `kappa / pairwise F1` in cells (METAL Table 6)."""
+    """METAL's Table 6: languages in rows, criteria in columns, `kappa / pairwise F1` in cells."""
     rows = []
     for language, group in people.groupby("language", observed=True, sort=True):
         row: dict[str, Any] = {"language": language}
@@ -58,10 +58,11 @@ def table_6(people: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
 
 
 def table_3(judges: pd.DataFrame, people: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
-    """Criterion, prompt and model in rows, languages in columns, weighted F1 in cells (METAL Table
-    3).
+    """METAL's Table 3: criterion, prompt and model in rows, languages in columns, weighted F1 in
+    cells.
 
-    The human row is the pairwise F1, as in the paper; the majority row is the most frequent class.
+    The human row has the pairwise F1, as in the paper; the majority row has the F1 of the most
+    frequent class.
     """
     languages = sorted(people["language"].unique())
     rows: list[dict[str, Any]] = []
@@ -96,8 +97,8 @@ def _row(
 
 
 def distribution_rows(cell: AuditCell) -> Iterator[dict[str, Any]]:
-    """Class counts of the people's aggregate and of each judge, by agreement case and overall ("all
-    items").
+    """Counts of classes of the people's aggregate and of each judge, by agreement case and over
+    "all items".
 
     side: PEOPLE or JUDGE; rater: the judge, or PEOPLE. count: how often the level was given among
     the case's items. Items that a judge did not answer are counted under the level "(no answer)",
@@ -133,8 +134,6 @@ def distribution_rows(cell: AuditCell) -> Iterator[dict[str, Any]]:
 
 
 def overall(by_language: pd.DataFrame) -> pd.DataFrame:
-    """The counts summed over languages, as METAL's Figures 2 (all items) and 3 (by case)
-    show them.
-    """
+    """The counts summed over languages, as in METAL's Figures 2 (all items) and 3 (by case)."""
     keys = ["criterion", "case", "side", "rater", "level"]
     return by_language.groupby(keys, sort=False, as_index=False)[COUNTS].sum()

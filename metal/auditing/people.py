@@ -41,8 +41,9 @@ NAMES = (
 def people_row(
     cell: AuditCell, bootstrap: SourceBootstrap, only: Collection[str] = ()
 ) -> dict[str, Any]:
-    """One row of the table of people. only: compute only these figures (QUICK, because hundreds of
-    people form many pairs).
+    """One row of the table of people.
+
+    only: the figures to compute; QUICK saves time if hundreds of people form many pairs.
     """
     items = items_with_class = int(cell.complete.sum())
     case = np.zeros(0, dtype=np.int64)
@@ -77,7 +78,7 @@ def people_row(
 
 
 def quick_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
-    """Agreement of the people in each language on each criterion: the figures of QUICK, with their
+    """How far people agree in each language on each criterion: the figures of QUICK, with their
     intervals.
     """
     for cell in cells(dataset, AuditSettings()):
@@ -86,7 +87,7 @@ def quick_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
 
 
 def _figures(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, Callable[[], Estimate]]:
-    """Each figure by name, computed when it is called."""
+    """Functions that compute the figures, by name of the figure."""
     levels = cell.levels
     complete = np.flatnonzero(cell.complete)
     # An item's label is part of its pattern: a model's label depends on the complete cell, to which
@@ -129,7 +130,7 @@ def _figures(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, Callable[
 
 
 def _twice(cell: AuditCell, bootstrap: SourceBootstrap, ratings: int = 0) -> Resampled:
-    """People's ratings of the items with two or more ratings, or with this number."""
+    """People's ratings of the items with two or more ratings, or with exactly `ratings` of them."""
     counts = cell.ratings_per_item
     items = np.flatnonzero(counts == ratings if ratings else counts >= 2)
     return Resampled(cell.by_people[items], cell.matrix.sources[items], bootstrap)
@@ -148,7 +149,7 @@ def _fleiss(drawn: Resampled, cell: AuditCell) -> Estimate:
 
 
 def _ranges(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, float]:
-    """Fleiss' kappa and alpha when each person is left out in turn."""
+    """The lowest and highest Fleiss' kappa and alpha when each person is left out in turn."""
     drawn, levels, measure = _twice(cell, bootstrap), cell.levels, cell.criterion.scale.measure
     kappas, alphas = [], []
     for seat in range(len(cell.people)) if 3 <= len(cell.people) <= MOST_LEFT_OUT else ():

@@ -3,7 +3,7 @@
 The judge is chosen again in every resample of sources; the average by which the chosen judge then
 exceeds its own figure is the optimism of the choice (Efron and Tibshirani 1993, chapter 17) and is
 subtracted. Resamples are linear here: a judge's share kept is its observed value plus, to first
-order, what each drawn source adds. All judges face the same drawn sources, whichever items they
+order, what each drawn source adds. The same sources are drawn for all judges, whichever items they
 answered.
 """
 
@@ -23,7 +23,10 @@ from metal.stats.bootstrap import SourceBootstrap
 def picked_rows(
     cell: AuditCell, verdicts: Sequence[Verdict], bootstrap: SourceBootstrap
 ) -> Iterator[dict[str, Any]]:
-    """A row for the best judge, if two or more have a share kept. verdicts: those of the cell."""
+    """A row for the best judge, if at least two judges have a share kept.
+
+    verdicts: the verdicts of the cell.
+    """
     judged = [verdict for verdict in verdicts if not np.isnan(verdict.share_kept.value)]
     if len(judged) < 2:
         return

@@ -45,11 +45,11 @@ class ScoreFigures:
 
     @cached_property
     def figures(self) -> dict[str, Numbers]:
-        """Figures by name, each (1 + resamples,): as observed, then in each resample; means over
-        people.
+        """The figures by name, as means over people; each is (1 + resamples,): as observed, then in
+        each resample.
 
-        skill, ...: of the judge; person_skill, ...: of a person; shift: how much higher the judge
-        scores than people.
+        skill, ...: figures of the judge. person_skill, ...: figures of a person. shift: how much
+        higher the judge scores than people.
         """
         units: list[dict[str, Numbers]] = []
         rest: Any = 0.0
@@ -67,7 +67,7 @@ class ScoreFigures:
         )
 
     def _sums(self) -> Iterator[Numbers]:
-        """For each person, the sums of moments of judge and person facing the others, as observed
+        """For each person facing the others, the sums of moments of judge and person, as observed
         and resampled.
         """
         by_source = BySource(self.sources, self.bootstrap)
@@ -88,8 +88,9 @@ class ScoreFigures:
 
 
 class BySource:
-    """Sums over items, as observed and in each resample of sources, separately for each fold; more
-    than 2,048 sources are taken in blocks.
+    """Sums over items, as observed and in each resample of sources, separately for each fold.
+
+    More than 2,048 sources are drawn in blocks.
     """
 
     def __init__(self, sources: Codes, bootstrap: SourceBootstrap) -> None:
@@ -104,8 +105,9 @@ class BySource:
         )
 
     def sums(self, features: Numbers, *, folds: bool = True) -> Numbers:
-        """(1 + resamples, ..., FOLDS, F) from features (items, ..., F); folds: whether folds are
-        kept apart.
+        """Sums (1 + resamples, ..., FOLDS, F) of features (items, ..., F).
+
+        folds: whether to keep the folds apart.
         """
         added = np.add.reduceat(features[self.order], self.starts, axis=0)
         if folds:
@@ -116,8 +118,8 @@ class BySource:
 
 
 class PeopleScores:
-    """People's scores of the items that two people scored: observed and resampled sums, items and
-    sources.
+    """People's scores of the items that two people scored: sums as observed and resampled, with
+    items and sources.
 
     scores: (items, people), NaN without a score.
     """
@@ -138,7 +140,7 @@ class PeopleScores:
 
 
 def _estimate(values: Numbers, items: int, sources: int) -> Estimate:
-    """A figure from its value as observed and in each resample."""
+    """A figure with its interval, from its value as observed and in each resample."""
     if np.isnan(values[0]):
         return Estimate.undefined(ALL_EQUAL, items)
     if sources < 2:
@@ -149,8 +151,9 @@ def _estimate(values: Numbers, items: int, sources: int) -> Estimate:
 
 
 def _figures(sums: Numbers, *, alone: bool) -> dict[str, Numbers]:
-    """The figures of a judge and a person from their sums (1 + resamples, 2, FOLDS, 6); alone:
-    whether there is no person to compare with.
+    """The figures of a judge and a person from their sums (1 + resamples, 2, FOLDS, 6).
+
+    alone: whether there is no person to compare with.
     """
     over_folds, figures = sums.sum(axis=-2), {}
     for side, whose in enumerate(("", "person_")):

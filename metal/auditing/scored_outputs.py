@@ -1,5 +1,5 @@
-"""The scores of one criterion in several languages: what was scored, in which language and
-condition.
+"""The scores on one criterion in several languages, with the language and condition of
+each output.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ MARGIN = 0.1  # of the scale's range: a shift that is surely smaller is none
 
 @dataclass(frozen=True)
 class ScoredOutputs:
-    """The outputs of one criterion, in all languages, with what they belong to.
+    """The outputs scored on one criterion, in all languages, with their sources and conditions.
 
-    language, source, content, unit: (items,) codes; of: (items,) the place of the output that it
-    was made from, or -1; condition: (items,) how.
+    language, source, content, unit: (items,) codes. of: (items,) the position of the output from
+    which it was made, or -1. condition: (items,) how it was made.
     """
 
     criterion: Criterion
@@ -41,20 +41,20 @@ class ScoredOutputs:
     condition: Any
 
     def scores(self, raters: Sequence[str]) -> Numbers:
-        """(items, raters) NaN without an answer; turned where lower is better, so that higher is
-        more lenient.
+        """(items, raters) scores, NaN without an answer; reversed if lower is better, so that
+        higher is more lenient.
         """
         codes = self.matrix.of(raters)
         return np.asarray(np.where(codes >= 0, np.append(self.values, np.nan)[codes], np.nan))
 
     @property
     def values(self) -> Numbers:
-        """The value of each code, higher where it is better."""
+        """The value of each code, reversed if needed so that higher is better."""
         return self.matrix.values if self.criterion.direction == "higher" else -self.matrix.values
 
     @property
     def span(self) -> float:
-        """The range of the scale; for a scale without ends, of the scores that occur."""
+        """The range of the scale or, if it has no ends, of the scores that occur."""
         low, high = self.criterion.scale.ends or (
             self.matrix.values.min(),
             self.matrix.values.max(),
@@ -109,8 +109,10 @@ def scored_outputs(
 
 
 def says(shifts: Shifts | None, index: int, p: float, span: float, otherwise: str) -> str:
-    """Even: the 90% interval is within MARGIN of the scale (two one-sided tests). Else `otherwise`
-    if p, which is corrected, shows that the shift is not 0.
+    """Say whether a shift is even, or `otherwise`, or unknown.
+
+    It is even if the 90% interval is within MARGIN of the scale (two one-sided tests). It is
+    `otherwise` if the corrected p shows that the shift is not 0.
     """
     if shifts is None or not math.isfinite(shifts.value[index]):
         return UNKNOWN

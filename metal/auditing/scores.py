@@ -1,7 +1,7 @@
 """A judge compared with people by scores on a line: 0 to 100 and the like, or standardised levels.
 
-The rules are those for classes, with concordance instead of class-balanced agreement and 0 as the
-value of a constant. If a few ratings hold most of the spread, every score is replaced by its place
+The rules are those for classes, with concordance in place of class-balanced agreement, and 0 as the
+value of a constant. If a few ratings cause most of the spread, every score is replaced by its rank
 among people's scores.
 """
 
@@ -32,10 +32,10 @@ ALL_EQUAL = "all scores are equal"
 
 
 class ScorePeople:
-    """The people of a cell by their scores, the same for all judges of the cell.
+    """The people of a cell by their scores; the same object serves all judges of the cell.
 
-    codes: (items, people) scores, NaN without one, or their places among people's scores if
-    `heavy`.
+    codes: (items, people) scores, NaN without a score; if `heavy`, their ranks among people's
+    scores.
     """
 
     def __init__(self, cell: AuditCell, without: Sequence[int] = ()) -> None:
@@ -49,16 +49,20 @@ class ScorePeople:
         self.sources = cell.matrix.sources
 
     def placed(self, scores: Numbers) -> Numbers:
-        """The scores, or their places among people's scores if a few hold most of the spread."""
+        """The scores or, if a few cause most of the spread, their ranks among people's scores."""
         return among(scores, self.given) if self.heavy else scores
 
     @cached_property
     def alpha(self) -> Bounds:
-        """Krippendorff's alpha with squared distances, limits by a jackknife of its logarithm."""
+        """Krippendorff's alpha with squared distances; its limits are by a jackknife of its
+        logarithm.
+        """
         return _alpha(self.placed(self.scores)[self.several], self.sources[self.several])
 
     def alpha_without_each(self) -> list[float]:
-        """Alpha without each person in turn; empty with fewer than three people, or very many."""
+        """Alpha without each person in turn; empty with fewer than three people, or with
+        very many.
+        """
         if not 3 <= len(self.who) <= MOST_LEFT_OUT:
             return []
         scores, values = self.placed(self.scores), []
@@ -87,8 +91,9 @@ def _alpha(scores: Numbers, sources: Codes) -> Bounds:
 
 
 class ScoreStanding(Standing):
-    """A judge compared with the people of a cell, by scores. given: recalibrated scores to use
-    instead of its own.
+    """A judge compared with the people of a cell, by scores.
+
+    given: recalibrated scores to use in place of the judge's own.
     """
 
     def __init__(
@@ -136,7 +141,7 @@ class ScoreStanding(Standing):
 
     @cached_property
     def seats(self) -> ScoreSeats:
-        """The seats on the items with two people; with `gold`, also on those with one."""
+        """The seats on the items with two people; with `gold`, also on items with one."""
         return self._seats(self.at, alone=self.gold)
 
     @cached_property
@@ -148,18 +153,18 @@ class ScoreStanding(Standing):
         return self._seats(every, alone=True)
 
     def nothing_to_tell(self) -> str:
-        """Why nothing can be told apart; empty if something can."""
+        """The reason why outputs cannot be told apart; empty if they can."""
         seats = self.seats
         return ALL_EQUAL if np.ptp(seats.facing) < 1e-12 or np.ptp(seats.own) < 1e-12 else ""
 
     @cached_property
     def above(self) -> Measured:
-        """The judge's concordance with people: a constant answer has 0."""
+        """The judge's concordance with people; that of a constant answer is 0."""
         return self.all_seats.concordance.beyond(0.0)
 
     @cached_property
     def lead(self) -> Measured | None:
-        """A person's concordance with the others."""
+        """A person's concordance with the other people."""
         return None if self.gold else self.seats.concordance.of_a_person
 
     @property
@@ -173,12 +178,12 @@ class ScoreStanding(Standing):
 
     @cached_property
     def order(self) -> OrderFigures | None:
-        """Rank correlations with the mean of the others."""
+        """Rank correlations with the mean of the others, of the judge and of a person."""
         return self._order(self.seats)
 
     @cached_property
     def whole_order(self) -> OrderFigures | None:
-        """Rank correlations on all items."""
+        """Rank correlations of the judge with people, on all items."""
         return self._order(self.all_seats)
 
     def _order(self, seats: ScoreSeats) -> OrderFigures:
@@ -189,17 +194,15 @@ class ScoreStanding(Standing):
 
     @property
     def by_either(self) -> bool:
-        """Whether answers and order are two separate tests: for scores the order alone is
-        tested.
-        """
+        """Whether answers and order are two separate tests; on scores only the order is tested."""
         return False
 
     def half_lead_lost(self) -> bool:
-        """Always False: for scores the only question is what is left beyond a constant."""
+        """Always False, because on scores a judge is only compared with a constant."""
         return True
 
     def class_words(self) -> str:
-        """How scores are counted, if not as given."""
+        """How scores are counted, in words, if not as given."""
         return f"({HEAVY})" if self.panel.heavy else ""
 
     def person_knows(self, lead: Measured) -> str:
@@ -207,7 +210,7 @@ class ScoreStanding(Standing):
         return f"a person's concordance with the others {in_bounds(lead, signed)}"
 
     def whole_quantile(self, p: float) -> float:
-        """Student's t for the sources of all items."""
+        """The quantile of Student's t for the sources of all items."""
         return quantile(p, self.all_seats.by.n - 1)
 
     def share(self, p: float = P) -> Bounds | None:
@@ -215,16 +218,18 @@ class ScoreStanding(Standing):
         return None if self.gold else self.seats.concordance.share_at(p)
 
     def order_share(self) -> Bounds | None:
-        """None: scores have no exact answers for which the order would be a second figure."""
+        """None, because scores have no exact answers to which the order would be a second
+        figure.
+        """
         return None
 
     def kappa_share(self) -> Bounds | None:
-        """Concordance is quadratic kappa, so this is the share kept."""
+        """The share kept, because concordance is quadratic kappa."""
         return self.share()
 
     def share_without_each(self) -> list[float]:
-        """The share kept without each person in turn; empty with fewer than three people, or very
-        many.
+        """The share kept without each person in turn; empty with fewer than three people, or with
+        very many.
         """
         if self.gold or not 3 <= len(self.panel.who) <= MOST_LEFT_OUT:
             return []
@@ -238,8 +243,8 @@ class ScoreStanding(Standing):
         return shares
 
     def share_by_source(self) -> tuple[Codes, Numbers]:
-        """(sources,) their numbers in the dataset, and what each adds to the share kept, to first
-        order.
+        """The numbers of the sources in the dataset, (sources,), and what each source adds to the
+        share kept, to first order.
         """
         by, without = self.seats.by, self.seats.concordance.share_without
         n = by.n
@@ -247,19 +252,19 @@ class ScoreStanding(Standing):
 
     @cached_property
     def commonest(self) -> tuple[int, int]:
-        """The place of the score the judge gives most often, and how many of its answers differ
-        from it.
+        """The position of the score that the judge gives most often, and how many of its answers
+        differ from it.
         """
         _, often = np.unique(self.all_seats.ranked, return_counts=True)
         return int(often.argmax()), int(often.sum() - often.max())
 
     @property
     def one_answer(self) -> bool:
-        """Whether the judge gave one score only."""
+        """Whether the judge gave the same score throughout."""
         return self.commonest[1] == 0
 
     def clauses(self) -> Iterator[Clause]:
-        """Rule 3 on scores."""
+        """The clauses of rule 3 on scores."""
         settings, n, lead = self.cell.settings, self.items, self.lead
         assert lead is not None  # of a judge beside people
         yield limit(
@@ -278,7 +283,7 @@ class ScoreStanding(Standing):
         yield from on_people(self)
 
     def _placed_correlation(self) -> FigurePair:
-        """The correlation of places among people's scores."""
+        """The correlation of ranks among people's scores."""
         panel, items = self.panel, self.at
         people, judge = (
             among(scores[items], panel.given) for scores in (panel.scores, self.scores)
@@ -289,7 +294,9 @@ class ScoreStanding(Standing):
         ).correlation
 
     def _bad_end(self) -> Clause:
-        """Whether the judge scores low outputs lower, at least half as much as a person does."""
+        """The clause that the judge scores low outputs lower, at least half as much lower as a
+        person does.
+        """
         seats = self.seats
         if seats.low_items < LEAST_LOW:
             return Clause(False, "never tested on low outputs")
@@ -314,8 +321,8 @@ def _people(cell: AuditCell, without: Sequence[int]) -> ScorePeople:
 
 
 def recalibrated(beside: ScoreStanding) -> str:
-    """What makes a judge like a person that is not like one as given; empty if a line through its
-    scores does not either.
+    """The correction that would make a judge like a person which is not like one as given; empty if
+    no line through its scores does.
 
     First a shift is tried, then a rising line, each fitted on the sources of the other folds.
     """
@@ -331,7 +338,7 @@ def recalibrated(beside: ScoreStanding) -> str:
 
 
 def _corrections(beside: ScoreStanding) -> Iterator[tuple[str, Numbers, float]]:
-    """Scores after a shift and after a line, and the shift on all items."""
+    """The scores after a shift and after a line, and the shift over all items."""
     panel, items = beside.panel, np.flatnonzero(beside.at)
     people = np.sort(panel.scores[items], axis=1)
     # in the order of what was scored: folds and digits hang on no name
@@ -364,8 +371,8 @@ def _corrections(beside: ScoreStanding) -> Iterator[tuple[str, Numbers, float]]:
 
 
 def _shift(away: Numbers, weight: Numbers, heavy: bool) -> float:
-    """How far a judge's scores are from people's: on average or, if a few ratings hold most of the
-    spread, in the median.
+    """How far a judge's scores are from people's: the mean distance or, if a few ratings cause most
+    of the spread, the median.
     """
     return float(np.median(away) if heavy else np.average(away, weights=weight))
 
@@ -373,7 +380,9 @@ def _shift(away: Numbers, weight: Numbers, heavy: bool) -> float:
 def standing(
     cell: AuditCell, judge: str, without: Sequence[int] = (), *, alone: bool = False
 ) -> Standing:
-    """Compare a judge with the people of a cell, by scores or by classes; made once and shared."""
+    """The comparison of a judge with the people of a cell, by scores or by classes; it is made once
+    and shared.
+    """
     key = "standing", judge, tuple(sorted(without)), alone
     if key not in cell.shared:
         cell.shared[key] = (ScoreStanding if cell.by_scores else Standing)(

@@ -1,5 +1,5 @@
-"""The settings of an audit, and the signature of a figure, which names every setting that
-moves it.
+"""The settings of an audit, and the signature of a figure, which names every setting that affects
+it.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ class AuditSettings:
     of an item, at most 3 (METAL's panel). epsilon: how much worse than a person a judge may be in
     the alternative annotator test; None means the value for the people's group (EPSILON). wilcoxon:
     whether that test also tests people with fewer than 30 items. exclude_noisy: the model
-    (metal.genie.noisy) that chose whom to leave out before the audit, "" for none. paper_compat:
+    (metal.genie.noisy) that decides whom to leave out before the audit; "" for none. paper_compat:
     kappa of one class is 0.0, as in METAL's Table 6. margin, keep, people_floor, bad: limits of the
-    verdicts (metal.auditing.verdict). standardise: for verdicts on ordered scales, subtract each
-    rater's mean from the scores and divide by the rater's spread. Raises UsageError for impossible
-    values.
+    verdicts (metal.auditing.verdict). standardise: for verdicts on ordered scales, whether to
+    subtract each rater's mean from the scores and divide by the rater's spread. Raises UsageError
+    for impossible values.
     """
 
     judges: Annotated[tuple[str, ...], JUDGES] = ()
@@ -127,8 +127,9 @@ class AuditSettings:
         check_options(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for run.toml, without what is not set. `wilcoxon` is written as `small`, as
-        in earlier versions.
+        """Plain values for run.toml, without settings that are not set.
+
+        `wilcoxon` is written as `small`, as in earlier versions.
         """
         values: dict[str, Any] = {}
         for name, value in asdict(self).items():
@@ -140,8 +141,8 @@ class AuditSettings:
 
 
 def signature(data: str, settings: AuditSettings, **subject: object) -> str:
-    """The program, the data, what a figure is about, and the settings that affect it: the same
-    signature means the same figure.
+    """A line with the program, the data, what a figure is about, and the settings that affect it;
+    equal lines mean equal figures.
 
     data: Dataset.identity. subject: judge, language (lang), criterion (crit), n, dropped, ... in
     this order; the separators | and : never occur unescaped in a value.

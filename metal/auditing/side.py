@@ -1,5 +1,5 @@
-"""A judge's answers and people's seats on the same items: the sums from which a verdict's figures
-are made.
+"""A judge's answers and people's seats on the same items, and the sums from which a verdict's
+figures are computed.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from metal.stats.source_sums import Draws, SourceSums
 
 @dataclass(frozen=True)
 class JudgedVotes:
-    """Some items with people's votes and a judge's answers. votes: of people; given: (items,) the
-    judge's labels, -1 if it refused; sources: (items,).
+    """Some items with people's votes and a judge's answers.
+
+    votes: the people's. given: (items,) the judge's labels, -1 if it refused. sources: (items,) the
+    source of each item.
     """
 
     votes: Votes
@@ -30,16 +32,17 @@ class JudgedVotes:
     sources: Codes
 
     def some(self, items: Codes) -> JudgedVotes:
-        """The items of a mask."""
+        """The items for which a mask is true."""
         return JudgedVotes(self.votes.some(items), self.given[items], self.sources[items])
 
 
 class SeatedJudge:
-    """A judge compared with people on some items, counted by kind: equal votes with an equal answer
-    are one kind.
+    """A judge compared with people on some items, where items with equal votes and an equal answer
+    form one kind.
 
-    kind, answer: (kinds,) the kind of votes, and the judge's answer; times: (kinds,) the items of
-    each. alone: whether an item with one rating counts as a seat, with that rating as its target.
+    kind, answer: (kinds,) the kind of votes, and the judge's answer. times: (kinds,) the number of
+    items of each kind. alone: whether an item with one rating counts as a seat, with that rating as
+    its target.
     """
 
     def __init__(
@@ -54,12 +57,12 @@ class SeatedJudge:
 
     @cached_property
     def by(self) -> SourceSums:
-        """Sums by source, from sums by kind of source."""
+        """Computes sums by source from sums by kind of item."""
         return SourceSums(self._joint, self._sources)
 
     def totals(self) -> tuple[Numbers, Numbers, Numbers]:
-        """(levels,) the weight of each label, and the parts of it on which the judge and people are
-        right.
+        """The weight of each label, (levels,), and the parts of this weight on which the judge and
+        people are right.
         """
         of_judge = self.weight * self.said
         weight, judge, people = (self.times @ each for each in (self.weight, of_judge, self.hits))
@@ -67,12 +70,12 @@ class SeatedJudge:
 
     @property
     def levels(self) -> int:
-        """How many labels there are."""
+        """The number of labels."""
         return len(self.values)
 
     @cached_property
     def said(self) -> Numbers:
-        """(kinds, levels) 1 if the judge gave the label."""
+        """(kinds, levels) 1 for the label that the judge gave."""
         return np.asarray(self.answer[:, None] == np.arange(self.levels), dtype=float)
 
     @cached_property
@@ -93,13 +96,13 @@ class SeatedJudge:
 
     @cached_property
     def sums(self) -> ClassSums:
-        """The sums of the classes, by source."""
+        """The sums by source from which recalls of the classes are computed."""
         weight, judge, people = map(self.by.rows, (self.weight, self.weight * self.said, self.hits))
         return ClassSums(self.by, weight, judge, people, self.items_of_label)
 
     @cached_property
     def near_sums(self) -> ClassSums | None:
-        """The sums with partly right answers, on ordered scales of three levels or more."""
+        """The same sums with partly right answers, for ordered scales of three or more levels."""
         if not self.ordered or self.levels < 3:
             return None
         values = self.values
@@ -128,8 +131,8 @@ class SeatedJudge:
 
     @cached_property
     def plain(self) -> Measured:
-        """How often the judge is right minus how often a person is, with equal weight for all
-        labels and seats; refusals count as wrong.
+        """How often the judge is right minus how often a person is. All labels and seats have equal
+        weight, and refusals count as wrong.
         """
         right, people = (self.weight * self.said).sum(axis=1), self.hits.sum(axis=1)
         above, seats = self.by.rows(right - people), self.by.rows(self.weight.sum(axis=1))
@@ -153,12 +156,12 @@ class SeatedJudge:
 
     @property
     def confirmed(self) -> float:
-        """How often a person's rating is the others' most frequent label."""
+        """How often a person's rating is the most frequent label of the others."""
         return float(self.times @ self.hits.sum(axis=1) / (self.times @ self.weight.sum(axis=1)))
 
     def unanimous(self, level: int) -> tuple[float, float, float]:
-        """Items whose seats face two or more people who all give a certain label, and the recalls
-        of judge and people there.
+        """Items whose seats face two or more people who all give this label, and the recalls of
+        judge and people on them.
         """
         seats, hits = (each[self.kind] for each in self.seats.unanimous(level))
         every = np.maximum(self.weight.sum(axis=1), 1e-12)
@@ -169,8 +172,8 @@ class SeatedJudge:
         return float(self.times @ (seats / every)), judge / total, float(self.times @ hits) / total
 
     def kappa_share(self) -> Bounds | None:
-        """The judge's kappa with the others' label as a share of a person's; None if a person's
-        is not above 0.
+        """The judge's kappa with the others' label as a share of a person's kappa; None if a
+        person's is not above 0.
         """
         own = self.seats.by_item(
             np.asarray(self.seats.own[:, None] == np.arange(self.levels), dtype=float)
@@ -187,7 +190,7 @@ class SeatedJudge:
         return jackknife_ratio(judge, person, judges, people, self.by.times)
 
     def _kappas(self, sums: Numbers) -> tuple[Numbers, Numbers]:
-        """(rows,) kappa of the judge and of a person with the others' label."""
+        """(rows,) kappa with the others' label, of the judge and of a person."""
         seats, right = np.maximum(sums[:, 0], 1e-12), sums[:, 1:3]
         target, judge, people = np.split(sums[:, 3:], 3, axis=1)
         kappas = []

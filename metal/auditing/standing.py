@@ -46,9 +46,7 @@ MIN_SHARED = 30  # items of two people whose ranks are compared
 
 
 def bounds(measured: Measured | Bounds | None, p: float = P) -> Bounds:
-    """A figure with its one-sided limits at p if it was measured; otherwise its limits are those at
-    5%.
-    """
+    """A figure with one-sided limits: at p if the figure was measured, otherwise at 5%."""
     if measured is None:
         return NO_BOUNDS
     if isinstance(measured, Measured):
@@ -59,16 +57,19 @@ def bounds(measured: Measured | Bounds | None, p: float = P) -> Bounds:
 def in_bounds(
     measured: Measured | Bounds | None, form: Callable[[float], str] = figure, p: float = P
 ) -> str:
-    """`-0.09 [-0.12, -0.04]`, in a format of metal.data.text."""
+    """A figure with its limits in words, such as `-0.09 [-0.12, -0.04]`.
+
+    form: a function of metal.data.text that formats a number.
+    """
     value, low, high = bounds(measured, p)
     return f"{form(value)} {interval(low, high, form)}".strip().replace(MINUS, "-")
 
 
 class People:
-    """The people of a cell, without some of them, the same for all judges of the cell.
+    """The people of a cell who count; the same object serves all judges of the cell.
 
-    who: their columns; codes: (items, people) labels; several, alone: (items,) whether an item has
-    two ratings or one.
+    who: the columns of these people. codes: (items, people) labels. several, alone: (items,)
+    whether an item has two or more ratings, or one.
     """
 
     def __init__(self, cell: AuditCell, without: Sequence[int] = ()) -> None:
@@ -86,7 +87,9 @@ class People:
         return _alpha(self.cell, self.votes, self.several)
 
     def alpha_without_each(self) -> list[float]:
-        """Alpha without each person in turn; empty with fewer than three people, or very many."""
+        """Alpha without each person in turn; empty with fewer than three people, or with
+        very many.
+        """
         if not 3 <= len(self.who) <= MOST_LEFT_OUT:
             return []
         return [_alpha(self.cell, *self.without(column)).value for column in range(len(self.who))]
@@ -107,7 +110,7 @@ def _alpha(cell: AuditCell, votes: Votes, several: Codes) -> Bounds:
 
 
 def people_of(cell: AuditCell, without: Sequence[int] = ()) -> People:
-    """The people of a cell, made once for all its judges."""
+    """The people of a cell, computed once for all its judges."""
     key = "people", tuple(sorted(without))
     if key not in cell.shared:
         cell.shared[key] = People(cell, without)
@@ -116,8 +119,8 @@ def people_of(cell: AuditCell, without: Sequence[int] = ()) -> People:
 
 
 def careless_people(cell: AuditCell) -> Careless:
-    """The columns of people in a cell who agree far less with the others; the same for all its
-    judges.
+    """The columns of people in a cell who agree far less with the others than these with each
+    other; the same for all judges.
     """
     key = "careless"
     if key not in cell.shared:
@@ -129,11 +132,11 @@ def careless_people(cell: AuditCell) -> Careless:
 class Standing:
     """A judge compared with the people of a cell.
 
-    gold: whether there is no person to compare it with, because items have one person, too few have
-    two, or `alone` asks for that. mixed: whether some items have one person, so that the others
-    decide how good a person is. rated, asked, items, n_sources: the numbers of items with two
-    people (with `gold`, one) that people rated, that the judge was asked about, that it answered,
-    and of their sources.
+    gold: whether there is no person to compare the judge with, because items have one person, too
+    few items have two, or `alone` asks for that. mixed: whether some items have one person, so that
+    only the other items decide how good a person is. rated, asked, items, n_sources: the numbers of
+    items with two people (with `gold`, one) that people rated, that the judge was asked about, that
+    it answered, and the number of sources of the answered items.
     """
 
     measure = "alpha"  # of people's agreement
@@ -172,7 +175,7 @@ class Standing:
 
     @cached_property
     def paired(self) -> SeatedJudge:
-        """The judge and people on the items it answered that have two people; with `gold`, also
+        """The judge and people on the answered items that have two people; with `gold`, also on
         those with one.
         """
         return self._side(self.at, alone=self.gold)
@@ -198,7 +201,7 @@ class Standing:
 
     @cached_property
     def recalls(self) -> Recalls:
-        """Agreement over the classes, of the judge and of a person."""
+        """The agreement over the classes, of the judge and of a person."""
         return self.paired.sums.of(self.classes)
 
     @cached_property
@@ -220,8 +223,8 @@ class Standing:
 
     @cached_property
     def near(self) -> Measured | None:
-        """The judge's agreement minus a person's with partly right answers, on ordered scales of
-        three levels or more.
+        """The judge's agreement minus a person's if near misses count in part; for ordered scales
+        of three or more levels.
         """
         sums = self.paired.near_sums
         return sums.of(self.classes).below if sums else None
@@ -248,14 +251,16 @@ class Standing:
 
     @property
     def confirmed(self) -> float:
-        """How often a person's rating is the others' most frequent label, on the items asked about,
-        because a judge's refusal does not change people's ratings.
+        """How often a person's rating is the others' most frequent label, on all items that the
+        judge was asked about.
+
+        Items that the judge refused count too, because a refusal does not change people's ratings.
         """
         return math.nan if self.gold else self.with_refusals.confirmed
 
     @property
     def by_either(self) -> bool:
-        """Whether answers and order are two tests of what a judge knows."""
+        """Whether answers and order are two separate tests of what a judge knows."""
         return True
 
     def half_lead_lost(self) -> bool:
@@ -263,7 +268,7 @@ class Standing:
         return self.beyond(0.5).high() < 0
 
     def order_share(self) -> Bounds | None:
-        """The judge's order as a share of a person's; None if it is undefined."""
+        """The judge's order as a share of a person's; None if that is undefined."""
         order = None if self.gold else self.order
         return order.ranks.share if order else None
 
@@ -276,12 +281,12 @@ class Standing:
         return self.order.kappa.share if self.order else self.paired.kappa_share()
 
     def label(self, level: int) -> str:
-        """A label as written in a sentence: with its number on an ordered scale."""
+        """A label as written in a sentence; on an ordered scale with its number."""
         entry = self.cell.criterion.scale.levels[level]
         return repr(entry.shown if self.cell.ordered else entry.label)
 
     def class_words(self) -> str:
-        """`over 'Good' and 'Medium'; 'Bad' has 1 item` if not all labels count."""
+        """The labels that count, if not all do: `over 'Good' and 'Medium'; 'Bad' has 1 item`."""
         labels = [repr(level.label) for level in self.cell.criterion.scale.levels]
         rare = [code for code in range(len(labels)) if code not in self.classes]
         if not rare:
@@ -295,18 +300,18 @@ class Standing:
         return f"a person knows {in_bounds(lead, signed)} more than a constant"
 
     def whole_quantile(self, p: float) -> float:
-        """Student's t for the sources of all items."""
+        """The quantile of Student's t for the sources of all items."""
         return quantile(p, self.whole.by.n - 1)
 
     @cached_property
     def commonest(self) -> tuple[int, int]:
-        """The label the judge gives most often, and how many of its answers differ from it."""
+        """The label that the judge gives most often, and how many of its answers differ from it."""
         used = self.whole.answers_used
         return int(used.argmax()), int(used.sum() - used.max())
 
     @property
     def one_answer(self) -> bool:
-        """Whether the judge gave one answer only."""
+        """Whether the judge gave the same answer throughout."""
         return int((self.whole.answers_used > 0).sum()) == 1
 
     @property
@@ -319,7 +324,7 @@ class Standing:
         return _thin(self.paired)
 
     def nothing_to_tell(self) -> str:
-        """Why answers cannot be told apart; empty if they can."""
+        """The reason why answers cannot be told apart; empty if they can."""
         items = self.paired.items_of_label
         second, first = np.argsort(items, kind="stable")[-2:].tolist()
         off = float(items.sum() - items[first])
@@ -334,8 +339,8 @@ class Standing:
         return f"{THIN}: {have}, {LEAST_ITEMS} of two needed (of about {needed:,.0f} items)"
 
     def share(self, p: float = P) -> Bounds | None:
-        """The share of a person's lead that the judge keeps, with limits at p; None if a person is
-        not shown to have a lead.
+        """The share of a person's lead that the judge keeps, with limits at p; None if no lead of a
+        person is shown.
         """
         bad, lead = self.cell.bad_end, self.lead
         tested = bad is None or self.paired.items_of_label[bad] > 0
@@ -345,8 +350,7 @@ class Standing:
         """The share kept when each person is left out in turn; empty with fewer than three people,
         or very many.
 
-        Also empty if a person's lead would then be within the uncertainty that it has with
-        everybody.
+        Also empty if a person's lead would then be smaller than its uncertainty with all people.
         """
         people = self.people
         if self.gold or not 3 <= len(people.who) <= MOST_LEFT_OUT:
@@ -376,8 +380,8 @@ class Standing:
         return kept
 
     def share_by_source(self) -> tuple[Codes, Numbers]:
-        """(sources,) their numbers in the dataset, and what each adds to the share kept, to first
-        order.
+        """The numbers of the sources in the dataset, (sources,), and what each source adds to the
+        share kept, to first order.
         """
         recalls, by = self.recalls, self.paired.by
         lead = recalls.person - recalls.constant
@@ -404,13 +408,13 @@ class Standing:
 
 
 def classes_of(side: SeatedJudge, bad: int | None) -> Codes:
-    """The labels that count on some items; see `counted`."""
+    """The labels that count on the items of `side`; see `counted`."""
     return counted(side.totals()[0], side.items_of_label, bad)
 
 
 def counted(weight: Numbers, items: Numbers, bad: int | None) -> Codes:
-    """The labels that count: at least LEAST_SHARE of all weight, or the bad end, and LEAST_OF_CLASS
-    items each.
+    """The labels that count: each needs LEAST_SHARE of all weight, unless it is the bad end, and
+    LEAST_OF_CLASS items.
     """
     often = weight >= LEAST_SHARE * weight.sum()
     if bad is not None:
@@ -419,7 +423,8 @@ def counted(weight: Numbers, items: Numbers, bad: int | None) -> Codes:
 
 
 def in_items(number: float) -> str:
-    """Items of a label, where each person of an item adds a fraction.
+    """A number of items of a label in words; it may be a fraction, because each person of an item
+    adds a part.
 
     >>> in_items(0.33), in_items(1.2), in_items(11.0)
     ('less than one item', '1 item', '11 items')
@@ -428,7 +433,7 @@ def in_items(number: float) -> str:
 
 
 def few_with_two(beside: Standing) -> str:
-    """Why there is no person to compare the judge with."""
+    """The reason why there is no person to compare the judge with."""
     several = beside.people.several & beside.at
     items, sources = int(several.sum()), sources_in(beside.people.sources[several])
     if 2 * items < beside.items:
@@ -442,7 +447,7 @@ def few_with_two(beside: Standing) -> str:
 
 
 def sources_in(sources: Codes) -> int:
-    """How many different sources there are."""
+    """The number of different sources."""
     return int(np.count_nonzero(np.bincount(sources)))
 
 

@@ -1,4 +1,6 @@
-"""Generators ranked by who wins pairs: by people, by each judge, and by all of them."""
+"""Generators ranked by the pairs that they win: according to people, to each judge, and to all
+judges together.
+"""
 
 from __future__ import annotations
 
@@ -23,14 +25,15 @@ PEOPLE, TOGETHER = "people", "people and judges"
 
 
 def strength_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, Any]]:
-    """A row for each generator that was compared, by language and criterion, for people, each
-    judge, and all together.
+    """A row for each compared generator, by language and criterion, as people rank it, each judge,
+    and all judges together.
 
-    points: the share of points expected in comparisons with each of the others, with half a point
-    for a tie; strength: its log odds against a generator of mean strength (Davidson's model, with
-    the order of showing held equal if it varied); intervals over sources. rank: by strength; equal
-    ones share a rank. rank_low, rank_high: the ranks left open by two-sided tests of all pairs,
-    corrected over all of them (metal.stats.ranks). wins, ties, comparisons: as counted.
+    points: the expected share of points in comparisons with each of the others, where a tie is half
+    a point. strength: the log odds against a generator of mean strength, by Davidson's model; if
+    the order of showing varied, the model holds it equal. Intervals are over sources. rank: by
+    strength; equal generators share a rank. rank_low, rank_high: the ranks left open by two-sided
+    tests of all pairs, corrected over all pairs (metal.stats.ranks). wins, ties, comparisons:
+    counts of answers.
     """
     people, judges = people_named(dataset, settings.reference), judges_of(dataset, settings)
     by = {
@@ -52,8 +55,9 @@ def strength_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[st
 
 
 def comparisons(dataset: Dataset, settings: AuditSettings) -> pd.DataFrame:
-    """The answers to pairs whose generators are known: first, second, score, shown (1, -1; 0
-    unknown).
+    """The answers to pairs whose generators are known, with first, second, score and shown.
+
+    shown: 1 if the first output was shown first, -1 if the second was, 0 if unknown.
     """
     pairs = {
         name: output for name, output in dataset.outputs.items() if output.first and output.second
@@ -77,7 +81,7 @@ def comparisons(dataset: Dataset, settings: AuditSettings) -> pd.DataFrame:
 
 
 def _ranked(rows: pd.DataFrame) -> Iterator[Mapping[str, Any]]:
-    """The figures of each generator in these answers, the strongest first."""
+    """The figures of each generator in these answers, the strongest generator first."""
     names = sorted({*rows["first"], *rows["second"]})
     code_of = {name: code for code, name in enumerate(names)}
     first, second = (
@@ -114,7 +118,7 @@ def _ranked(rows: pd.DataFrame) -> Iterator[Mapping[str, Any]]:
 
 
 def _counted(first: Any, second: Any, outcome: Any, players: int) -> list[dict[str, int]]:
-    """Wins, ties and comparisons of each player."""
+    """The numbers of wins, ties and comparisons of each generator."""
     sides = ((first, outcome == FIRST), (second, outcome == SECOND))
     wins = sum(np.bincount(side, won, players) for side, won in sides)
     ties = sum(np.bincount(side, outcome == TIE, players) for side, _ in sides)

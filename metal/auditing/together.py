@@ -1,9 +1,8 @@
-"""Many verdicts looked at together: which of them still hold, and the least that the surest judge
-keeps.
+"""Many verdicts looked at together: which still hold, and how much the surest judge keeps at least.
 
-A verdict never depends on what else is audited. Statements about several verdicts at once do: if
-each of many cells may be wrong in 5% of cases, some are. A baseline counts only if there is no
-other judge.
+A verdict never depends on what else is audited. A statement about several verdicts at once does: if
+each of many verdicts may be wrong in 5% of cases, some are wrong. A baseline counts only if there
+is no other judge.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ ERROR = 0.05  # of all that is said at once
 
 
 def compared_judges(dataset: Dataset, audited: Sequence[AuditCell]) -> dict[str, int]:
-    """The judges that are looked at together, and in how many cells each was judged."""
+    """The judges whose verdicts are looked at together, and in how many cells each was judged."""
     cells: dict[str, int] = {}
     for cell in audited:
         for judge in cell.judges:
@@ -34,7 +33,7 @@ def compared_judges(dataset: Dataset, audited: Sequence[AuditCell]) -> dict[str,
 
 
 def kept_at_least(cell: AuditCell, verdict: Verdict, number: int) -> float:
-    """The least share of a person's lead that the judge keeps, with an error of 5% over so many
+    """The least share of a person's lead that the judge keeps, with an error of 5% over `number`
     cells together.
 
     NaN if there is no such limit, or no share kept is defined.
@@ -48,8 +47,9 @@ def kept_at_least(cell: AuditCell, verdict: Verdict, number: int) -> float:
 
 
 def together_rows(verdicts: Sequence[Verdict], least: Sequence[float]) -> Iterator[dict[str, Any]]:
-    """A row for each verdict, if there are several. least: the least that each judge keeps
-    (`kept_at_least`).
+    """A row for each verdict, if there are several.
+
+    least: the least share that each judge keeps (`kept_at_least`).
     """
     if len(verdicts) < 2:
         return

@@ -1,16 +1,16 @@
-"""Does a judge agree with people as people agree with each other? The rules of a verdict, all of
-them here.
+"""The rules of a verdict: whether a judge agrees with people as people agree with each other.
 
 A verdict compares a judge with people who face the same other people (metal.auditing.standing), and
 depends on nothing outside its cell: no other language, judge, order of rows, seed or rater's name
 changes it. It is about agreement, not truth: what all people get wrong counts as right. Limits are
 one-sided 5% limits over sources. In order:
 
-1. *undecided*, nothing to go on: fewer than 30 items or 20 sources with an answer and two people,
-   no answers, people's alpha undefined, fewer than two classes, or no two labels with 10 items.
+1. *undecided*, because there are too few data: fewer than 30 items or 20 sources with an answer and
+   two people, no answers, people's alpha undefined, fewer than two classes, or no two labels with
+   10 items.
 2. *people disagree*: alpha, or people's lead over a constant, is not shown to be above 0, and one
-   of them is shown to be small. Only not shown: *undecided*. Then careless people are left out
-   (metal.stats.careless), and rules 1 and 2 are asked again.
+   of them is shown to be small. If neither is shown to be small: *undecided*. Then careless people
+   are left out (metal.stats.careless), and rules 1 and 2 are applied again.
 3. *like a person*: every clause of metal.auditing.clauses holds.
 4. *uninformative*: one answer, or shown to know hardly more than a constant and much less than a
    person.
@@ -78,13 +78,15 @@ VERDICTS = (LIKE_A_PERSON, INFORMATIVE, UNINFORMATIVE, DISAGREE, UNDECIDED)
 
 
 def today(word: str) -> str:
-    """The verdict by its present name; runs before version 0.2 call *like a person* by another."""
+    """A verdict by its present name; runs before version 0.2 have another name for *like a
+    person*.
+    """
     return LIKE_A_PERSON if word == AS_GOOD else word
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A verdict with its numbers and the reason for it, in words.
+    """A verdict with its figures, and with its reason in words.
 
     share_kept: the share of a person's lead over a constant that the judge keeps (0 is a constant,
     1 a person), by exact answers over `classes`, with 90% limits. share_kept_least,
@@ -92,16 +94,17 @@ class Verdict:
     correlation with people as a share of a person's, on ordered scales. kappa_kept: the judge's
     quadratic kappa (kappa on nominal scales) as a share of a person's. unshown: why a share is
     missing. below_person: class-balanced agreement of the judge minus a person's. above_constant:
-    minus that of a constant; both with one-sided 5% limits. p_like, p_informative: one-sided
-    p-values of these verdicts, for lists of many cells. items, sources: with an answer and two
-    people. items_needed: about how many would decide half the time if the figures stay as they are;
-    NaN if no number would. confirmed: how often a person gives the rating that most others give;
+    the same minus that of a constant. Both have one-sided 5% limits. p_like, p_informative:
+    one-sided p-values of these two verdicts, for lists of many cells. items, sources: those with an
+    answer and two people. items_needed: about how many items would decide the verdict half of the
+    time if the figures stay as they are; NaN if no number would. confirmed: how often a person
+    gives the rating that most others give;
     confirmed_bad: the same at the bad end, on bad_items items. plainly: why an informative judge is
     not like a person, if the reason can be understood without statistics. not_like: whether it is
     shown not to be like a person, rather than just not shown to be. misses_bad: whether it is shown
-    to find less than half of what people call bad and themselves find. panel: a remark about the
-    people that holds for every judge. left_out: people whose ratings did not count because they
-    agree far less with the others; aided: because they saw the judge's answers.
+    to find less than half as much of what people call bad as people themselves find. panel: a
+    remark about the people that holds for every judge. left_out: people whose ratings did not count
+    because they agree far less with the others; aided: because they saw the judge's answers.
     """
 
     language: str
@@ -134,7 +137,9 @@ class Verdict:
     aided: tuple[str, ...] = ()
 
     def row(self) -> dict[str, Any]:
-        """The verdict's row in the table of verdicts, with all who did not count as left out."""
+        """The row of the table of verdicts; its column of people left out has all who did not
+        count.
+        """
         row: dict[str, Any] = {}
         every = {**vars(self), "left_out": (*self.aided, *self.left_out)}
         del every["aided"]
@@ -151,10 +156,10 @@ COLUMNS = (*Verdict("", "", "", "", "").row(), "signature")
 
 
 def verdict(cell: AuditCell, judge: str, *, ranges: bool = True) -> Verdict:
-    """The verdict on a judge in a cell. It depends on nothing outside the cell.
+    """The verdict on a judge in a cell, which depends on nothing outside the cell.
 
-    ranges: whether to compute figures with each person left out in turn as well; no verdict depends
-    on them. With the setting `standardise` the reason adds the verdict that would hold if everybody
+    ranges: whether to compute figures also with each person left out in turn; no verdict depends on
+    these. With the setting `standardise` the reason adds the verdict that would hold if everybody
     used the scale alike; the verdict itself stays the same.
     """
     if aided := cell.aided([judge]):
@@ -170,7 +175,7 @@ def verdict(cell: AuditCell, judge: str, *, ranges: bool = True) -> Verdict:
 
 
 def _unaided_verdict(cell: AuditCell, judge: str, aided: tuple[str, ...], ranges: bool) -> Verdict:
-    """The verdict without people who saw the judge's answers, and a remark on them."""
+    """The verdict without people who saw the judge's answers, with a remark on these people."""
     unaided, remark = cell.unaided(judge), aided_words(cell, judge)
     if not unaided.ratings_per_item.any():
         nobody = f"nobody is left to compare it with: {remark}"
@@ -181,7 +186,7 @@ def _unaided_verdict(cell: AuditCell, judge: str, aided: tuple[str, ...], ranges
 
 
 def _verdict(cell: AuditCell, judge: str, ranges: bool) -> Verdict:
-    """The verdict, by scores or by classes as the settings say."""
+    """The verdict by scores or by classes, as the settings say."""
     beside, stop, careless_ones = looked_at(cell, judge)
     decided = _said(beside, *stop) if stop else _decide(beside, ranges)
     if beside.alone:
@@ -196,8 +201,9 @@ def _verdict(cell: AuditCell, judge: str, ranges: bool) -> Verdict:
 
 
 def looked_at(cell: AuditCell, judge: str) -> tuple[Standing, tuple[str, str] | None, Careless]:
-    """The judge compared with the people who count, the verdict and reason of rules 1 and 2, and
-    who was left out.
+    """Compare the judge with the people who count, and apply rules 1 and 2.
+
+    Returns the comparison, the verdict and reason if these rules settle it, and who was left out.
     """
     beside, stop = _asked(cell, judge)
     careless_ones = Careless() if stop or cell.by_scores or beside.gold else careless_people(cell)
@@ -209,8 +215,7 @@ def looked_at(cell: AuditCell, judge: str) -> tuple[Standing, tuple[str, str] | 
 def _asked(
     cell: AuditCell, judge: str, without: Sequence[int] = ()
 ) -> tuple[Standing, tuple[str, str] | None]:
-    """The judge compared with people, and the verdict and reason of rules 1 and 2 if they settle
-    it.
+    """The judge compared with people, and the verdict and reason if rules 1 and 2 settle it.
 
     If only some items have two people, and these do not show that people agree, all items are
     treated as items with one person. Such a judge is at best *informative*, just as if no item had
@@ -225,7 +230,7 @@ def _asked(
 
 
 def _said(beside: Standing, verdict: str, reason: str, **figures: Any) -> Verdict:
-    """A verdict on a judge in its cell."""
+    """The Verdict on a judge in its cell, from the word and the reason."""
     key = beside.cell.language, beside.cell.criterion.name, beside.judge
     if 0 < beside.asked < MIN_COVERAGE * beside.rated:
         reason += f"; {beside.asked:,} of {beside.rated:,} items were put to it"
@@ -237,7 +242,7 @@ def _said(beside: Standing, verdict: str, reason: str, **figures: Any) -> Verdic
 
 
 def _missing(beside: Standing) -> tuple[str, str] | None:
-    """Rule 1: what is missing, and how much."""
+    """Rule 1: *undecided* and what is missing; None if nothing is."""
     people = "a person's label" if beside.gold else "two people"
     reason = ""
     if not beside.asked:
@@ -258,8 +263,8 @@ def _missing(beside: Standing) -> tuple[str, str] | None:
 
 
 def _people(beside: Standing) -> tuple[str, str] | None:
-    """Rule 2: the verdict and reason if people do not agree, or are not shown to; None if they are
-    shown to.
+    """Rule 2: the verdict and reason if people do not agree, or are not shown to agree; None if
+    they are shown to agree.
     """
     lead = beside.lead
     if lead is None:
@@ -284,7 +289,7 @@ def _people(beside: Standing) -> tuple[str, str] | None:
 
 
 def _decide(beside: Standing, ranges: bool) -> Verdict:
-    """Rules 3 to 6."""
+    """Apply rules 3 to 6."""
     clauses = clauses_of(beside)
     open_clauses = [clause for clause in clauses if not clause.holds]
     figures = _figures(beside, clauses, ranges)
@@ -323,7 +328,7 @@ def clauses_of(beside: Standing) -> list[Clause]:
 
 
 def _figures(beside: Standing, clauses: list[Clause], ranges: bool) -> dict[str, Any]:
-    """The columns that every verdict has from rule 3 on."""
+    """The columns that a verdict has from rule 3 on."""
     figures: dict[str, Any] = {
         "above_constant": bounds(beside.above),
         "p_like": max(clause.p for clause in clauses),
@@ -357,8 +362,8 @@ def _figures(beside: Standing, clauses: list[Clause], ranges: bool) -> dict[str,
 
 
 def _p_informative(beside: Standing) -> float:
-    """The p-value of *informative*: with two tests (if answers have an order), twice the
-    smaller.
+    """The p-value of *informative*; if answers have an order there are two tests, and it is twice
+    the smaller p.
     """
     p = beside.above.p_above(0.0, beside.items)
     order = beside.whole_order
@@ -368,7 +373,7 @@ def _p_informative(beside: Standing) -> float:
 
 
 def _number(beside: Standing, figures: dict[str, Any]) -> str:
-    """The shares kept, in words; if there are none, the judge's lead over a constant."""
+    """The shares kept in words or, without any, the judge's lead over a constant."""
     share, order = figures.get("share_kept", NO_BOUNDS), figures.get("order_kept", NO_BOUNDS)
     if math.isnan(share.value):
         number = f"{in_bounds(beside.above, signed)} more than a constant"
@@ -387,7 +392,7 @@ def _number(beside: Standing, figures: dict[str, Any]) -> str:
 
 
 def _uninformative(beside: Standing) -> str:
-    """Rule 4: why the judge is *uninformative*; empty if it is not shown to be."""
+    """Rule 4: the reason why the judge is *uninformative*; empty if it is not shown to be."""
     if beside.one_answer:
         return "it gave one answer only"
     above, most = beside.above, beside.above.high()
@@ -407,7 +412,7 @@ def _uninformative(beside: Standing) -> str:
 
 
 def _turned(beside: Standing) -> str:
-    """A hint if the judge ranks outputs in reverse; empty otherwise."""
+    """A hint if the judge ranks outputs in reverse order; otherwise empty."""
     order = beside.whole_order
     if order is None or beside.one_answer:
         return ""
@@ -426,7 +431,9 @@ def _informative(beside: Standing) -> bool:
 
 
 def _what_is_open(beside: Standing, clauses: list[Clause]) -> tuple[float, str]:
-    """About how many items would make an *informative* judge *like a person*, and why it is not."""
+    """About how many items would make an *informative* judge *like a person*, and the reason why it
+    is not yet.
+    """
     clauses = sorted(clauses, key=lambda clause: not clause.shown)
     reason = "; ".join(clause.words + clause.remark for clause in clauses)
     shown, needed = any(clause.shown for clause in clauses), math.nan
@@ -451,8 +458,10 @@ def _what_is_open(beside: Standing, clauses: list[Clause]) -> tuple[float, str]:
 
 
 def _plainly(clauses: list[Clause]) -> str:
-    """The first open clause that can be understood without statistics, preferring one that is shown
-    not to hold; empty if there is none.
+    """The words of the first open clause that can be understood without statistics; empty if there
+    is none.
+
+    A clause that is shown not to hold goes before the others.
     """
     shown = [each for each in clauses if each.shown]
     plain = [each for each in shown or clauses if each.plain]
@@ -468,8 +477,8 @@ def _by_order_alone(beside: Standing) -> bool:
 
 
 def _needed(beside: Standing) -> float:
-    """About how many items would show in half of all cases that the judge is informative; NaN if no
-    number would.
+    """About how many items would show, in half of all cases, that the judge is informative; NaN if
+    no number would.
     """
     needed = [needed_items(beside.above, 0.0, beside.items)]
     order = beside.whole_order
@@ -480,7 +489,7 @@ def _needed(beside: Standing) -> float:
 
 
 def _not_shown(beside: Standing, needed: float) -> str:
-    """Rule 6, in words."""
+    """Rule 6: the words for what is not shown."""
     above = in_bounds(beside.above, signed, OF_TWO if beside.by_either else P)
     reason = f"not shown to beat a constant answer: {above}"
     order = beside.order_beyond(SMALL_ORDER)

@@ -1,6 +1,7 @@
 """The command line: reads options, calls the function, prints the result.
 
-A verb's file is imported when the verb is typed; the overall help only reads the table here.
+A verb's file is imported only when the verb is typed; the overall help reads only the table in this
+file.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ UNREAD = 141  # as a shell says of a program that a closed pipe ended
 
 
 class Verbs(Group):
-    """The verbs of VERBS, those of each kind of run, and functions of other packages
+    """All verbs: those of VERBS, those of each kind of run, and functions of other packages
     (`metal.verbs`).
     """
 
@@ -107,7 +108,7 @@ class Verbs(Group):
 
 
 def groups() -> dict[str, list[str]]:
-    """The groups of the help, with the verbs of each in their order."""
+    """The groups of the help, each with its verbs in order."""
     from metal.data.plugins import plugins
 
     verbs = {group: list(names) for group, names in GROUPS.items()}
@@ -119,7 +120,7 @@ def groups() -> dict[str, list[str]]:
 
 
 def _summaries() -> dict[str, str]:
-    """A summary of each verb, by its name."""
+    """The one-line summary of each verb, by name."""
     from metal.data.plugins import plugins
 
     summaries = {name: summary for name, (_, summary) in VERBS.items()}
@@ -131,8 +132,8 @@ def _summaries() -> dict[str, str]:
 
 
 def _top_kinds() -> dict[str, Kind]:
-    """The kind of run behind each verb; if several kinds begin with its name, the one with exactly
-    that name.
+    """The kind of run behind each verb; if the names of several kinds begin with the verb, the one
+    with exactly that name.
     """
     from metal.runs.kinds import kinds
 
@@ -162,7 +163,7 @@ def _command(name: str) -> click.Command:
 
 
 def loaded(target: str) -> click.Command:
-    """The command that "module:name" names."""
+    """Import the command that "module:name" names."""
     module, _, name = target.partition(":")
     command: click.Command = getattr(import_module(module), name)
     return command
@@ -191,8 +192,8 @@ def main() -> None:
     """Run `metal`.
 
     Exit codes: 0 done; 1 a gate or a requirement fails; 3 a gate is undecided; 2 something the user
-    can fix; 70 a defect; 130 interrupted; 141 the reader of the output has gone (`| head`). With
-    `>&-` it is the verb's own code.
+    can fix; 70 a defect; 130 interrupted; 141 the reader of the output has closed it (`| head`). If
+    standard output is closed (`>&-`), it is the verb's own code.
     """
     _open_closed_streams()
     for threads in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -233,15 +234,15 @@ def main() -> None:
 
 
 def as_typed(message: str) -> str:
-    """A message in words of the command line that was typed."""
+    """A message in the words of the command line that the user typed."""
     from metal.cli.flags import command_named, in_flags
 
     return in_flags(message, command_named(sys.argv[1:], metal), metal)
 
 
 def _open_closed_streams() -> None:
-    """Open /dev/null for each closed standard stream; otherwise the next opened file would get its
-    number, and with it everything printed.
+    """Open /dev/null for each closed standard stream; otherwise the next opened file would get the
+    stream's number, and everything printed would go into that file.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
@@ -251,8 +252,8 @@ def _open_closed_streams() -> None:
 
 
 def _stop_for_the_disk(error: OSError) -> NoReturn:
-    """Stop for a folder that cannot be written or a full disk: errors that the user can fix, if
-    they name a file.
+    """Stop with an error that the user can fix, if a folder cannot be written or the disk
+    is full.
     """
     why = (error.strerror or str(error)).lower()
     if error.filename is not None:

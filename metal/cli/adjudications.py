@@ -1,4 +1,4 @@
-"""`metal adjudicate plan` and `report`: disputed outputs go to somebody who knows."""
+"""`metal adjudicate plan` and `report`: have somebody who knows decide disputed outputs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def plan(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -
 
 
 def _planned(plan: AdjudicationPlan) -> Iterator[Any]:
-    """What was drawn, in a sentence and a table."""
+    """Show what was drawn, in a sentence and a table."""
     from metal.data.text import count, percent, plural
     from metal.runs.columns import HEAD, Column
     from metal.show.view import Paragraph, TableView

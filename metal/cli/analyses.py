@@ -1,4 +1,4 @@
-"""`metal demo`, and kinds with verbs of their own below them: `metal design`, `metal monitor`."""
+"""`metal demo`, and kinds that have further verbs below them: `metal design`, `metal monitor`."""
 
 from __future__ import annotations
 

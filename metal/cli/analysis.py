@@ -1,5 +1,5 @@
-"""The usual command of a kind of run: the public function's result is saved, and shown or
-printed.
+"""The usual command of a kind of run: it saves the result of the public function, and shows or
+prints it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from metal.show.terminal import console
 
 
 def run_folder(out: Path | None, data: Path, ending: str = "") -> Path:
-    """The given run folder, or runs/DATASET with the verb's suffix."""
+    """The given run folder, or runs/DATASET with the suffix of the verb."""
     name = data.name.split(".")[0] if data.is_file() else data.resolve().name
     return out or Path("runs") / f"{name}{ending}"
 
@@ -31,10 +31,10 @@ def run_folder(out: Path | None, data: Path, ending: str = "") -> Path:
 def save_of_run(
     command: str, run: Path, out: Path | None, force: bool, make: Callable[..., Any]
 ) -> tuple[Any, Path]:
-    """The result of `make` about a run, saved to `out` or runs/RUN-COMMAND, and the path of that
-    folder.
+    """Save the result of `make` about a run to `out` or runs/RUN-COMMAND; return it with the path
+    of that folder.
 
-    make: takes `progress`. Raises UsageError if the folder holds something else.
+    make: a function that takes `progress`. Raises UsageError if the folder contains something else.
     """
     from metal.runs.parts import command_of, made_from
     from metal.show.pages import page
@@ -63,7 +63,7 @@ def show_run(
 ) -> None:
     """Print a run that was saved to `out`, as JSON, as Markdown, or for people.
 
-    facts: what JSON contains besides the tables. files: the contents of the folder.
+    facts: what JSON contains in addition to the tables. files: the contents of the folder.
     """
     from metal.show.markdown import markdown
     from metal.show.pages import headline, screen
@@ -101,7 +101,8 @@ def analysis(
     """Make the command of a kind: it saves and shows what the public function returns, or prints it
     as JSON or Markdown.
 
-    own: options that only the command has; `then` is called with them after the run was shown.
+    own: options that only this command has; `then` is called with their values after the run was
+    shown.
     """
     function = load(kind.function)
     slices = []
@@ -164,7 +165,9 @@ def analysis(
 
 
 def _say_if_unrecorded(run: Any, data: Path, out: Path, input_data: Any) -> None:
-    """A board is recorded if its dataset can be written; no other run is."""
+    """Say so if a board could not be recorded, because its dataset cannot be written or has
+    changed.
+    """
     if getattr(run, "recorded", True):
         return
     why = "has no history"

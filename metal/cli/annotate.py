@@ -1,7 +1,7 @@
-"""`metal annotate`: outputs go out to people, ratings come back.
+"""`metal annotate`: send outputs to people, and import their ratings.
 
-push, pull and status are for campaigns on platforms; each platform is a command of its own under
-push and pull.
+push, pull and status are for campaigns on platforms; under push and pull, each platform is a
+command.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ EXAMPLES = {
 
 
 class Platforms(click.Group):
-    """A command for each platform, made when it is looked up, because plug-ins are listed only
+    """A command for each platform; it is made when looked up, because plug-ins are listed only
     then.
     """
 
@@ -230,7 +230,10 @@ def status(data: Path, as_json: bool) -> None:
 def _callbacks(
     function: Callable[..., Any], doing: str, inside: bool = False
 ) -> Iterator[dict[str, Any]]:
-    """The callbacks that a function of a platform takes. doing: the text of the progress bar."""
+    """The callbacks that a function of a platform takes.
+
+    doing: the text of the progress bar.
+    """
     with ExitStack() as bar:
         advance: Callable[[int, int], None] | None = None
 
@@ -254,7 +257,9 @@ def _callbacks(
 
 
 def _countdown(left: timedelta) -> None:
-    """Show how long it is until the start, on one line of a terminal that is cleared at the end."""
+    """Show how long it is until the start, on one line of the terminal that is cleared at
+    the end.
+    """
     from metal.building.crowdsourcing.schedule import in_words
 
     if sys.stderr.isatty():

@@ -1,4 +1,4 @@
-"""What a folder contains that somebody may begin with: datasets, tables of ratings, passages."""
+"""What the working folder has to begin with: datasets, tables of ratings, passages."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ PASSAGES = frozenset({*ROLES, "url"})  # keys of a passage as XL-Sum has it
 
 @dataclass(frozen=True)
 class AtHand:
-    """What the working folder contains. passages: a source for `metal sample`; empty if there is
-    none.
+    """What the working folder contains.
+
+    passages: a source for `metal sample`; empty if there is none.
     """
 
     datasets: tuple[Path, ...]
@@ -46,7 +47,7 @@ def look() -> AtHand:
 
 
 def kinds(dataset: Path) -> set[str]:
-    """The kinds of the raters of a dataset folder."""
+    """The kinds of raters that a dataset folder has."""
     if not (dataset / "raters.jsonl").is_file():
         return set()
     return {rater.kind for rater in read_raters(dataset)}
@@ -59,7 +60,7 @@ def has_outputs(dataset: Path) -> bool:
 
 
 def _holds_passages(path: Path) -> bool:
-    """Whether a file has passages, and nothing else that could be a rating."""
+    """Whether a file has passages, and no column that could be a rating."""
     try:
         columns = _columns(path)
     except (OSError, ValueError):  # what cannot be read as what its name says

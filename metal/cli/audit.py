@@ -1,4 +1,4 @@
-"""`metal audit`: the usual command, and `--require` for a build."""
+"""`metal audit`: the usual command, with `--require` for builds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def _read(
     context: click.Context, option: click.Parameter, texts: tuple[str, ...]
 ) -> tuple[Requirement, ...]:
-    """The requirements, checked with the command line, before anything is audited."""
+    """Read the requirements together with the command line, before anything is audited."""
     from metal.errors import UsageError
     from metal.questions.audit.required import Requirement
 
@@ -50,7 +50,7 @@ REQUIRE = Flag(
     ["--require"],
     multiple=True,
     metavar="JUDGE:LANGUAGE:CRITERION>=VERDICT",
-    help="Exit with 1 where a verdict is worse; * for any.",
+    help="Exit with 1 if a verdict is worse; * for any.",
     callback=_read,
 )
 

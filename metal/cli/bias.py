@@ -1,4 +1,4 @@
-"""`metal bias`: in which languages judges lean, and what data are missing to say so."""
+"""`metal bias`: in which languages judges lean, and which data are missing to find out."""
 
 from __future__ import annotations
 

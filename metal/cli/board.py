@@ -1,5 +1,5 @@
-"""`metal billboard` and its further views; `metal submit`: a generator or a metric joins a board,
-or is withdrawn.
+"""`metal billboard` and its further views; `metal submit`, with which a generator or a metric joins
+a board.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""`metal billboard crowd`: judge or crowd? (Billboard 2.5, Figure 2); `metal billboard references`
-(Figure 3).
+"""`metal billboard crowd` compares judges and crowds (Billboard 2.5, Figure 2);
+`metal billboard references` is Figure 3.
 """
 
 from __future__ import annotations
@@ -82,13 +82,13 @@ def _print_crowd(result: Crowd, examples: int, verbose: bool) -> None:
 
 
 def _by_place(table: pd.DataFrame, main: str) -> list[tuple[tuple[str, str], pd.DataFrame]]:
-    """The rows of each language and criterion, those of the main criterion first."""
+    """The rows grouped by language and criterion; those of the main criterion first."""
     groups: Any = table.groupby(["language", "criterion"], sort=False)
     return sorted(groups, key=lambda entry: entry[0][1] != main)
 
 
 def _print_end(result: Crowd | ReferenceCurve, places: int, verbose: bool) -> None:
-    """Print what else there is to see, problems of the data, and the signature."""
+    """Print what else can be shown, problems of the data, and the signature."""
     if places > 1 and not verbose:
         console.say(
             f"With -v also: {plural(places - 1, 'more case')} (a criterion in a language).",
@@ -201,7 +201,7 @@ def _print_references(curve: ReferenceCurve, verbose: bool) -> None:
 
 
 def _sentence(name: str, steps: list[dict[Any, Any]], levels: list[tuple[str, float]]) -> str:
-    """A sentence: whether the curve rises, and from how many references it is above the lines."""
+    """Say whether the curve rises, and from how many references on it is above the level lines."""
     first, last = steps[0], steps[-1]
     if isnan(first["pearson"]) or isnan(last["pearson"]):
         return f"{name}: undefined at an end of the curve"

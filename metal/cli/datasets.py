@@ -1,5 +1,5 @@
-"""Import, export and look at datasets: `metal sample`, `import`, `check`, `describe`, `compare`,
-`export`.
+"""Commands that import, export and show datasets: `metal sample`, `import`, `check`, `describe`,
+`compare`, `export`.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def import_(
 
 
 def _format_and_path(arguments: Sequence[Path]) -> tuple[str, Path]:
-    """The format, if it is named, and the path."""
+    """The format, if the arguments name one, and the path."""
     if not 1 <= len(arguments) <= 2:
         raise UsageError("give PATH, or FORMAT and PATH; --list shows the formats")
     *format_name, path = arguments
@@ -168,9 +168,7 @@ def _format_and_path(arguments: Sequence[Path]) -> tuple[str, Path]:
 def _folder_for(
     out: Path | None, into: Path | None, path: Path, name: str, *, force: bool, ask: bool
 ) -> Path:
-    """The folder to write; if none is named, datasets/NAME, provided that it is new or the user
-    agrees.
-    """
+    """The folder to write; by default datasets/NAME, if it is new or the user agrees."""
     if out and into:
         raise UsageError("give --out for a new dataset or --into for an existing one")
     if out:
@@ -188,7 +186,7 @@ def _folder_for(
 
 
 def import_options(arguments: Sequence[str]) -> dict[str, Any]:
-    """Parse the words after `metal import` into options of `metal.read`."""
+    """Turn the words after `metal import` into options of `metal.read`."""
     parameters = import_.make_context("import", list(arguments)).params
     return {name: value for name, value in parameters.items() if name not in _IMPORT_ONLY}
 
@@ -197,7 +195,9 @@ _IMPORT_ONLY = ("words", "list_formats", "out", "into", "force", "ask")
 
 
 def _report(dataset: Dataset, folder: Path, *, shown: bool = False) -> None:
-    """Print what was read (unless that was shown), where it is, and what to do next."""
+    """Print how the data were read (unless already shown), where the dataset is, and what to do
+    next.
+    """
     from metal.running.prompting import unexplained
 
     kinds = {rater.kind for rater in dataset.raters.values()}
@@ -209,7 +209,9 @@ def _report(dataset: Dataset, folder: Path, *, shown: bool = False) -> None:
 
 
 def show_reading(dataset: Dataset, more: str = "") -> None:
-    """Print what was read: rows, languages, criteria, raters by kind, notes and warnings."""
+    """Print how the data were read: rows, languages, criteria, raters by kind, notes and
+    warnings.
+    """
     from metal.auditing.check import lint
     from metal.questions.dataset.contents import raters, sizes
 

@@ -1,4 +1,4 @@
-"""Questions in a terminal, with a way back to earlier ones."""
+"""Questions in a terminal; the user can go back to earlier ones."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ NEEDED = "an answer is needed here; Ctrl-C ends the questions"
 
 
 class Nobody(UsageError):
-    """A question that nobody can answer, because there is no terminal."""
+    """Raised if a question cannot be answered, because there is no terminal."""
 
 
 class Back(Exception):
-    """Somebody wants to go back to the previous question."""
+    """Raised if the user wants to go back to the previous question."""
 
 
 class Dialogue:
-    """Questions with the answers so far. To go back, all questions are asked again from the first,
-    and earlier answers are reused.
+    """Questions with the answers so far. To go back, the dialogue starts again from the first
+    question and reuses earlier answers.
     """
 
     def __init__(self) -> None:
@@ -39,11 +39,11 @@ class Dialogue:
 
     @property
     def is_new(self) -> bool:
-        """Whether what comes next has not been on the screen yet."""
+        """Whether the next question has not been shown yet."""
         return self.place == len(self.answers)
 
     def again(self) -> None:
-        """Begin with the first question."""
+        """Start again with the first question."""
         self.place = 0
 
     def back(self) -> None:
@@ -53,7 +53,7 @@ class Dialogue:
         self.answers = self.answers[:-1]
 
     def refuse(self, error: MetalError) -> None:
-        """Say why the last answer is not usable, and forget it."""
+        """Say why the last answer cannot be used, and forget it."""
         self.error = error
         console.say(console.worded(str(error)))
         *before, last = self.answers
@@ -61,8 +61,8 @@ class Dialogue:
         self.answers = before
 
     def left(self, choices: Sequence[str]) -> Sequence[str]:
-        """The choices of the next question that have not failed. Raises the last error if none is
-        left.
+        """The choices of the next question that have not been refused. Raises the last error if
+        none is left.
         """
         refused = self._refused.get(repr(self.answers[: self.place]), [])
         left = [choice for choice in choices if choice not in refused]
@@ -71,9 +71,7 @@ class Dialogue:
         return left
 
     def ask(self, question: str, *, value_proc: Callable[[str], Any], default: Any = None) -> Any:
-        """The answer, parsed by `value_proc` from what is typed; Enter takes the default. Raises
-        Back.
-        """
+        """Ask, and parse what is typed with `value_proc`; Enter takes the default. Raises Back."""
         if self.is_new:
             if not self.place:
                 console.say("Enter takes the answer in brackets; b goes back a question, q quits.")
@@ -93,7 +91,7 @@ class Dialogue:
 
 
 def _parsed(value_proc: Callable[[str], Any], text: str, *, needed: bool) -> Any:
-    """The answer; the letters that go back or quit, where the question takes no such answer."""
+    """Parse an answer; b goes back and q quits, unless the question takes such an answer."""
     if needed and not text.strip():
         raise click.UsageError("an answer is needed here; b goes back a question, q quits")
     try:
@@ -105,8 +103,8 @@ def _parsed(value_proc: Callable[[str], Any], text: str, *, needed: bool) -> Any
 
 
 def prompt(question: str, *, instead: str = NOBODY, **settings: Any) -> Any:
-    """Read an answer from the user. Raises UsageError if there is no terminal, with what to do
-    instead.
+    """Read an answer from the user. If there is no terminal, raises UsageError, which says what to
+    do instead.
     """
     if settings.get("default") is None:
         settings = {**settings, **_needed(settings)}
@@ -119,8 +117,8 @@ def prompt(question: str, *, instead: str = NOBODY, **settings: Any) -> Any:
 
 
 def _needed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a question without a default: after Enter, say that an answer is needed;
-    click itself says nothing.
+    """The settings of a question without a default: Enter then prints that an answer is needed,
+    about which click itself is silent.
     """
     read = settings.get("value_proc") or click.types.convert_type(settings.get("type"))
 

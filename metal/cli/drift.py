@@ -1,5 +1,5 @@
-"""`metal gate`: compare judges with their earlier state, in two runs, in a gate's run or in a
-stream; `metal gate init`.
+"""`metal gate`: compare judges with an earlier run, in two runs, in a gate's run or in a stream;
+`metal gate init`.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def _compare(
     junit: Path | None = None,
     **options: Any,
 ) -> None:
-    """Print what has changed and save it, by default to runs/RUN-VERB; a gate's verdict becomes the
-    exit code.
+    """Print what has changed and save it, by default to runs/RUN-VERB; the verdict of a gate
+    becomes the exit code.
     """
     from metal.runs.parts import command_of
     from metal.show.pages import page
@@ -173,7 +173,7 @@ def watch(as_json: bool, **options: Any) -> None:
 
 
 def _are_runs(args: Sequence[str]) -> bool:
-    """Whether runs or tables are named, but no gate file."""
+    """Whether the arguments name runs or tables, but no gate file."""
     named = [Path(arg) for arg in args if Path(arg).exists()]
     return bool(named) and all(path.is_dir() or is_table(path) for path in named)
 

@@ -1,4 +1,4 @@
-"""Messages in the words of a command: parameters become flags and arguments."""
+"""Rewrite messages in the words of a command: parameters become flags and arguments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def in_flags(message: str, command: click.Command, root: click.Group) -> str:
 
 
 def command_named(words: Iterable[str], root: click.Group) -> click.Command:
-    """The command that these words name, with or without arguments after them."""
+    """The command that these words name; arguments may follow them."""
     command: click.Command = root
     for word in words:
         if not isinstance(command, click.Group):
@@ -32,7 +32,7 @@ def command_named(words: Iterable[str], root: click.Group) -> click.Command:
 
 
 def _flags(command: click.Command) -> dict[str, str]:
-    """Parameter -> its longest flag; arguments have none."""
+    """The longest flag of each parameter; arguments have none."""
     return {
         option.name: next(flag for flag in option.opts if flag.startswith("--"))
         for option in command.params

@@ -1,5 +1,5 @@
-"""List a folder, write a run's page, and set up completion in a shell: `metal ls`, `report`,
-`completion`.
+"""`metal ls`, `report` and `completion`: list a folder, write a run's page, and set up completion
+in a shell.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A group of commands that handles a word that is not one of its commands."""
+"""A group of commands with its own error for a word that is none of its commands."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import click
 
 
 class Group(click.Group):
-    """A group of commands; `no_command` makes the error for a word that is not one of them."""
+    """A group of commands; `no_command` makes the error for a word that is none of them."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -19,5 +19,8 @@ class Group(click.Group):
             raise self.no_command(ctx, args, error) from None
 
     def no_command(self, ctx: click.Context, args: list[str], error: click.UsageError) -> Exception:
-        """The error for words of which the first is not a command. error: click's own."""
+        """The error if the first of these words is no command.
+
+        error: the error that click would raise.
+        """
         return error

@@ -1,5 +1,7 @@
 """`-i` of `metal import` and of verbs that take a table: ask about everything that was only
-guessed, and print the answers as options.
+guessed.
+
+The answers are printed as options.
 """
 
 from __future__ import annotations
@@ -43,11 +45,14 @@ def ask_about(
     show: Callable[[Dataset], None],
     folder: Path | None = None,
 ) -> tuple[Words, Path | None]:
-    """Ask about the table; return the command line that reads it accordingly, with all options
-    explicit, and the folder to write, if one was proposed.
+    """Ask about the table; return the command line that reads it as answered, and the folder to
+    write, if one was proposed.
 
-    stated: options of `metal.read`. parse: words -> such options. show: what was read, before and
-    after the answers. If the table cannot be read with an answer, the question is asked again.
+    The command line has all options, including those that were guessed right.
+
+    stated: the options of `metal.read` that the user gave. parse: turns words into such options.
+    show: shows how the table was read, before and after the answers. If the table cannot be read
+    with an answer, the question is asked again.
     """
     dialogue = Dialogue()
     while True:
@@ -112,9 +117,7 @@ def _new_folder(text: str) -> Path:
 def _read(
     dialogue: Dialogue, path: Path, format: str, options: dict[str, Any]
 ) -> tuple[Draft, Dataset]:
-    """The table as read with the options, with columns and orders of words asked for if
-    necessary.
-    """
+    """Read the table with the options; if necessary, ask for columns and for the order of words."""
     from metal.api.read import draft_of
 
     asked = set()
@@ -148,8 +151,8 @@ def _read(
 
 
 def _column(dialogue: Dialogue, missing: NoColumn, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Ask for the column of a role; for the rater, several columns are possible, each of which is a
-    rater.
+    """Ask for the column of a role; for the rater, the answer may be several columns, each of them
+    a rater.
     """
     from metal.data.tables.surveys import EACH_ROW
     from metal.data.tables.wide import MOST_LISTED
@@ -183,7 +186,7 @@ def _column(dialogue: Dialogue, missing: NoColumn, options: Mapping[str, Any]) -
 
 
 def _raters_named(text: str, missing: NoColumn) -> tuple[str, ...]:
-    """The columns of raters that an answer names, or the template."""
+    """The columns of raters that an answer names, or the template that it gives."""
     from metal.data.tables.wide import MOST_LISTED
     from metal.data.text import first_few
 
@@ -226,7 +229,7 @@ def _add(options: dict[str, Any], answers: Mapping[str, Any]) -> None:
 def _answers(
     dialogue: Dialogue, draft: Draft, dataset: Dataset, options: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
-    """Option -> the answer, if it differs from the guess."""
+    """The answer for each option, if it differs from the guess."""
     if draft.columns is None:  # somebody's release, which says all of it
         return
     roles, unread = draft.columns.roles, draft.columns.unread
@@ -325,7 +328,7 @@ def _kinds(
 
 
 def _kinds_of(text: str, names: Sequence[str]) -> dict[str, str]:
-    """The kind of each rater that an answer names."""
+    """The kind of each rater, as an answer states it."""
     from metal.data.records import KINDS
 
     meanings: dict[str, str] = {}
@@ -342,7 +345,7 @@ def _kinds_of(text: str, names: Sequence[str]) -> dict[str, str]:
 def _missing(
     dialogue: Dialogue, dataset: Dataset, options: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
-    """Ask about scores that may mean no answer: those far from the others, and 0 if scales mostly
+    """Ask about scores that may mean no answer: scores far from the others, and 0 if most scales
     begin with 1.
     """
     from metal.auditing.check import far_scores, score_counts
@@ -389,7 +392,7 @@ def _some_of(values: set[str], text: str) -> set[str]:
 
 
 def _explicit(draft: Draft, dataset: Dataset, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with everything that the reader recognized, except the scales of METAL's
+    """The options with everything that the reader recognised, except the scales of METAL's
     criteria.
     """
     if draft.columns is None:
@@ -412,8 +415,9 @@ def _explicit(draft: Draft, dataset: Dataset, options: Mapping[str, Any]) -> dic
 
 
 def _options_of_scales(criteria: Mapping[str, Criterion]) -> dict[str, Any]:
-    """The options that give each scale, except those of METAL's criteria. criteria: by name, as
-    typed.
+    """The options that state each scale, except those of METAL's criteria.
+
+    criteria: the criteria by name, as typed.
     """
     from metal.data.metal_criteria import METAL_CRITERIA, metal_criterion
     from metal.data.tables.levels import metal_name
@@ -435,8 +439,8 @@ def _options_of_scales(criteria: Mapping[str, Criterion]) -> dict[str, Any]:
 
 
 def _levels(scale: Scale) -> str:
-    """The levels as typed: `Bad<Good` if values count from 0, `1,2` if numbers are enough, else
-    `1=Bad,2=Good`.
+    """The levels as typed: `Bad<Good` if values count from 0, `1,2` if levels are only numbers,
+    else `1=Bad,2=Good`.
     """
     labels = [level.label for level in scale.levels]
     numbers = [f"{value:.15g}" for value in scale.values]

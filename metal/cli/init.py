@@ -1,6 +1,4 @@
-"""`metal init`: from what somebody has to the commands that come next, which are shown and then
-run.
-"""
+"""`metal init`: show the commands that follow from what somebody has, then run them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The questions of `metal init`, and the commands that follow from the answers. Every question can
-be answered with Enter.
+"""The questions of `metal init`, and the commands that follow from the answers. Enter answers every
+question.
 """
 
 from __future__ import annotations
@@ -30,8 +30,9 @@ MODEL = "openai:gpt-4o-mini"
 
 @dataclass(frozen=True)
 class Plan:
-    """Commands to run now, and commands for later. why: what has to be done before the later
-    ones.
+    """Commands to run now, and commands for later.
+
+    why: what has to be done before the later commands.
     """
 
     now: list[Words]
@@ -145,8 +146,9 @@ def likeliest(here: AtHand) -> str:
 
 
 def _judged(data: Path, asked: Words) -> Plan:
-    """The plan for a judge that rates the dataset and is then audited. asked: options for the
-    judge's question.
+    """The plan for a judge that rates the dataset and is then audited.
+
+    asked: options for the judge's question.
     """
     model, options, lacking = _model("Judge, as PROVIDER:MODEL (`metal judges` shows them)")
     run = str(_free(Path("runs") / f"{data.resolve().name}-judges"))
@@ -155,7 +157,7 @@ def _judged(data: Path, asked: Words) -> Plan:
 
 
 def _written(data: Path) -> Plan:
-    """The plan for a model that writes the outputs of a dataset, and people who rate them."""
+    """The plan for a model that writes the outputs of a dataset, and for people who rate them."""
     model, options, lacking = _model("Model that writes the summaries")
     run = _free(Path("runs") / f"{data.name}-generate")
     generate = ["generate", str(data), "--model", model, *options]
@@ -164,8 +166,8 @@ def _written(data: Path) -> Plan:
 
 
 def _handed_out(data: Path) -> Plan:
-    """The plan for people who rate the outputs of a dataset; a criterion without a question gets
-    one first.
+    """The plan for people who rate the outputs of a dataset; first, each criterion without a
+    question gets one.
     """
     raters = ask("People who rate each text", type=click.IntRange(1), default=3)
     people = ask("People in all, per language", type=click.IntRange(raters), default=raters)
@@ -178,7 +180,7 @@ def _handed_out(data: Path) -> Plan:
 
 
 def _described(data: Path) -> Iterator[Words]:
-    """Commands that give a question to each criterion that has none."""
+    """Commands that give a question to each criterion without one."""
     from metal.api.criteria import criterion_file
     from metal.data.dataset import load_dataset
     from metal.data.records import Scale
@@ -194,8 +196,8 @@ def _described(data: Path) -> Iterator[Words]:
 
 
 def _model(question: str) -> tuple[str, Words, str]:
-    """Ask for a model. Returns the model, the options that give its address, and what has to be
-    done before it can be asked.
+    """Ask the user for a model. Returns it, the options with its address, and what has to be done
+    before it can be used.
     """
     from metal.raters.judges.providers import find_provider, provider_names
 
@@ -211,8 +213,8 @@ def _model(question: str) -> tuple[str, Words, str]:
 
 
 def _waiting(asking: Words, after: list[Words], lacking: str) -> Plan:
-    """The plan for a command that asks a model and for what follows; while something is missing,
-    only the cost is estimated.
+    """The plan for a command that asks a model, and for the commands after it; while something is
+    missing, it only estimates the cost.
     """
     if not lacking:
         return Plan([asking, *after])
@@ -234,7 +236,7 @@ def _unasked(criteria: list[Any], data: Path | None) -> Words:
 
 
 def _guess(criterion: str) -> str:
-    """A question that may suit a criterion that is only a name."""
+    """A question that may suit a criterion of which only the name is known."""
     if criterion == "overall":
         return "How good is the text overall?"
     return f"How good is the text's {criterion.replace('_', ' ')}?"

@@ -1,5 +1,5 @@
 """`metal judges`: which models can judge, and whether one answers; `metal prompt`: what judges are
-told.
+told; `metal criterion`.
 """
 
 from __future__ import annotations

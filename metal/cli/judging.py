@@ -1,5 +1,5 @@
-"""Verbs that ask models: `metal judge`, `metal generate`; what they print, and how they ask before
-spending.
+"""Verbs that ask models, `metal judge` and `metal generate`: what they print, and how they ask
+before spending.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ def callbacks(ask: bool | None = None) -> Iterator[Callbacks]:
 
 
 def _confirm(estimates: Sequence[CostEstimate]) -> bool:
-    """Ask for consent. The event loop's own handling of Ctrl-C would wait for the answer; here
-    Ctrl-C ends the question.
+    """Ask for consent. Ctrl-C ends the question; the event loop's own handling of Ctrl-C would wait
+    for the answer.
     """
     usual = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
@@ -85,7 +85,7 @@ def _confirm(estimates: Sequence[CostEstimate]) -> bool:
 def finish(run: Judging | Generating, following: str) -> None:
     """Print what to do next. Exits with 130 if interrupted, 2 if a model stopped.
 
-    following: the command to type next; empty while this one is unfinished.
+    following: the command to type next; empty while this run is unfinished.
     """
     outcome = run.outcome
     again = _to_go_on(run)
@@ -112,8 +112,8 @@ def finish(run: Judging | Generating, following: str) -> None:
 
 
 def _to_go_on(run: Judging | Generating) -> str:
-    """The command that continues a run. A limit that stopped it is raised to 1.1 times what the
-    rest may cost.
+    """The command that continues a run. If a cost limit stopped the run, the command raises it to
+    1.1 times what the rest may cost.
     """
     outcome, terms = run.outcome, run.terms
     again = f"metal {run.job.command} --resume {run.folder}"
@@ -135,7 +135,7 @@ def _to_go_on(run: Judging | Generating) -> str:
 
 def _say_what_is_left(run: Judging | Generating, again: str) -> None:
     """Print which calls are waiting, were not made or failed, how to continue, and which replies
-    were kept without a score.
+    without a score were kept.
     """
     outcome, command = run.outcome, run.job.command
     if outcome.waiting:

@@ -1,5 +1,5 @@
-"""Guess what was meant by a first word that is not a verb: another verb, or a verb for this file or
-folder.
+"""Guess what the user meant by a first word that is no verb: another verb, or a verb for this file
+or folder.
 """
 
 from __future__ import annotations
@@ -32,7 +32,10 @@ OTHER_WORDS = {
 def no_verb(
     word: str, more: Sequence[str], ctx: click.Context, verbs: Sequence[str]
 ) -> click.UsageError:
-    """The error for a first word that is not a verb. more: the words typed after it."""
+    """The error for a first word that is no verb.
+
+    more: the words typed after it.
+    """
     path = Path(word)
     try:
         command = _for_path(path)
@@ -50,7 +53,7 @@ def no_verb(
 
 
 def _for_path(path: Path) -> list[str]:
-    """The words of a command that takes the file or folder; empty if no verb reads it."""
+    """The words of a command that takes this file or folder; empty if no verb does."""
     from metal.cli.at_hand import kinds
     from metal.data.missing import nearest_path
     from metal.data.tables.files import is_table
@@ -68,7 +71,7 @@ def _for_path(path: Path) -> list[str]:
 
 
 def _for_run(run: Path, command: str) -> list[str]:
-    """The words of a command that takes a run of this command."""
+    """The words of a verb that takes a run of this command."""
     from metal.data.run_toml import read_run_toml
     from metal.runs.kinds import is_kind
 

@@ -1,4 +1,4 @@
-"""A parameter of a public function as an option of the command line."""
+"""Make options of the command line from parameters of public functions."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ PATH = click.Path(path_type=Path)
 
 
 class Flag(click.Option):
-    """An option; older spellings (aliases) work and are not shown.
+    """An option. Its older spellings (aliases) work, but are not shown.
 
-    rare: whether only `--help-all` shows it. shared: whether it is about reading a table; these
-    options form a group of their own in the help.
+    rare: whether only `--help-all` shows it. shared: whether it is about reading a table; the help
+    lists such options as a group.
     """
 
     def __init__(
@@ -54,7 +54,10 @@ class Flag(click.Option):
 def option(
     name: str, kind: Any, declaration: Option, default: Any, *, shared: bool = False
 ) -> click.Option:
-    """Make the click option of a parameter. shared: as in `Flag`."""
+    """Make the click option of a parameter.
+
+    shared: as in `Flag`.
+    """
     flag = declaration.flag or f"--{name.replace('_', '-')}"
     declared = [
         flag,
@@ -89,7 +92,7 @@ def option(
 
 
 def _of_several(kind: Any, plain: Any, declaration: Option, flag: str) -> dict[str, Any]:
-    """The settings of an option that may be given several times; empty for any other."""
+    """The settings of an option that may be given several times; empty for other options."""
     if declaration.by_criterion:
         return {"callback": lambda context, option, values: by_criterion(values)}
     if set(get_args(Names)) <= set(get_args(kind)):
@@ -177,8 +180,8 @@ def _texts(
 def _whole_numbers(
     context: click.Context, option: click.Parameter, values: tuple[str, ...]
 ) -> tuple[int, ...]:
-    """An option's whole numbers; a value can hold several, with commas. Raises BadParameter for
-    anything else.
+    """An option's whole numbers; a value may be several, separated by commas. Raises BadParameter
+    for anything else.
     """
     numbers = _split(context, option, values)
     try:
@@ -196,8 +199,9 @@ def _pairs(
     option: click.Parameter,
     values: tuple[str, ...],
 ) -> dict[str, str]:
-    """NAME=VALUE, once or several times, also with commas between them. commas: values may hold
-    commas.
+    """Parse NAME=VALUE, given once or several times, or several separated by commas.
+
+    commas: whether values may contain commas.
     """
     from metal.data.tables.typed import several_pairs
     from metal.errors import UsageError
@@ -212,10 +216,11 @@ def _pairs(
 
 
 def _checked(check: str, context: click.Context, option: click.Parameter, value: str) -> str:
-    """The value of an option that may be given without one, checked with the command line.
+    """Check the value of an option that may be given without a value, while the command line is
+    read.
 
-    If the option swallowed the next argument by mistake, such as the dataset, this is reported
-    first, before the argument is missed.
+    If the option took the next argument (such as the dataset) as its value by mistake, the error
+    says this, instead of saying later that the argument is missing.
     """
     from metal.errors import MetalError, UsageError
 

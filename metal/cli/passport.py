@@ -1,4 +1,4 @@
-"""`metal passport`: the passport of an audit's judges, in a run folder with its page."""
+"""`metal passport`: write the passport of an audit's judges to a run folder with a page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several verbs print: JSON, warnings, the parts of a screen."""
+"""Printing that several verbs share: JSON, warnings, and the parts of a screen."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 
 def print_json(value: object) -> None:
-    """Print plain values as JSON; a table as its rows, undefined figures as null."""
+    """Print plain values as JSON; a table is printed as its rows, an undefined figure as null."""
     from metal.runs.parts import records
 
     click.echo(json.dumps(value, indent=1, ensure_ascii=False, default=records))
 
 
 def warn_at_once(warnings: Iterable[str]) -> None:
-    """Print on standard error, before anything else, who was left out."""
+    """Print warnings about people left out on standard error, before anything else."""
     for line in warnings:
         click.echo(console.clean(f"warning: {line}"), err=True)
 
 
 def show_parts(screen: Screen) -> None:
-    """Print tables and paragraphs, in their order."""
+    """Print tables and paragraphs in order."""
     for part in screen:
         console.show(part)
 

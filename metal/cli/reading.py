@@ -1,4 +1,4 @@
-"""Reading a verb's data: a table with its options, and a few lines on how it was read."""
+"""Read a verb's data: a table with its options, and a few lines on how it was read."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ ASK = Flag(
 def read_and_say(
     data: Path, options: Mapping[str, Any], verbose: bool | None = None
 ) -> tuple[Dataset | Path, dict[str, Any]]:
-    """Read a table or release, and print how it was read and how to change that. Returns the
-    dataset (the path itself for a dataset folder, or None) and the options that do not concern
-    reading.
+    """Read a table or release, and print how it was read and how to change that.
+
+    Returns the dataset (for a dataset folder or None: the argument itself), and the options that
+    are not about reading.
 
     verbose: whether to print every remark; None if the verb has no such option.
     """
@@ -57,8 +58,9 @@ def read_and_say(
 
 
 def _lines_on_reading(data: Path, report: Sequence[str], verbose: bool | None) -> list[str]:
-    """Lines on how a table was read, and the command that changes that. verbose: as in
-    `read_and_say`.
+    """Lines on how a table was read, with the command that changes it.
+
+    verbose: as in `read_and_say`.
     """
     context = click.get_current_context()
     root = context.find_root().command
@@ -94,7 +96,7 @@ def _more_remarks(left: int, verbose: bool | None) -> str:
 
 
 def _asked(data: Path, reading: ReadingOptions) -> ReadingOptions:
-    """The reading options, from somebody's answers; the answers are printed as options."""
+    """Ask for the reading options, and print the answers as options."""
     from metal.api.reading import given
     from metal.cli.datasets import import_options, show_reading
     from metal.cli.import_asked import ask_about

@@ -1,4 +1,4 @@
-"""`metal replies`: what judges were asked and what came back."""
+"""`metal replies`: show what judges were asked, and what they replied."""
 
 from __future__ import annotations
 

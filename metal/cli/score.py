@@ -1,5 +1,5 @@
-"""`metal score`; `metal metric`: list automatic metrics, and test whether one does what it
-claims.
+"""`metal score`: score with automatic metrics; `metal metric`: list metrics, and test whether one
+does what it claims.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def score(data: Path, as_json: bool, **options: Any) -> None:
     if run.lacking:
         console.say(f"warning: {run.lacking}")
     if all(metric.seconds is None for metric in run.metrics):
-        console.say("Nothing to compute: all of it was there.")
+        console.say("Nothing to compute: all scores exist already.")
     console.say(f"In {run.folder}", wrap=False)
 
 

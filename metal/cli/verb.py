@@ -1,4 +1,4 @@
-"""Commands made from public functions: the options are the function's parameters, the help its
+"""Make commands from public functions: the options are the function's parameters, the help is its
 docstring.
 """
 
@@ -35,8 +35,9 @@ MOST_EXAMPLES = 3
 
 
 def out(default: str) -> click.Option:
-    """The option for the run folder of a verb. default: the text shown in the help, such as
-    `runs/DATASET`.
+    """The option for the run folder of a verb.
+
+    default: the text shown in the help, such as `runs/DATASET`.
     """
     return click.Option(["--out"], type=PATH, help=f"Run folder to write. [default: {default}]")
 
@@ -72,15 +73,14 @@ _HELP_ALL = click.Option(
     is_eager=True,
     expose_value=False,
     callback=_show_all,
-    help="Show all options, also rarely needed ones.",
+    help="Show all options, including rarely needed ones.",
 )
 
 
 class Verb(click.Command):
     """A command whose help, notes and warnings are in the words of the command line.
 
-    `--help` has room for HEIGHT lines, for what is often needed. `--help-all` shows the rest as
-    well.
+    `--help` shows what is often needed, in at most HEIGHT lines. `--help-all` shows everything.
     """
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -106,7 +106,10 @@ class Verb(click.Command):
     def format_help(
         self, ctx: click.Context, formatter: click.HelpFormatter, *, below: int = 0
     ) -> None:
-        """Write the help. below: lines that follow it."""
+        """Write the help.
+
+        below: lines that follow it.
+        """
         text, root = self.help or "", ctx.find_root().command
         paragraphs = (in_flags(text, self, root) if isinstance(root, click.Group) else text).split(
             "\n\n"
@@ -153,7 +156,7 @@ class Verb(click.Command):
 
 
 def _continued(line: str, width: int) -> str:
-    """An example's line, broken if it is too long; breaks are only before an option or a pipe."""
+    """The line of an example, broken if it is too long, but only before an option or a pipe."""
     if len(line) <= width:
         return line
     unbroken = re.sub(r" (?!-|\| )", "\0", line.strip())
@@ -177,8 +180,9 @@ def verb(
 
     parameters: extra options of the command line, and arguments that the public function lacks.
     more: text that the help adds to the docstring. examples: command lines for the help. without:
-    parameters of the public function that are not options. required: parameters whose default
-    exists only in Python. apart: whether the help groups the options about reading a table.
+    parameters of the public function that do not become options. required: parameters that have a
+    default only in Python. apart: whether the help lists the options about reading a table as a
+    group.
     """
     options = [
         option(
@@ -222,8 +226,8 @@ def _listed(examples: str) -> str:
 
 
 class CommandGroup(Group):
-    """A group whose help says what each of its commands does: a whole sentence, in the words of the
-    command line.
+    """A group whose help says in a whole sentence, in the words of the command line, what each
+    command does.
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -252,11 +256,11 @@ def _does(command: click.Command, ctx: click.Context) -> str:
 
 @dataclass(frozen=True)
 class Other:
-    """A command of a group that is selected by an option or by the kind of its arguments.
+    """A command of a group that an option or the kind of arguments selects.
 
     typed: the words that select it, as in help and usage (`--for scores`, `--watch`); empty if the
-    arguments decide. kept: whether these words are an option of the command itself. meant: whether
-    the arguments select it, if there are no words.
+    arguments decide. kept: whether these words are also an option of the command. meant: a function
+    that says whether the arguments select it, if `typed` is empty.
     """
 
     command: Verb
@@ -279,9 +283,11 @@ class Other:
 
 
 class WithDefault(CommandGroup):
-    """A group whose first word may be left out; it then means the command `default`, whose help is
-    the group's, or one of `others`. The names of these commands are older spellings, which still
-    work.
+    """A group whose first word may be left out: it then stands for the command `default` or for one
+    of `others`.
+
+    The help of `default` is that of the group. The names of these commands are older spellings,
+    which still work.
     """
 
     def __init__(
@@ -333,7 +339,7 @@ class WithDefault(CommandGroup):
         return "", self.default, args[1:]
 
     def _check_choice(self, ctx: click.Context, args: list[str]) -> None:
-        """Raise UsageError for another value of an option that chooses the command."""
+        """Raise UsageError for an unknown value of an option that selects the command."""
         chosen = [each.typed for each in self.others if " " in each.typed and not each.kept]
         flags = {typed.split()[0] for typed in chosen}
         if any(arg.split("=")[0] in flags for arg in args):
@@ -357,7 +363,7 @@ class WithDefault(CommandGroup):
 
 
 def _arguments(function: Callable[..., Any]) -> list[click.Argument]:
-    """An argument for each positional parameter without an Option: text, or else a path; the last
+    """Make an argument of each positional parameter without an Option: a text or a path; the last
     one may take several values.
     """
     options = options_of(function)
@@ -386,8 +392,9 @@ def _arguments(function: Callable[..., Any]) -> list[click.Argument]:
 
 
 def verb_of_function(name: str, function: Callable[..., Any]) -> click.Command:
-    """Make the command for another package's public function: arguments for parameters without an
-    Option; it prints the result.
+    """Make the command for a public function of another package; it prints the result.
+
+    Parameters without an Option become arguments.
     """
     if isinstance(function, click.Command):
         return function

@@ -1,5 +1,5 @@
 """`metal verify`: recompute a run's figures with other libraries; the exit code says whether any
-differ.
+figure differs.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from metal.cli.verb import out as out_option
     AS_JSON,
     AS_MARKDOWN,
     FORCE,
-    more="The exit code is 1 where a figure differs.",
+    more="The exit code is 1 if a figure differs.",
     examples="""
         metal verify runs/demo
         metal verify runs/news --data backup/news --out runs/news-verified

@@ -1,1 +1,1 @@
-"""Records, the ratings table, dataset folders, and reading any table."""
+"""Records, the ratings table and dataset folders, and how any table is read."""

@@ -1,4 +1,4 @@
-"""What every analysis returns."""
+"""The result that every analysis returns."""
 
 from __future__ import annotations
 

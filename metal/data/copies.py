@@ -1,7 +1,8 @@
 """Files that a command adds to a folder that may contain other files, such as pictures for a paper.
 
-One copy of the files that it replaces is kept in a folder next to it. That folder lists what METAL
-put there, so a user's folder of that name is never mistaken for it.
+Files that are replaced are first copied to a folder next to it; only the latest copy is kept. That
+folder lists what METAL put there, so that a user's folder of the same name is never mistaken for
+it.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ COPIED = ".copied.json"  # what METAL put into a folder of copies: each file's n
 def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
     """Write these files into a folder that may contain other files.
 
-    One copy of the files that change is kept in a folder next to it. Raises UsageError if that
-    folder holds something else.
+    Files that change are first copied to a folder next to it; only the latest copy is kept. Raises
+    UsageError if the folder for copies contains something else.
     """
     folder.mkdir(parents=True, exist_ok=True)
     changed = [name for name, content in contents.items() if differs(folder / name, content)]
@@ -40,7 +41,9 @@ def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
 
 
 def _keep_files(folder: Path, names: Collection[str]) -> None:
-    """Copy files to the folder that keeps them, if that name is free or holds an earlier copy."""
+    """Copy files to the folder for copies, if that name is free or the folder has an
+    earlier copy.
+    """
     kept, target = kept_name(folder), folder.resolve()
     if os.path.lexists(kept) and (kept.is_symlink() or not kept.is_dir()):
         raise UsageError(f"{kept} is where the old version would be kept. Move {kept} away first")
@@ -59,7 +62,7 @@ def _keep_files(folder: Path, names: Collection[str]) -> None:
 
 
 def _not_put_there(kept: Path) -> list[str]:
-    """The names in a folder of copies that METAL did not put there, or whose content has
+    """The names in a folder for copies that METAL did not put there, or whose content has
     changed.
     """
     entries = [] if not kept.is_dir() else sorted(kept.iterdir())

@@ -1,4 +1,4 @@
-"""Records in the files of a dataset folder: reading and writing lines of JSON and the criteria of
+"""The records in the files of a dataset folder: read and write lines of JSON, and the criteria in
 dataset.toml.
 """
 
@@ -16,7 +16,7 @@ from metal.errors import DataError, check_known
 
 
 def read_raters(folder: str | Path) -> list[Rater]:
-    """raters.jsonl of a dataset or run folder."""
+    """The raters in raters.jsonl of a dataset or run folder."""
     file = Path(folder) / "raters.jsonl"
     raters = [_rater(record, location) for location, record in numbered_records(file)]
     _check_assisting(raters, file)
@@ -51,7 +51,7 @@ def _check_keys(
 
 
 def read_source(record: dict[str, Any], location: str) -> Source:
-    """A line of sources.jsonl."""
+    """The source on a line of sources.jsonl."""
     _check_keys(
         record,
         location,
@@ -62,7 +62,7 @@ def read_source(record: dict[str, Any], location: str) -> Source:
 
 
 def read_output(record: dict[str, Any], location: str) -> Output:
-    """A line of outputs.jsonl."""
+    """The output on a line of outputs.jsonl."""
     required = ("output", "source", "generator", "language")
     optional = (
         "text",
@@ -143,7 +143,7 @@ def _rater(record: dict[str, Any], location: str) -> Rater:
 
 
 def _check_assisted(record: dict[str, Any], location: str) -> None:
-    """Raise DataError unless `assisted_by`, if there is one, is a name or names, and of a
+    """Raise DataError if `assisted_by` is neither a name nor a list of names, or if the rater is no
     person.
     """
     assisted = record.get("assisted_by", "a judge")
@@ -157,8 +157,10 @@ def _check_assisted(record: dict[str, Any], location: str) -> None:
 
 
 def _check_assisting(raters: Sequence[Rater], file: Path) -> None:
-    """Raise DataError if a judge is said to be assisted, or a person by a person. A judge that does
-    not occur may join later with its run. file: raters.jsonl.
+    """Raise DataError if a judge is said to be assisted, or a person by another person.
+
+    A judge that does not occur is no fault, because it may join later with its run. file:
+    raters.jsonl.
     """
     people = {rater.rater for rater in raters if rater.kind == "human"}
     for row, rater in enumerate(raters, 1):
@@ -172,7 +174,7 @@ def _check_assisting(raters: Sequence[Rater], file: Path) -> None:
 
 
 def text_record(text: Source | Output) -> dict[str, Any]:
-    """A source or an output as its line; empty fields are left out, but not the text and the
+    """A source or an output as a line of JSON; empty fields are left out, except the text and the
     references.
     """
     record = {}
@@ -186,7 +188,7 @@ def text_record(text: Source | Output) -> dict[str, Any]:
 
 
 def rater_record(rater: Rater) -> dict[str, Any]:
-    """A rater as its line of raters.jsonl."""
+    """A rater as a line of raters.jsonl."""
     return {"rater": rater.rater, "kind": rater.kind, "group": rater.group} | dict(rater.about)
 
 
@@ -194,7 +196,7 @@ def rater_record(rater: Rater) -> dict[str, Any]:
 
 
 def read_criterion(name: str, entry: object, path: Path) -> Criterion:
-    """A criterion from its TOML table. Unknown keys are refused by name."""
+    """A criterion from its TOML table. Raises DataError that names an unknown key."""
     if not isinstance(entry, Mapping):
         raise DataError(
             path,
@@ -261,7 +263,7 @@ def read_criteria(entries: Mapping[str, object], path: Path) -> dict[str, Criter
 
 
 def checked_tables(tables: dict[str, Any], path: Path) -> dict[str, Any]:
-    """The further tables of dataset.toml. Raises DataError if one of METAL's own tables is not a
+    """The further tables of dataset.toml. Raises DataError if one of METAL's own entries is not a
     table.
     """
     for name in ("sample", "generate", "generators", "probes"):

@@ -1,5 +1,5 @@
-"""Foreign text in files that people open, without running as a formula in a spreadsheet or as
-markup or script in a page.
+"""Make text from others safe in files that people open: no formula runs in a spreadsheet, no markup
+or script in a page.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _SPECIAL = re.compile(rf"^['{_SIGNS}]|[\x00-\x1f\x7f\ud800-\udfff\",;]")
 
 
 def guarded(text: str) -> str:
-    """The text with an apostrophe wherever a spreadsheet could begin a formula, so that it runs
-    none.
+    """The text with an apostrophe wherever a spreadsheet could begin a formula, so that no formula
+    runs.
 
-    That is before = + - @ at its start or after a line break, a tab or a semicolon, and before a
-    tab or carriage return at its start. Numbers, and a dash alone (an undefined figure), stay as
-    they are.
+    These places are before = + - @ at the start of the text or after a line break, a tab or a
+    semicolon, and before a tab or carriage return at its start. Numbers, and a dash alone (an
+    undefined figure), stay as they are.
 
     >>> guarded("=1+1"), guarded("a\\n-b"), guarded("-1.5")
     ("'=1+1", "a\\n'-b", '-1.5')
@@ -66,15 +66,16 @@ def _is_number(text: str) -> bool:
 def csv_text(
     table: pd.DataFrame, *, header: bool = True, ends: str = "\n", guard: bool = True
 ) -> str:
-    """The table as CSV: METAL writes all CSV in this way. ends: the ends of lines. guard: whether
-    cells are guarded.
+    """The table as CSV; METAL writes all CSV in this way.
 
-    Every text reads back as it was written, whatever it contains: fields with line breaks, quotes
-    and control characters are quoted, and pandas (`dtype=str, keep_default_na=False`), polars,
-    Python's csv and METAL read them correctly. Other programs see a guarded text with its
-    apostrophes; METAL removes them again when it reads what `metal.export` wrote (`unguarded`).
-    Half of a surrogate pair, which no UTF-8 file can hold, becomes U+FFFD; a missing value is an
-    empty cell.
+    ends: the characters that end a line. guard: whether cells are guarded.
+
+    Every text can be read back exactly as it was written, whatever it contains: fields with line
+    breaks, quotes and control characters are quoted, and pandas
+    (`dtype=str, keep_default_na=False`), polars, Python's csv and METAL read them correctly. Other
+    programs see a guarded text with its apostrophes; METAL removes them again when it reads what
+    `metal.export` wrote (`unguarded`). Half of a surrogate pair, which no UTF-8 file can hold,
+    becomes U+FFFD; a missing value is an empty cell.
     """
     columns = [_cells(column, guard) for _, column in table.items()]
     names = [_cell(str(name), guard) for name in table.columns]
@@ -87,7 +88,7 @@ def csv_text(
 
 
 def _cells(column: pd.Series, guard: bool) -> list[str]:
-    """The cells of a column, spelled as pandas spells numbers."""
+    """The cells of a column; numbers are written as pandas writes them."""
     import numpy as np
     import pandas as pd
 
@@ -108,7 +109,7 @@ def _cells(column: pd.Series, guard: bool) -> list[str]:
 
 
 def _spelled(texts: list[str], guard: bool) -> list[str]:
-    """The texts as cells: each different text is processed once, and none at all if no text needs
+    """The texts as cells. Each distinct text is processed only once, and none if no text needs
     quotes or a guard.
     """
     different = set(texts)
@@ -134,10 +135,10 @@ def _cell(text: str, guard: bool) -> str:
 
 
 def environment(package: str, finalize: Callable[[Any], Any]) -> Environment:
-    """The templates in a package's folder `templates`. Values are escaped, and unknown names are
-    errors.
+    """The template environment of a package's folder `templates`. It escapes values, and treats
+    unknown names as errors.
 
-    finalize: applied to every value before it is escaped and written.
+    finalize: a function applied to every value before it is escaped and written.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -152,7 +153,7 @@ def environment(package: str, finalize: Callable[[Any], Any]) -> Environment:
 
 
 def source(templates: Environment, file: str) -> str:
-    """The text of a file among the templates, unchanged."""
+    """The unchanged text of a file among the templates."""
     assert templates.loader is not None
     return templates.loader.get_source(templates, file)[0]
 
@@ -161,7 +162,7 @@ def policy(style: str, script: str, *directives: str) -> str:
     """A content security policy that allows this style, this script, and nothing from anywhere
     else.
 
-    directives: added to those that every page has.
+    directives: further directives, added to those that every page has.
     """
     style, script = (
         base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,9 +1,9 @@
-"""Files and folders: JSON, JSON Lines and TOML read with the place of a fault; folders that METAL
-writes.
+"""Files and folders: read JSON, JSON Lines and TOML with the place of a fault, and write folders.
 
-A folder is written as a whole or not at all, and never over something that is not METAL's own. It
-is read as a whole: files from before and after another process replaced it never mix. JSON may hold
-half of a surrogate pair (`"\\ud800"`), which no UTF-8 file can; it becomes U+FFFD on the way in.
+A folder is written completely or not at all, and never over something that METAL did not write. A
+folder is read in one state: even if another process replaces it, old and new files never mix. JSON
+may contain half of a surrogate pair (`"\\ud800"`), which no UTF-8 file can; it becomes U+FFFD when
+read.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def bundled(name: str) -> Path:
-    """The folder `prompts` or `datasets/demo`. Raises UsageError when the installation lacks it."""
+    """A bundled folder, such as `prompts` or `datasets/demo`. Raises UsageError if the installation
+    lacks it.
+    """
     for folder in (_PACKAGE.parent / name, _PACKAGE / "_bundled" / name):
         if folder.is_dir() and (folder.parts[-2:] != ("site-packages", name)):
             return folder
@@ -50,7 +52,10 @@ def read_text(path: Path) -> str:
 
 
 def text_in(content: bytes, file: object) -> str:
-    """The text of a file's bytes, without a byte order mark. file: its name, for the message."""
+    """The text of a file's bytes, without a byte order mark.
+
+    file: the file's name for messages.
+    """
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -58,8 +63,9 @@ def text_in(content: bytes, file: object) -> str:
 
 
 def read_json(path: Path, shape: str) -> Any:
-    """The value in a JSON file. shape: what it should be, for the message if it is not JSON at
-    all.
+    """The value in a JSON file.
+
+    shape: what it should be, for the message if it is no JSON at all.
     """
     try:
         return json_in(path.read_bytes(), path, f"It should be {shape}")
@@ -68,7 +74,9 @@ def read_json(path: Path, shape: str) -> Any:
 
 
 def json_in(content: bytes, file: object, remedy: str) -> Any:
-    """The value of a JSON file's text. Raises DataError with the line that is not JSON."""
+    """The value of a JSON file's text. Raises DataError with the number of the line that is not
+    JSON.
+    """
     try:
         return parse_json(text_in(content, file))
     except json.JSONDecodeError as error:
@@ -76,8 +84,10 @@ def json_in(content: bytes, file: object, remedy: str) -> Any:
 
 
 def parse_json(text: str, **reading: Any) -> Any:
-    """The value, with U+FFFD for lone surrogates. reading: options of json.loads. Raises
-    JSONDecodeError, whatever is wrong.
+    """The value of a JSON text, with U+FFFD for lone surrogates. Raises JSONDecodeError for any
+    fault.
+
+    reading: options of json.loads.
     """
     try:
         value = json.loads(text, **reading)
@@ -97,7 +107,7 @@ def whole_text(text: str) -> str:
 
 
 def read_jsonl(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
-    """Rows (from 0) and objects of a JSON Lines file; blank lines are skipped.
+    """The row (from 0) and the object of each line of a JSON Lines file; blank lines are skipped.
 
     Raises DataError for the first line that is not UTF-8, not JSON or not an object.
     """
@@ -130,7 +140,10 @@ def read_jsonl(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
 
 
 def not_utf8(path: object, row: int, error: UnicodeDecodeError) -> DataError:
-    """The error for bytes that are not UTF-8. row: the number of lines before the fault."""
+    """The error for bytes that are not UTF-8.
+
+    row: the number of lines before the fault.
+    """
     return DataError(
         f"{path} line {row + 1}",
         f"not UTF-8 (byte 0x{error.object[error.start]:02x})",
@@ -139,8 +152,8 @@ def not_utf8(path: object, row: int, error: UnicodeDecodeError) -> DataError:
 
 
 def write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    """One JSON object per line, UTF-8, whole or not at all; lone surrogates, which UTF-8 cannot
-    hold, become U+FFFD.
+    """Write one JSON object per line in UTF-8, completely or not at all; lone surrogates become
+    U+FFFD.
     """
     with new_file(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
         for record in records:
@@ -161,10 +174,10 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def recover(folder: Path) -> None:
-    """Remove what a killed process left next to `folder`; if it died while replacing it, put the
-    old folder back.
+    """Remove what a killed process left next to `folder`. If the process died while replacing the
+    folder, put the old one back.
 
-    If a running process is replacing it at this moment, wait for it.
+    If a running process is just replacing the folder, wait for it.
     """
     for left in folder.parent.glob(f".{glob.escape(folder.name)}.*.*"):
         _, process, ending = left.name.rsplit(".", 2)
@@ -190,14 +203,15 @@ REPLACED = ".replaced"  # what is replaced is kept under this ending, one copy
 
 
 def aside_name(folder: Path, content: Path) -> Path:
-    """The name under which the old version of `folder` is kept while it is replaced; something with
-    this name is that old version only if it is `content` (see is_aside).
+    """The name under which the old version of `folder` is kept while it is replaced.
+
+    Something with this name is the old version only if it has this `content` (see is_aside).
     """
     return folder.with_name(f".{folder.name}.{os.getpid()}.{ASIDE}{content.stat().st_ino}")
 
 
 def is_aside(left: Path) -> bool:
-    """Whether this is the old version kept under `aside_name`, not its replacement."""
+    """Whether this is the old version kept under `aside_name`, rather than its replacement."""
     inode = left.name.rpartition(f".{ASIDE}")[2]
     try:
         return inode.isdigit() and left.stat().st_ino == int(inode)
@@ -206,8 +220,8 @@ def is_aside(left: Path) -> bool:
 
 
 def put_aside(old: Path, folder: Path) -> Path:
-    """Rename what was `folder` to the name under which it is kept; an older copy of that name is
-    deleted afterwards.
+    """Rename the replaced version of `folder` to the name under which it is kept; then delete an
+    older copy of that name.
     """
     kept = folder.with_name(folder.name + REPLACED)
     if not os.path.lexists(kept):
@@ -223,7 +237,7 @@ def put_aside(old: Path, folder: Path) -> Path:
 
 
 def exchange(folder: Path, other: Path) -> None:
-    """Swap two folders: in one step or, if the system cannot do that, with an instant in which
+    """Swap two folders: in one step or, if the system cannot do that, with a moment in which
     `folder` does not exist.
     """
     if in_one_step(folder, other):
@@ -235,7 +249,9 @@ def exchange(folder: Path, other: Path) -> None:
 
 
 def in_one_step(folder: Path, other: Path) -> bool:
-    """Swap two folders so that both names always exist; False if the system cannot do that."""
+    """Swap two folders so that both names exist at every moment; return False if the system cannot
+    do that.
+    """
     import ctypes
 
     with suppress(AttributeError, OSError, TypeError):  # it is Linux's
@@ -258,8 +274,9 @@ def _alive(process: int) -> bool:
 
 @contextmanager
 def held(folder: Path, how: str) -> Iterator[None]:
-    """The folder that has the name now, locked: LOCK_SH to read, LOCK_EX to replace; unlocked if
-    folders cannot be locked here.
+    """Lock the folder that has the name now: LOCK_SH to read it, LOCK_EX to replace it.
+
+    If folders cannot be locked on this system, it stays unlocked.
     """
     handle = None
     with suppress(ImportError, OSError):
@@ -279,11 +296,11 @@ def held(folder: Path, how: str) -> Iterator[None]:
 
 
 def of_one_state(folder: Path, read: Callable[[], Read]) -> Read:
-    """The result of `read` on the files of a folder; it is called again if the folder or a file in
-    it was replaced.
+    """The result of `read` on the files of a folder; `read` is called again if the folder or a file
+    in it was replaced.
 
-    From the third attempt on, processes that want to replace the folder have to wait, so the reader
-    can finish.
+    From the third attempt on, processes that want to replace the folder have to wait, so that the
+    reader can finish.
     """
     target, attempt = folder.resolve(), 0
     while True:
@@ -333,8 +350,9 @@ def check_outside(folder: Path) -> None:
 
 @contextmanager
 def one_writer(folder: Path) -> Iterator[None]:
-    """Lock `folder` for one process at a time that reads it to replace it; others wait. The lock
-    ends with the process, however it ends.
+    """Lock `folder` for a process that reads it in order to replace it; others wait.
+
+    The lock ends with the process, even if the process is killed.
 
     A process that holds the lock can take it again. The lock file stays next to the folder, for
     other users who may write there.
@@ -349,7 +367,7 @@ def one_writer(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """A file to write; it becomes `path` only when the block ends well."""
+    """A file to write; it becomes `path` only if the block ends without an error."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         yield partial
@@ -359,8 +377,8 @@ def new_file(path: Path) -> Iterator[Path]:
 
 
 def write_new(path: Path, content: str | bytes) -> None:
-    """Write a file with this content, text in UTF-8; an existing one is replaced, as a whole or not
-    at all.
+    """Write a file with this content (text in UTF-8); an existing file is replaced completely or
+    not at all.
     """
     with new_file(path) as partial:
         partial.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -368,8 +386,8 @@ def write_new(path: Path, content: str | bytes) -> None:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Name the file in every OSError of the block; the one for a full disk does not name it by
-    itself.
+    """Add the file's name to every OSError of the block, because the error for a full disk does not
+    name the file.
     """
     try:
         yield

@@ -1,5 +1,6 @@
-"""Scores of generators: what a rater gave a generator as a whole, or for a domain or a document,
-rather than to one of its outputs. They need not be means of scores of outputs.
+"""Scores of generators: what a rater gave a generator as a whole, or for a domain or document.
+
+They are not scores of single outputs, and need not be means of such scores.
 
 A dataset folder keeps them in generator_scores.parquet, if there are any; each row is one score:
 
@@ -27,7 +28,10 @@ FILE = "generator_scores.parquet"
 
 
 def generator_scores(rows: Iterable[tuple[Any, ...]] | pd.DataFrame = ()) -> pd.DataFrame:
-    """The table of scores of generators, with its column types. rows: in the order of COLUMNS."""
+    """The table of scores of generators, with its column types.
+
+    rows: their values are in the order of COLUMNS.
+    """
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     columns = {name: frame[name].astype(str).astype("category") for name in NAMES}
     scores = pd.DataFrame({**columns, "score": frame["score"].astype(np.float64)})
@@ -40,7 +44,7 @@ def of_whole(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def among(scores: pd.DataFrame, **names: Collection[str]) -> pd.DataFrame:
-    """The rows whose criterion, rater or generator is among these."""
+    """The rows whose criterion, rater or generator is one of these."""
     kept = np.ones(len(scores), dtype=bool)
     for column, allowed in names.items():
         kept &= scores[column].isin(list(allowed)).to_numpy()
@@ -48,7 +52,7 @@ def among(scores: pd.DataFrame, **names: Collection[str]) -> pd.DataFrame:
 
 
 def joined_scores(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
-    """Two tables as one; if both score the same, our score is kept."""
+    """Two tables joined into one; if both score the same thing, the score of the first is kept."""
     both = pd.concat([table.astype(dict.fromkeys(NAMES, str)) for table in (ours, theirs)])
     return generator_scores(both.drop_duplicates(list(NAMES)))
 
@@ -56,8 +60,10 @@ def joined_scores(ours: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
 def check_generator_scores(
     scores: pd.DataFrame, names: Mapping[str, Collection[str]], file: object
 ) -> None:
-    """Raise DataError for the first name that the dataset lacks, for a score that is no finite
-    number, and for a second score of the same. names: {column: the dataset's}.
+    """Raise DataError for a name that the dataset lacks, a score that is no finite number, or a
+    second score of the same thing.
+
+    names: {column: the names that the dataset has}.
     """
     for column, in_dataset in names.items():
         unknown = ~scores[column].isin(list(in_dataset)).to_numpy()

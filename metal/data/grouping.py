@@ -1,4 +1,4 @@
-"""Things by what they have in common."""
+"""Group things by what they have in common."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Item = TypeVar("Item")
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """The items of each key, keys and items in the order they come.
+    """The items of each key; keys and items keep the order in which they occur.
 
     >>> grouped(["b1", "a1", "b2"], lambda text: text[0])
     {'b': ['b1', 'b2'], 'a': ['a1']}

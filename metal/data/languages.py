@@ -50,8 +50,9 @@ def is_language(code: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _pair(code: str) -> tuple[str, str] | None:
-    """The two languages of a translation pair. `en-de` is a pair, although `de` could be a country;
-    `en-DE` is English.
+    """The two languages of a translation pair.
+
+    `en-de` is a pair, although `de` could also be a country; `en-DE` is English.
     """
     left, _, right = code.partition("-")
     if (
@@ -66,7 +67,7 @@ def _pair(code: str) -> tuple[str, str] | None:
 
 @lru_cache(maxsize=1024)
 def pair_in_capitals(text: str) -> str | None:
-    """The code of a translation pair in capitals (`EN-ZH`); None for anything else.
+    """The code of a translation pair written in capitals (`EN-ZH`); None for anything else.
 
     `PT-BR` is Portuguese of Brazil, because Portuguese is an official language there, although `br`
     is also a language; `EN-DE` is a pair.
@@ -83,12 +84,14 @@ def pair_in_capitals(text: str) -> str | None:
 
 
 def sides(code: str) -> tuple[str, str]:
-    """The languages of source and output: the two of a pair, or the same one twice."""
+    """The languages of source and output: the two of a pair, or the same language twice."""
     return _pair(code) or (code, code)
 
 
 def check_language(code: str, location: object) -> None:
-    """Raise DataError if `code` is not a language code, with the code that was probably meant."""
+    """Raise DataError if `code` is not a language code; the message has the code that was probably
+    meant.
+    """
     if is_language(code):
         return
     meant = find_language(code)
@@ -98,7 +101,9 @@ def check_language(code: str, location: object) -> None:
 
 
 def how_to_write(unknown: str) -> str:
-    """How to write an unknown language: the one probably meant, or what a code looks like."""
+    """Words on how to write an unknown language: the one probably meant, or what a code
+    looks like.
+    """
     meant = _misspelt(unknown, _codes_by_name())
     if meant:
         return f"Did you mean {meant!r} ({language_name(meant)})?"
@@ -106,8 +111,8 @@ def how_to_write(unknown: str) -> str:
 
 
 def check_languages(asked: Iterable[str], codes: Collection[str]) -> None:
-    """Raise UnknownName for the first language asked for that is not among the codes, with the one
-    meant.
+    """Raise UnknownName for the first requested language that is not among the codes; the message
+    has the one probably meant.
     """
     for code in asked:
         if code not in codes:
@@ -115,7 +120,7 @@ def check_languages(asked: Iterable[str], codes: Collection[str]) -> None:
 
 
 def _among(asked: str, codes: Collection[str]) -> str:
-    """Which of the codes an unknown language may mean, or which codes there are."""
+    """The codes that an unknown language may mean, or those that exist, as advice."""
     meant = code_among(asked, codes)
     if meant not in codes:
         meant = _misspelt(asked, {language_name(code).lower(): code for code in codes})
@@ -179,7 +184,7 @@ def _pair_of_names(text: str) -> str | None:
 
 
 def code_among(asked: str, codes: Collection[str]) -> str | None:
-    """The one of `codes` that a code or name means (`zh-CN`: `zh`); None if it means none of
+    """The one of `codes` that a code or name means, as `zh-CN` means `zh`; None if it means none of
     them, or several.
     """
     code = find_language(asked)
@@ -192,7 +197,9 @@ def code_among(asked: str, codes: Collection[str]) -> str | None:
 
 @lru_cache(maxsize=1024)
 def _written(code: str) -> tuple[str | None, str | None] | None:
-    """Language and script, even if the code leaves them out; None for a pair, and for `und`."""
+    """The language and script of a code, even if the code leaves the script out; None for a pair,
+    and for `und`.
+    """
     if not langcodes.tag_is_valid(code) or langcodes.Language.get(code).language in (None, "und"):
         return None
     full = langcodes.Language.get(code).maximize()
@@ -201,7 +208,7 @@ def _written(code: str) -> tuple[str | None, str | None] | None:
 
 @lru_cache(maxsize=1)
 def _english() -> Mapping[str, str]:
-    """Code -> English name."""
+    """The English name of each code."""
     from babel import Locale
 
     return {code.replace("_", "-"): name for code, name in Locale("en").languages.items()}
@@ -214,7 +221,7 @@ def _codes_by_name() -> Mapping[str, str]:
 
 @lru_cache(maxsize=1)
 def _codes_by_own_name() -> Mapping[str, str]:
-    """Codes by the speakers' own name of the language."""
+    """The code of each language by its speakers' own name of it."""
     from babel import Locale
     from babel.localedata import locale_identifiers
 
@@ -243,7 +250,7 @@ def language_name(code: str) -> str:
 
 
 def language_order(code: str) -> tuple[bool, str]:
-    """Sorts languages as people read them: all together (no code) first, then by name."""
+    """A sort key that orders languages by name; all languages together (no code) come first."""
     return bool(code), language_name(code)
 
 

@@ -1,4 +1,4 @@
-"""Two datasets about the same outputs become one: outputs are matched by source and generator.
+"""Merge two datasets about the same outputs; outputs are matched by source and generator.
 
 If the incoming dataset names its sources by their position in a list (`counted_from`), its n-th
 source is base's n-th of the same language, in the order of base's sources.
@@ -33,8 +33,9 @@ class MergeReport:
     """How many outputs were matched, and how many ratings were added, or existed already with the
     same or another score.
 
-    unmet: incoming outputs without a counterpart, as `source/generator`. counted: how sources were
-    matched by position. off_scale: which answers became missing answers, one line per criterion.
+    unmet: the incoming outputs without a counterpart, as `source/generator`. counted: a line on how
+    sources were matched by position. off_scale: lines on which answers became missing answers, one
+    per criterion.
     """
 
     met: int
@@ -84,13 +85,14 @@ def merge(
     map_generators: Mapping[str, str] | None = None,
     counted_from: int | None = None,
 ) -> tuple[Dataset, MergeReport]:
-    """`base` with the ratings of those outputs of `incoming` that it also holds.
+    """Add to `base` the ratings of `incoming` for the outputs that both have.
 
     map_sources, map_generators: {incoming id: id in base} for ids that differ. counted_from: the
     incoming sources are positions in a list that starts with this number; map_sources takes
-    precedence. A rating that both hold is kept once; if the scores differ, base's is kept. Texts,
-    references and facts about generators are filled in where base has none. Raises DataError if
-    nothing matches, a criterion has another scale, or a rater of the same name is a different one.
+    precedence. A rating that both have is kept once; if the scores differ, base's score is kept.
+    Texts, references and facts about generators are filled in where base has none. Raises DataError
+    if nothing matches, a criterion has another scale, or a rater of the same name is a different
+    one.
     """
     map_generators = map_generators or {}
     incoming, counted = _our_criteria(base, incoming)
@@ -142,7 +144,7 @@ def merge(
 def _with_generator_scores(
     dataset: Dataset, base: Dataset, incoming: Dataset, renamed: Mapping[str, str]
 ) -> Dataset:
-    """The merged dataset with the scores that both have for its generators; base's take
+    """Add to the merged dataset the scores that both have for its generators; base's scores take
     precedence.
     """
     theirs = incoming.generator_scores.astype({"generator": str})
@@ -154,8 +156,10 @@ def _with_generator_scores(
 def _same_sources(
     base: Dataset, incoming: Dataset, named: Mapping[str, str], counted_from: int | None
 ) -> tuple[dict[str, str], list[str]]:
-    """{incoming source: the same source in base}, as named, by position or by content; and in words
-    how many were matched by position.
+    """Match incoming sources with those of base: by given names, by position or by content.
+
+    Returns {incoming source: the same source in base}, and a line on how many were matched by
+    position.
     """
     renamed, lines = dict(named), list[str]()
     if counted_from is not None and not renamed:
@@ -189,11 +193,13 @@ def _about_languages(
 
 
 def _by_position(base: Dataset, incoming: Dataset, first: int) -> tuple[dict[str, str], list[str]]:
-    """{incoming source: the source of base in that position}, and in words how many were matched
-    and what is odd about it.
+    """Match incoming sources with base's sources by their position.
 
-    A number beyond base's sources matches nothing (its name there is empty), even if it is an id in
-    base. Raises DataError if base has no source of the language.
+    Returns {incoming source: the source of base in that position}, and lines on how many were
+    matched and what looks wrong.
+
+    A number beyond base's sources matches nothing (the name in base is empty), even if it is an id
+    in base. Raises DataError if base has no source of the language.
     """
     renamed: dict[str, str] = {}
     lines: list[str] = []
@@ -247,8 +253,9 @@ def _targets(
     map_sources: Mapping[str, str],
     map_generators: Mapping[str, str],
 ) -> dict[str, str | None]:
-    """{incoming output id: id among ours}, None if it has none; an output made from another has to
-    be made in the same way.
+    """{incoming output id: id among ours}, None if it has no counterpart.
+
+    An output made from another one only matches one that was made in the same way.
     """
     places: dict[tuple[str, str, str], str] = {}
     for output in ours.values():
@@ -275,8 +282,8 @@ def _check_pairs(
     met: Mapping[str, str],
     map_generators: Mapping[str, str],
 ) -> None:
-    """Raise DataError if a pair's two outputs differ, or if it is not known in both datasets which
-    of them comes first.
+    """Raise DataError if the two outputs of a pair differ between the datasets, or if one of these
+    does not say which comes first.
     """
     for name, our_name in met.items():
         here, output = ours[our_name], incoming.outputs[name]
@@ -298,8 +305,8 @@ def _check_pairs(
 
 
 def _our_criteria(base: Dataset, incoming: Dataset) -> tuple[Dataset, list[str]]:
-    """The incoming dataset with base's names for criteria that differ only in case, blanks or
-    dashes, with a line about each.
+    """The incoming dataset with base's names for criteria whose names differ only in case, blanks
+    or dashes, and a line about each.
     """
     ours = {fold(name): name for name in base.criteria}
     names = {
@@ -344,8 +351,8 @@ def _raters(base: Dataset, incoming: Dataset) -> list[Rater]:
 
 
 def _once(joined: pd.DataFrame, start: int) -> tuple[Any, int, int]:
-    """The rows to keep, and how many incoming ones base already had with the same or
-    another score.
+    """The rows to keep, and how many incoming ratings base already had, with the same score and
+    with another one.
     """
     key = rating_keys(joined)
     again = pd.Series(key).duplicated().to_numpy(copy=True)
@@ -389,8 +396,8 @@ def _outputs(ours: Mapping[str, Output], incoming: Dataset, met: Mapping[str, st
 def _left_out(
     base: Dataset, incoming: Dataset, target: Mapping[str, str | None]
 ) -> dict[str, list[str]]:
-    """The further key `left_out` of dataset.toml: how many outputs with people's ratings each merge
-    lost, and by which generators.
+    """The key `left_out` of dataset.toml: how many outputs with people's ratings each merge left
+    out, and by which generators.
     """
     people = people_in(incoming.raters)
     rated = set(incoming.ratings.loc[incoming.ratings["rater"].isin(people), "output"].unique())

@@ -1,4 +1,4 @@
-"""The scores of a dataset that is merged, on the scales of the one it is merged into."""
+"""Convert the scores of a merged dataset to the scales of the dataset that it joins."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ NARROW = 0.05  # share of a scale, below which incoming scores may be on another
 def on_our_scales(
     base: Dataset, incoming: Dataset, facts: pd.DataFrame
 ) -> tuple[pd.DataFrame, list[str]]:
-    """The incoming facts with scores on base's scales, and for each criterion a line on how many
-    answers were between levels.
+    """The incoming facts with scores on base's scales, and for each criterion a line on answers
+    that fell between two levels.
     """
     lines: list[str] = []
     score, reason = (
@@ -61,7 +61,7 @@ def on_our_scales(
 
 
 def _about_narrow(name: str, ours: Scale, scores: np.ndarray[Any, Any]) -> list[str]:
-    """A note on scores that use so little of a scale that they may be on another one."""
+    """A note on scores that use so little of a scale that they may be on another scale."""
     ends = ours.ends
     if ours.levels or not ends or len(np.unique(scores)) < 2:
         return []
@@ -75,10 +75,10 @@ def _about_narrow(name: str, ours: Scale, scores: np.ndarray[Any, Any]) -> list[
 
 
 def _by_label(ours: Scale, theirs: Scale, used: set[float], name: str) -> dict[float, float]:
-    """{their value: ours} if levels are words that both have; empty if the values have to be
-    compared.
+    """{their value: our value} of each level, if levels are words that both have; empty if values
+    have to be compared.
 
-    Raises DataError for words that are not ours, unless the values are the same.
+    Raises DataError for words that our scale does not have, unless the values are the same.
     """
     by_word = {level.label.casefold(): level.value for level in ours.levels}
     worded = [
@@ -101,8 +101,8 @@ def _by_label(ours: Scale, theirs: Scale, used: set[float], name: str) -> dict[f
 def _check_same_scale(
     name: str, ours: Scale, scores: np.ndarray[Any, Any], mostly_off: bool
 ) -> None:
-    """Raise DataError if scores lie beyond the ends of our scale, or most of them lie between its
-    levels.
+    """Raise DataError if scores lie beyond the ends of our scale, or if most of them lie between
+    its levels.
     """
     low, high = (min(ours.values), max(ours.values)) if ours.levels else (ours.low, ours.high)
     if low is None or high is None:

@@ -19,7 +19,7 @@ METAL_CRITERIA = (
 
 @lru_cache(maxsize=len(METAL_CRITERIA))
 def metal_criterion(name: str) -> Criterion:
-    """One of METAL_CRITERIA."""
+    """The criterion of this name from METAL_CRITERIA."""
     path = bundled("prompts") / "criteria" / f"{name}.toml"
     texts = ("simple", "detailed")  # instructions for judges, see metal.raters.judges.rubric
     return read_criterion(

@@ -1,4 +1,4 @@
-"""Paths that do not exist: the error, with the file or folder that was probably meant."""
+"""Errors for paths that do not exist, with the file or folder that was probably meant."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ PLACES = ("datasets", "runs")  # where a folder may lie that is named without it
 
 
 def no_such(path: str | Path, what: str = "file or folder", remedy: str = "") -> UsageError:
-    """The error for a path that does not exist or is something else. remedy: the advice if nothing
-    has a similar name.
+    """The error for a path that does not exist or is of another type.
+
+    remedy: the advice if nothing has a similar name.
     """
     if Path(path).exists():
         return UsageError(
@@ -32,8 +33,8 @@ def no_such(path: str | Path, what: str = "file or folder", remedy: str = "") ->
 
 
 def _copy_of_bundled(path: Path) -> str:
-    """The command that copies a bundled dataset to the path that documents use; empty for other
-    paths.
+    """The command that copies a bundled dataset to the path that the documentation uses; empty for
+    other paths.
     """
     from metal.data.files import bundled
 
@@ -47,8 +48,8 @@ def _copy_of_bundled(path: Path) -> str:
 
 
 def nearest_path(path: Path) -> Path | None:
-    """The path that exists and differs least from one that does not: compared part by part, or in
-    one of PLACES.
+    """The existing path that differs least from one that does not exist: compared part by part, or
+    in one of PLACES.
     """
     if len(path.parts) == 1:
         for folder in PLACES:

@@ -1,5 +1,5 @@
-"""What an option is, declared once: for a setting, for a function's parameter, and for the command
-line.
+"""Options, each declared once for a setting, for a function's parameter, and for the
+command line.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from metal.errors import UsageError
 
 @dataclass(frozen=True)
 class Option:
-    """A setting, which is a parameter of a function and an option on the command line.
+    """A setting that is a parameter of a function and an option on the command line.
 
     help: what it means. short: its letter (`-c`). metavar: the placeholder for its value. choices:
     the values it may have. least, most: its range, with an end excluded if `open_ends` names it.
@@ -44,7 +44,10 @@ class Option:
     rare: bool = False
 
     def holds(self, value: Any, *, integral: bool) -> bool:
-        """Whether the option may have this value. integral: whether it is a whole number."""
+        """Whether the option may have this value.
+
+        integral: whether its values are whole numbers.
+        """
         if self.choices:
             return value in self.choices
         if isinstance(value, bool) or not isinstance(value, Integral if integral else Real):
@@ -55,7 +58,7 @@ class Option:
         return least < number < most if self.open_ends else least <= number <= most
 
     def possible(self, *, integral: bool) -> str:
-        """The possible values, worded for messages.
+        """The possible values, in words for messages.
 
         >>> Option(least=0, most=1).possible(integral=False), Option(least=1).possible(integral=True)
         ('a share from 0 to 1', 'a whole number, 1 or more')
@@ -76,7 +79,7 @@ class Option:
 
 
 def option_in(annotation: Any) -> tuple[Any, Option | None]:
-    """The plain type of an annotation, and the Option it has, if any."""
+    """The plain type of an annotation, and its Option if it has one."""
     kind, *metadata = get_args(annotation) or (annotation,)
     option = next((part for part in metadata if isinstance(part, Option)), None)
     return (kind, option) if option else (annotation, None)
@@ -84,16 +87,19 @@ def option_in(annotation: Any) -> tuple[Any, Option | None]:
 
 @cache
 def options_in(record: type) -> Mapping[str, tuple[Any, Option]]:
-    """Field of a settings record -> its plain type and its Option; other fields are left out."""
+    """The plain type and the Option of each field of a settings record; fields without an Option
+    are left out.
+    """
     hints = get_type_hints(record, include_extras=True)
     options = {name: option_in(annotation) for name, annotation in hints.items()}
     return {name: (kind, option) for name, (kind, option) in options.items() if option}
 
 
 def check_value(name: str, kind: Any, option: Option, value: Any) -> None:
-    """Raise UsageError for a value that the option may not have; each of several values is checked.
+    """Raise UsageError for a value that the option may not have; if there are several values, each
+    is checked.
 
-    kind: its type, which says whether None or only whole numbers are allowed.
+    kind: the type, which says whether None is allowed, and whether only whole numbers are.
     """
     if not option.choices and option.least is None and option.most is None:
         return

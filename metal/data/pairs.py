@@ -1,5 +1,5 @@
-"""Pairs shown in both orders become one item each, and outputs that were made from others are left
-out.
+"""Combine pairs shown in both orders into one item each, and leave out outputs that were made from
+others.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MADE = "pairs"  # the table of dataset.toml where pairs were made of single outp
 
 
 def swapped_pairs(dataset: Dataset) -> dict[str, str]:
-    """{output: the pair} for the pairs that were shown in reverse order."""
+    """The pairs that were shown in reverse order: {output: the pair}."""
     return {
         output.output: output.of
         for output in dataset.outputs.values()
@@ -35,9 +35,11 @@ def swapped_pairs(dataset: Dataset) -> dict[str, str]:
 
 
 def one_item_per_pair(dataset: Dataset) -> Dataset:
-    """Treat swapped pairs as the pairs themselves; returns the dataset itself if it has none. If a
-    rater's answers in both orders differ, the answer is a tie, or missing if the scale has no level
-    `tie`. Confidence is the mean of both orders, and none if the answers differ.
+    """Treat swapped pairs as the pairs themselves; a dataset without swapped pairs is returned
+    unchanged.
+
+    If a rater's answers in the two orders differ, the answer is a tie, or missing if the scale has
+    no level `tie`. The confidence is the mean of both orders; if the answers differ, there is none.
     """
     swapped = swapped_pairs(dataset)
     if not swapped:
@@ -77,8 +79,8 @@ def one_item_per_pair(dataset: Dataset) -> Dataset:
 
 
 def made_pairs(run: Path) -> Path | None:
-    """The folder of the pairs that a run of judges compared, if they were made from single outputs;
-    else None.
+    """The folder of the pairs that a run of judges compared, if these pairs were made from single
+    outputs; else None.
     """
     folder = Path(read_run_toml(run)["settings"].get("dataset", ""))
     card = folder / "dataset.toml"
@@ -86,12 +88,13 @@ def made_pairs(run: Path) -> Path | None:
 
 
 def with_comparisons(dataset: Dataset, run: Path, pairs: Path) -> Dataset:
-    """The dataset with the judges of a run on pairs of its outputs, added as raters of these
-    outputs. pairs: the folder of the pairs.
+    """Add the judges of a run on pairs of outputs as raters of the single outputs.
 
-    A judge's score of an output is the share of its comparisons that the output won (a tie counts
-    half), put on the criterion's scale; the judge's name ends in IN_PAIRS. Raises DataError for
-    pairs of other outputs, or if the dataset has a rater of that name.
+    pairs: the folder of the pairs.
+
+    A judge's score of an output is the share of comparisons that the output won (a tie counts
+    half), converted to the criterion's scale. The judge's name ends in IN_PAIRS. Raises DataError
+    for pairs of other outputs, or if the dataset has a rater of that name.
     """
     single = {
         (output.source, output.generator): name
@@ -137,8 +140,8 @@ def with_comparisons(dataset: Dataset, run: Path, pairs: Path) -> Dataset:
 def _won(
     facts: pd.DataFrame, pairs: Sequence[Sequence[str]], criteria: Mapping[str, Criterion]
 ) -> pd.DataFrame:
-    """The share of its comparisons that each output won, as a score on the criterion's scale; 0 to
-    1 on a scale without ends.
+    """The share of its comparisons that each output won, as a score on the criterion's scale; if
+    the scale has no ends, from 0 to 1.
 
     pairs: the first and the second output of each rating.
     """

@@ -1,4 +1,4 @@
-"""Parts that others can add to METAL: providers, judges, formats, metrics, probes, forms,
+"""Parts that other packages can add to METAL: providers, judges, formats, metrics, probes, forms,
 platforms, engines, ...
 
 Each kind is a group of entry points (`metal.providers`, `metal.formats`, ...). METAL declares its
@@ -16,15 +16,16 @@ from metal.errors import UsageError, check_known
 
 
 def plugins(group: str) -> dict[str, EntryPoint]:
-    """The entry points of a group by name: METAL's, then others, each in string order.
+    """The entry points of a group by name: METAL's first, then those of other packages, each in
+    string order.
 
-    Nothing is imported. Raises UsageError when two packages offer the same name.
+    Nothing is imported. Raises UsageError if two packages offer the same name.
     """
     return dict(_plugins(group, tuple(sys.path)))
 
 
 def load_plugin(group: str, kind: str, name: str, remedy: str = "") -> Any:
-    """The object that the entry point of that name refers to.
+    """Import the object to which the entry point of this name refers.
 
     kind: its name in messages ("format"). Raises UnknownName, and UsageError if it cannot be
     imported.

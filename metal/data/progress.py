@@ -1,4 +1,4 @@
-"""How far long work has come: a callback that gets the steps done and the steps in all."""
+"""The progress of long work: a callback gets the number of steps done and of all steps."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BYTES = "bytes"
 
 
 def no_progress(done: int, total: int) -> None:
-    """Progress that nobody follows."""
+    """A progress callback that does nothing."""
 
 
 # Who follows what no parameter tells of, as any work may begin or end with files and tables: called
@@ -26,7 +26,7 @@ FOLLOWER: ContextVar[Callable[[str, int, int], None]] = ContextVar(
 
 
 def follower(unit: str) -> Progress:
-    """FOLLOWER as the progress of steps of this unit."""
+    """A progress callback for steps of this unit that reports to FOLLOWER."""
     return partial(FOLLOWER.get(), unit)
 
 
@@ -36,8 +36,9 @@ def followed(
     total: int | None = None,
     sizes: Iterable[int] = repeat(1),
 ) -> Iterator[Step]:
-    """The steps, each counted once it is done. total: how many steps there are, or the sum of their
-    sizes; needed if the steps have no length. Without steps nothing is reported.
+    """Iterate over steps, and report each once it is done; without steps nothing is reported.
+
+    total: the number of steps, or the sum of their sizes; needed if the steps have no length.
     """
     total = len(cast(Sized, steps)) if total is None else total
     done, reported = 0, -total
@@ -60,13 +61,17 @@ def counted_as(
     total: int | None = None,
     sizes: Iterable[int] = repeat(1),
 ) -> Iterator[Step]:
-    """The steps, as in `followed`, for FOLLOWER. unit: what they are, a plural."""
+    """Iterate over steps as in `followed`, reporting to FOLLOWER.
+
+    unit: what the steps are, as a plural.
+    """
     yield from followed(steps, follower(unit), total, sizes)
 
 
 def divided(progress: Progress, *weights: int) -> list[Progress]:
-    """The progress of each part of a job, in per cent of the job. weights: how long the parts take,
-    relative to each other.
+    """Progress callbacks for the parts of a job, which report percentages of the whole job.
+
+    weights: how long the parts take, relative to each other.
     """
 
     def part(before: int, weight: int) -> Progress:

@@ -1,4 +1,4 @@
-"""The ratings table: schema, checks, joining, and arrays (ratings_files.py reads and writes it).
+"""The ratings table: its schema, checks, joins and arrays (ratings_files.py reads and writes it).
 
 On disk a rating is six facts (FACTS), plus those of OPTIONAL that at least one rating has. In
 memory they are joined with facts about the output and the rater into the tidy table (COLUMNS): one
@@ -51,18 +51,20 @@ NOT_ASKED = -2
 
 
 def facts_in(table: Container[str]) -> list[str]:
-    """The facts that a table of ratings has, by the names of its columns."""
+    """The facts that a table of ratings has, in columns with their names."""
     return [*FACTS, *(name for name in OPTIONAL if name in table)]
 
 
 def facts_from(ratings: Iterable[Rating]) -> pd.DataFrame:
-    """Facts from Rating records (importers with up to some hundred thousand ratings)."""
+    """Facts from Rating records, for importers with up to some hundred thousand ratings."""
     names = [*FACTS, *OPTIONAL]
     return tidy_facts(pd.DataFrame(map(attrgetter(*names), ratings), columns=names))
 
 
 def tidy_facts(frame: pd.DataFrame) -> pd.DataFrame:
-    """The facts with METAL's column types; absent reason and comment columns become empty ones."""
+    """The facts with METAL's column types; empty columns for reason and comment are added if they
+    are missing.
+    """
     facts: dict[str, Any] = {}
     for name in ("output", "criterion", "rater"):
         column = frame[name].reset_index(drop=True)
@@ -102,7 +104,9 @@ def tidy_facts(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _used_only(column: pd.Series) -> pd.Series:
-    """The column without categories that do not occur; counting them is quicker than sorting."""
+    """The column without categories that do not occur. They are found by counting, which is faster
+    than sorting.
+    """
     counts = np.bincount(
         column.array.codes.astype(np.intp) + 1, minlength=len(column.cat.categories) + 1
     )
@@ -113,14 +117,14 @@ def _used_only(column: pd.Series) -> pd.Series:
 
 
 def row_of(path: Path, row: int) -> str:
-    """The place of a rating as a text editor or spreadsheet counts it (the header is row 1 of a
-    CSV).
+    """The row of a rating as a text editor or spreadsheet counts it (the header of a CSV
+    is row 1).
     """
     return f"{path} row {row_number(path, row)}"
 
 
 def row_number(path: Path, row: int) -> int:
-    """The number of row `row` (from 0) of the data, as people count it."""
+    """The number that people give to row `row` (from 0) of the data."""
     if path == FRAME:
         return row
     return row + (2 if path.suffix in (".csv", ".tsv", ".xlsx") else 1)
@@ -134,7 +138,7 @@ def join(
     raters: Mapping[str, Rater],
     ratings_file: Path,
 ) -> pd.DataFrame:
-    """The tidy table: facts joined with outputs and raters, after checking every rating.
+    """The tidy table: facts joined with outputs and raters, after every rating was checked.
 
     Raises DataError naming the first row that is wrong: unknown output, criterion or rater, a score
     off the scale or infinite, a rating without score and reason, or an output rated twice by one
@@ -237,8 +241,9 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], file: 
 def check_on_scale(
     facts: pd.DataFrame, criteria: Mapping[str, Criterion], locate: Callable[[int], str]
 ) -> None:
-    """Raise DataError for the first score off the scale of its criterion. locate: how messages name
-    row n (from 0).
+    """Raise DataError for the first score off the scale of its criterion.
+
+    locate: how messages name row n (from 0).
     """
     score = facts["score"].to_numpy()
     codes = facts["criterion"].array.codes
@@ -256,12 +261,14 @@ def check_on_scale(
 
 
 def values_of(also: str) -> list[float]:
-    """The values that `0|2` names. Raises ValueError for other text."""
+    """The values in a text such as `0|2`. Raises ValueError for other texts."""
     return [float(value) for value in also.split("|") if value.strip()]
 
 
 def _check_also(facts: pd.DataFrame, criteria: Mapping[str, Criterion], file: Path) -> None:
-    """Raise DataError for the first other answer that is no level of its criterion."""
+    """Raise DataError for the first value in the column `also` that is no level of its
+    criterion.
+    """
     for row in np.flatnonzero(facts[ALSO] != ""):
         text, name = str(facts[ALSO].iloc[row]), str(facts["criterion"].iloc[row])
         scale = criteria[name].scale
@@ -278,7 +285,9 @@ def _check_also(facts: pd.DataFrame, criteria: Mapping[str, Criterion], file: Pa
 
 
 def _check_expected(facts: pd.DataFrame, criteria: Mapping[str, Criterion], file: Path) -> None:
-    """Raise DataError for the first mean of levels that is off the scale of its criterion."""
+    """Raise DataError for the first value in the column `expected` (a mean of levels) that is off
+    its scale.
+    """
     codes = facts["criterion"].array.codes
     for code, name in enumerate(facts["criterion"].cat.categories):
         scale = criteria[name].scale
@@ -303,7 +312,7 @@ def _check_expected(facts: pd.DataFrame, criteria: Mapping[str, Criterion], file
 def _scale_that_holds(
     scores: np.ndarray[Any, np.dtype[np.float64]], scale: Scale, name: str
 ) -> str:
-    """What to do about scores off the scale: a range or levels that include all, or a shift that
+    """Advice on scores off the scale: a range or levels that include all of them, or a shift that
     puts all on the scale.
     """
     if not scale.levels:
@@ -320,14 +329,14 @@ def _scale_that_holds(
 
 
 def no_probability(column: pd.Series) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which confidences are not from 0 to 1; a missing one is not a fault."""
+    """Which confidences are outside 0 to 1; a missing one is no fault."""
     return np.asarray(column.notna() & ~column.between(0, 1))
 
 
 def off_scale(
     score: np.ndarray[Any, np.dtype[np.float64]], scale: Scale
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """True for each score that is off the scale (vectorised)."""
+    """True for each score that is off the scale."""
     if scale.levels:
         return np.isin(score, scale.values, invert=True)
     if scale.low is not None and scale.high is not None:
@@ -336,8 +345,8 @@ def off_scale(
 
 
 def check_once(facts: pd.DataFrame, file: Path, remedy: str = "Keep one of them") -> None:
-    """Raise DataError for a rating that occurs twice. The index of `facts` is the row in the
-    file.
+    """Raise DataError for a rating that occurs twice. The index of `facts` has the row in
+    the file.
     """
     key = rating_keys(facts)
     if not _any_twice(key):
@@ -356,8 +365,9 @@ def check_once(facts: pd.DataFrame, file: Path, remedy: str = "Keep one of them"
 
 
 def _any_twice(key: np.ndarray[Any, np.dtype[np.int64]]) -> bool:
-    """Whether a number occurs twice. key: numbers from 0; if they are close together they are
-    counted, which is faster.
+    """Whether a number occurs twice.
+
+    key: numbers from 0; if they are close together, they are counted, which is faster.
     """
     if not len(key) or int(key.max()) < 4 * len(key) + 1_000_000:
         return bool((np.bincount(key) > 1).any())
@@ -365,7 +375,7 @@ def _any_twice(key: np.ndarray[Any, np.dtype[np.int64]]) -> bool:
 
 
 def rating_keys(facts: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """An integer for each rating; two are equal if and only if output, criterion and rater are the
+    """An integer for each rating; two are equal exactly if output, criterion and rater are the
     same.
     """
     key = np.zeros(len(facts), dtype=np.int64)
@@ -397,7 +407,7 @@ class CodeMatrix:
     values: np.ndarray[Any, np.dtype[np.float64]]
 
     def of(self, raters: Sequence[str]) -> np.ndarray[Any, np.dtype[Any]]:
-        """The columns of these raters."""
+        """The matrix with only the columns of these raters."""
         return self.codes[:, list(map(self.raters.index, raters))]
 
 

@@ -1,4 +1,4 @@
-"""Ratings files: the facts of ratings, read from .parquet, .csv or .jsonl and written as
+"""Ratings files: read the facts of ratings from .parquet, .csv or .jsonl, and write them as
 .parquet.
 """
 
@@ -42,7 +42,7 @@ _NO_NUMBER = ["", "NaN", "nan", "NA", "null", "None"]
 
 
 def find_ratings(folder: str | Path) -> Path:
-    """The ratings file of a dataset or run folder: ratings.parquet, .csv or .jsonl."""
+    """Find the ratings file of a dataset or run folder: ratings.parquet, .csv or .jsonl."""
     folder = Path(folder)
     files = [
         folder / f"ratings{ending}" for ending in FORMATS if (folder / f"ratings{ending}").is_file()
@@ -64,7 +64,7 @@ def find_ratings(folder: str | Path) -> Path:
 
 
 def read_facts(path: str | Path) -> pd.DataFrame:
-    """The facts in a ratings file (.parquet, .csv, .jsonl).
+    """Read the facts in a ratings file (.parquet, .csv, .jsonl).
 
     Raises DataError for unknown or missing columns, text that is not UTF-8, and scores that are not
     numbers.
@@ -141,7 +141,7 @@ def _read_parquet(path: Path) -> pa.Table:
 
 
 def _damaged(path: Path, error: Exception) -> Exception:
-    """The error to raise for a fault within a Parquet file; if the file cannot be opened, the
+    """The error for a fault inside a Parquet file; if the file cannot be opened at all, the
     original error.
     """
     if isinstance(error, OSError) and error.errno is not None:
@@ -199,8 +199,8 @@ def _explain_csv(path: Path, header: list[str], error: Exception) -> NoReturn:
 
 
 def _read_jsonl(path: Path) -> pa.Table:
-    """Read a JSON Lines file by columns, a block at a time; if that fails, line by line, so the
-    error can name the line.
+    """Read a JSON Lines file by columns, a block at a time; if that fails, line by line, so that
+    the error can name the line.
     """
     with path.open("rb") as file:
         blocks = []
@@ -213,7 +213,7 @@ def _read_jsonl(path: Path) -> pa.Table:
 
 
 def _blocks(file: BinaryIO, size: int = 1 << 24) -> Iterator[bytes]:
-    """The file in pieces of about `size` bytes that end with a line."""
+    """The file in pieces of about `size` bytes, each ending with a line."""
     while block := file.read(size):
         yield block + file.readline()
 
@@ -305,10 +305,10 @@ def write_ratings(
     rows: int = 20_000,
     texts: Mapping[str, str] | None = None,
 ) -> int:
-    """Write ratings as Parquet, `rows` at a time, as a whole or not at all; return how many were
+    """Write ratings as Parquet, `rows` at a time, completely or not at all; return how many were
     written.
 
-    optional: the columns to write besides FACTS. texts: hashes of what the raters saw
+    optional: the columns to write in addition to FACTS. texts: hashes of what the raters saw
     (metal.data.seen).
     """
     import pyarrow.parquet as pq
@@ -337,7 +337,7 @@ def facts_parquet(facts: pd.DataFrame) -> bytes:
 
 
 def write_facts(facts: pd.DataFrame, path: str | Path) -> None:
-    """Write the facts as Parquet, as a whole or not at all."""
+    """Write the facts as Parquet, completely or not at all."""
     write_new(Path(path), facts_parquet(facts))
 
 

@@ -1,5 +1,5 @@
-"""METAL's nouns: frozen records that check themselves. Everything that computes is a function of
-these records.
+"""METAL's basic records, which are frozen and check themselves. Everything that computes is a
+function of them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Scores = TypeVar("Scores", float, "np.ndarray[Any, np.dtype[np.float64]]")
 
 
 def _named(record: object, own: str, *others: str) -> None:
-    """Raise DataError if the record's own name, or another that it holds, is empty."""
+    """Raise DataError if the record's own name, or another name in it, is empty."""
     for field_name in (own, *others):
         name = getattr(record, field_name)
         if not isinstance(name, str) or not name.strip():
@@ -48,8 +48,9 @@ def _named(record: object, own: str, *others: str) -> None:
 class Level:
     """One answer of a criterion: the number in the table and the word people see.
 
-    judges_only: the scale was derived from the answers, and no person gave this one. It is a level
-    only for the judges that gave it; for others the scale does not get wider.
+    judges_only: whether the scale was derived from the answers and no person gave this one. It then
+    counts as a level only for the judges that gave it, so that the scale does not get wider for
+    others.
     """
 
     value: float
@@ -58,7 +59,7 @@ class Level:
 
     @property
     def shown(self) -> str:
-        """`2 Good`, or `2` if the label is the number."""
+        """The level in messages: `2 Good`, or `2` if the label is only the number."""
         return self.label if self.label == f"{self.value:g}" else f"{self.value:g} {self.label}"
 
 
@@ -75,10 +76,10 @@ def is_free_text(labels: int, answers: int) -> bool:
 
 @dataclass(frozen=True)
 class Scale:
-    """The answers a criterion allows, worst to best as listed by its author.
+    """The answers that a criterion allows, in the order in which its author lists them.
 
-    levels is empty for a continuous score (measure "interval"), which class-based figures leave
-    out; low and high are then its ends, if it has any.
+    levels is empty for a continuous score (measure "interval"); class-based figures leave such
+    criteria out. low and high are then the ends of the scale, if it has any.
     """
 
     measure: Measure
@@ -110,8 +111,8 @@ class Scale:
         self._check_ends()
 
     def _check_ends(self) -> None:
-        """Raise DataError for a single end, for ends together with levels, or for ends that do not
-        rise.
+        """Raise DataError if there is only one end, if there are ends as well as levels, or if the
+        ends do not rise.
         """
         if (self.low is None) != (self.high is None) or (self.levels and self.low is not None):
             raise DataError(
@@ -127,7 +128,8 @@ class Scale:
         """The scale that a text describes: `1-10`, `0-100`, `Bad<Medium<Good`, `0=No,1=Yes`, or
         labels without an order.
 
-        Two whole numbers at most ten apart are levels, others the ends of a line of scores.
+        Two whole numbers at most ten apart mean levels; other numbers are the ends of a line of
+        scores.
 
         >>> Scale.of("1-3").values, Scale.of("rude<polite").describe()
         ((1.0, 2.0, 3.0), '0 rude, 1 polite')
@@ -146,7 +148,7 @@ class Scale:
         return cls("interval", low=low, high=high)
 
     def allows(self, score: float) -> bool:
-        """Whether this is a score on the scale."""
+        """Whether this score is on the scale."""
         if self.levels:
             return score in self.values
         if self.low is not None and self.high is not None:
@@ -160,7 +162,9 @@ class Scale:
 
     @property
     def tie(self) -> int | None:
-        """The place of the level that says that neither is better; None if there is none."""
+        """The position of the level that says that neither output is better; None without such a
+        level.
+        """
         return next(
             (index for index, level in enumerate(self.levels) if level.label.casefold() == "tie"),
             None,
@@ -168,7 +172,7 @@ class Scale:
 
     @property
     def compares(self) -> bool:
-        """Whether the answers say which of a pair is better."""
+        """Whether the answers say which output of a pair is better."""
         answers = [(level.value, level.label.casefold()) for level in self.levels[:2]]
         return answers == [(FIRST, "first"), (SECOND, "second")]
 
@@ -201,7 +205,8 @@ class Criterion:
     """What was asked of an output. direction says whether a higher score is better or worse.
 
     of_source: whether the answer depends on the source, so that a flawless output of another source
-    would be bad. called: its name on pages if nobody named it; judges and forms do not see this.
+    would be bad. called: its name on pages if the data do not name it; judges and forms do not see
+    this name.
     """
 
     name: str
@@ -226,7 +231,7 @@ class Criterion:
 
     @property
     def asked_as(self) -> str:
-        """The criterion's name for those who rate."""
+        """The criterion's name for people and judges who rate."""
         return self.label or self.name
 
     @property
@@ -236,7 +241,7 @@ class Criterion:
 
     @property
     def wording(self) -> str:
-        """The question; for pairs without a question, which of the two is better."""
+        """The question to raters; for pairs without a question, which of the two is better."""
         return self.question or (BETTER if self.scale.compares else "")
 
     def share(self, score: Scores) -> Scores:
@@ -265,9 +270,11 @@ METRIC_SCORE = Criterion(
 
 @dataclass(frozen=True)
 class Source:
-    """An input: passage, prompt, image, source segment. tokens: the number in its text. content:
-    equal for translations of each other. document: the text of which it is a part, in the order of
-    the sources; domain: what kind of text that is (news, speech).
+    """An input: a passage, a prompt, an image, or a segment to translate.
+
+    tokens: the number of tokens in its text. content: equal for sources that are translations of
+    each other. document: the text of which it is a part; the parts are in the order of the sources.
+    domain: the kind of text (news, speech).
     """
 
     source: str
@@ -285,7 +292,7 @@ class Source:
 
 
 def pair_text(texts: Sequence[str]) -> str:
-    """The two texts of a pair, as people see them in a single field."""
+    """The two texts of a pair as one text, for fields that show only one."""
     return "first:\n{}\n\nsecond:\n{}".format(*texts)
 
 
@@ -293,10 +300,11 @@ def pair_text(texts: Sequence[str]) -> str:
 class Output:
     """A generator's output for a source. note: the generator's own remark about it.
 
-    chosen: whether it is to be rated; others are only kept. flags: what is wrong with it. tokens:
-    the number in its text, if counted. first, second: for a pair, who wrote its two outputs; texts:
-    these two outputs, from which `text` is then made. of: the output from which this one was made;
-    condition: how it was made; SWAPPED for a pair shown in reverse order.
+    chosen: whether it is to be rated; other outputs are only kept. flags: what is wrong with it.
+    tokens: the number of tokens in its text, if counted. first, second: for a pair, who wrote its
+    two outputs. texts: for a pair, these two outputs, from which `text` is made. of: the output
+    from which this one was made. condition: how it was made; SWAPPED for a pair shown in reverse
+    order.
     """
 
     output: str
@@ -316,7 +324,7 @@ class Output:
 
     @property
     def has_text(self) -> bool:
-        """Whether it can be judged; this includes a text that was removed on purpose."""
+        """Whether it has a text to judge; a text that was removed on purpose counts too."""
         return bool(self.text.strip()) or self.condition == EMPTY
 
     def __post_init__(self) -> None:
@@ -332,27 +340,29 @@ class Output:
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """What is to be judged, in the order it is shown: the text, or the two of a pair."""
+        """The texts to judge, in the order in which they are shown: its text, or the two
+        of a pair.
+        """
         return (self.texts[::-1] if self.condition == SWAPPED else self.texts) or (self.text,)
 
     @property
     def is_pair(self) -> bool:
-        """Whether it is two outputs that are compared."""
+        """Whether it consists of two outputs to compare."""
         return bool(self.texts or self.second)
 
     @property
     def swapped(self) -> Output:
-        """The pair in reverse order."""
+        """The same pair in reverse order."""
         return replace(self, output=f"{self.output}/{SWAPPED}", of=self.output, condition=SWAPPED)
 
     @property
     def as_named(self) -> Output:
-        """The pair of which this is the reverse order."""
+        """The pair in its own order, if this is the reverse order."""
         return replace(self, output=self.of, of="", condition="")
 
 
 def with_swapped(outputs: Mapping[str, Output], names: Iterable[str]) -> dict[str, Output]:
-    """The outputs, plus those among `names` that are one of these pairs in reverse order."""
+    """The outputs, and those among `names` that are a pair in reverse order."""
     pairs = [output for output in outputs.values() if output.is_pair]
     other = (pair.as_named if pair.condition == SWAPPED else pair.swapped for pair in pairs)
     wanted = set(names) - outputs.keys() if pairs else ()
@@ -363,7 +373,7 @@ def with_swapped(outputs: Mapping[str, Output], names: Iterable[str]) -> dict[st
 class Rater:
     """Someone or something that scores outputs: a person, an LLM judge, a metric, a baseline.
 
-    about: further facts, kept unchanged (model, prompt, family, settings, signature). Of a person,
+    about: further facts, kept unchanged (model, prompt, family, settings, signature). For a person,
     `assisted_by` may name the judges whose answers this person saw.
     """
 
@@ -387,8 +397,10 @@ class Rater:
 
     @property
     def lasting(self) -> Rater:
-        """The rater without facts that differ between runs: the prices of a judge, how many answers
-        a version gave, and whose answers a person saw, which may be added later.
+        """The rater without facts that may differ between runs.
+
+        These are the prices of a judge, the number of answers of each version, and whose answers a
+        person saw, which may be added later.
         """
         passing = ("dollars_per_thousand", "assisted_by")
         facts = {key: value for key, value in self.about.items() if key not in passing}
@@ -428,8 +440,8 @@ class Estimate:
     """A figure with its uncertainty.
 
     value, low, high: None if undefined, with the reason in `reason`. n: the number of items from
-    which it is computed. dropped: items left out, by reason. method: that of the interval. caveats:
-    what a reader should know.
+    which it is computed. dropped: items left out, by reason. method: how the interval is computed.
+    caveats: what a reader should know.
     """
 
     value: float | None

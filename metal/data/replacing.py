@@ -1,8 +1,8 @@
 """What a command may replace: only what the same verb wrote, and never what cannot be made again.
 
-A folder is written as a whole or not at all. One copy of what `force` replaces is kept next to it.
-The same holds for what a repetition of the same work replaces, unless the files are the same. A
-message says so: to TELL, which the command line sets; otherwise to the log.
+A folder is written completely or not at all. What `force` replaces is kept next to it, in a single
+copy. The same holds for what a repetition of the same work replaces, unless the files are the same.
+A message says so; it goes to TELL, which the command line sets, otherwise to the log.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def _check_free(
 ) -> None:
     """Raise UsageError if `folder` exists and may not be replaced (see check_new).
 
-    successor: the folder that will replace it. Before that exists, a repetition of the same work is
-    assumed to give the same files.
+    successor: the folder that will replace it. Until the successor exists, a repetition of the same
+    work is assumed to give the same files.
     """
     if not folder.exists():
         return
@@ -69,7 +69,7 @@ def _check_free(
 
 
 def _check_can_be_written(folder: Path) -> None:
-    """Raise UsageError if nothing can be created at `folder`; this is tested by trying."""
+    """Raise UsageError if nothing can be created at `folder`, which is found out by trying."""
     target = folder.resolve()
     nearest = next(parent for parent in target.parents if parent.exists())
     trial = nearest / _partial(target).name
@@ -88,11 +88,11 @@ def _check_can_be_written(folder: Path) -> None:
 def refusal(
     folder: Path, maker: str, *, keeping: bool = True, successor: Path | None = None
 ) -> str:
-    """Why this verb does not replace what is in the folder, in a line that says what to do; empty
-    if it does.
+    """Why this verb does not replace what is in the folder, with what to do, in one line; empty if
+    it may replace it.
 
-    keeping: whether the old version is kept even if the new one is the same, so the place for it
-    has to be free. successor: the folder that will replace it, if that is known.
+    keeping: whether the old version is kept even if the new one is the same, so that the name for
+    the copy has to be free. successor: the folder that will replace it, if that is known.
     """
     if not folder.is_dir():
         return f"{folder} exists and is a file; give a folder as `out`"
@@ -121,8 +121,8 @@ def _holds_all(successor: Path, folder: Path) -> bool:
 
 
 def _refusal_of_kept(folder: Path, maker: str, successor: Path | None) -> str:
-    """Why the copy left by an earlier replacement must not be deleted; empty if it may be, or there
-    is none.
+    """Why the copy left by an earlier replacement must not be deleted; empty if it may be deleted,
+    or if there is none.
     """
     kept = kept_name(folder)
     if kept.is_symlink():
@@ -153,7 +153,7 @@ def remedy(folder: Path, maker: str) -> str:
 
 
 def kept_name(folder: Path) -> Path:
-    """Where the replaced version of `folder` is kept."""
+    """The path under which the replaced version of `folder` is kept."""
     named = (
         folder
         if folder.name and folder.name != ".." and not folder.is_symlink()
@@ -166,7 +166,8 @@ def kept_name(folder: Path) -> Path:
 def new_folder(
     folder: Path, maker: str = "", *, force: bool = False, again: bool = False
 ) -> Iterator[Path]:
-    """A folder to fill; it becomes `folder` only when the block ends well (see check_new).
+    """A folder to fill; it becomes `folder` only if the block ends without an error (see
+    check_new).
 
     The replaced folder is kept, unless a repetition of the same work gave the same files.
     """
@@ -188,8 +189,8 @@ def new_folder(
 
 @contextmanager
 def rewritten(folder: Path) -> Iterator[Path]:
-    """A folder to fill with a new version of `folder`, which it replaces when the block ends
-    well.
+    """A folder to fill with a new version of `folder`, which it replaces if the block ends without
+    an error.
     """
     recover(folder)
     target = folder.resolve()
@@ -215,13 +216,13 @@ def filled(target: Path) -> Iterator[Path]:
 
 
 def _partial(target: Path) -> Path:
-    """Where a folder is filled before it becomes `target`."""
+    """The path of the folder that is filled before it becomes `target`."""
     return target.with_name(f".{target.name}.{os.getpid()}.part")
 
 
 def _change(target: Path, partial: Path, *, keep: bool) -> None:
-    """Replace `target` with `partial`. If the process is killed at any moment, both remain, or the
-    one to be kept.
+    """Replace `target` with `partial`. Whenever the process is killed, either both remain or the
+    one that is to be kept.
     """
     shutil.copymode(target, partial)
     with held(target, "LOCK_EX"):
@@ -239,8 +240,8 @@ def _change(target: Path, partial: Path, *, keep: bool) -> None:
 
 @contextmanager
 def kept_parts(folder: Path, names: Collection[str]) -> Iterator[None]:
-    """Keep a copy of these files and folders in `folder`, which the block replaces; other files in
-    it stay.
+    """Keep a copy of these files and folders in `folder` while the block replaces them; other files
+    in it stay.
     """
     target = folder.resolve()
     parts = [target / name for name in names if (target / name).exists()]
@@ -279,7 +280,7 @@ def tell_of_kept(*places: Path) -> None:
 
 
 def typed(path: Path) -> str:
-    """The path as a word of a shell's command."""
+    """The path as a word of a shell command."""
     return shlex.quote(str(path) if not str(path).startswith("-") else f"./{path}")
 
 
@@ -318,7 +319,7 @@ def check_new_file(path: Path, is_ours: Callable[[Path], bool], *, force: bool =
 
 @contextmanager
 def kept_file(path: Path) -> Iterator[None]:
-    """Keep the file that the block replaces, once it has been replaced."""
+    """Keep a copy of the file that the block replaces."""
     spare = path.with_name(f".{path.name}.{os.getpid()}.before")
     existed = path.is_file()
     if existed:
@@ -333,8 +334,8 @@ def kept_file(path: Path) -> Iterator[None]:
 
 
 def check_kept_files(places: Collection[Path]) -> None:
-    """Raise UsageError if the copies of files in one of METAL's folders would replace something
-    else.
+    """Raise UsageError if copies of files in one of METAL's folders would replace something that
+    METAL did not write.
     """
     for kept in map(kept_name, places):
         if kept.is_symlink() or kept.is_dir():
@@ -346,7 +347,7 @@ def check_kept_files(places: Collection[Path]) -> None:
 def replace_file(path: Path, content: str | bytes) -> None:
     """Write a file; one copy of an existing file with other content is kept.
 
-    Raises UsageError if it is a folder, or if something else is at the place of the copy.
+    Raises UsageError if `path` is a folder, or if something else has the name of the copy.
     """
     content = content.encode() if isinstance(content, str) else content
     if path.is_dir():
@@ -360,11 +361,11 @@ def replace_file(path: Path, content: str | bytes) -> None:
 
 
 def differs(path: Path, content: bytes) -> bool:
-    """Whether there is a file, with another content."""
+    """Whether there is a file that has another content."""
     return path.is_file() and path.read_bytes() != content
 
 
 def heads(path: Path) -> list[str]:
-    """The column names in a CSV file's first line."""
+    """The column names in the first line of a CSV file."""
     with path.open("rb") as file:
         return first_row(file.readline(100_000).decode("utf-8-sig", "replace"))

@@ -1,4 +1,4 @@
-"""Levels and ends of a scale, as people type them."""
+"""Read levels and ends of a scale as people type them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ _TWO_ENDS = re.compile(r"\s*([+-]?[\d.]+?)\s*(?:-|\.\.|:|to)\s*([+-]?[\d.]+)\s*"
 
 
 def numbered_labels(value: Any) -> list[tuple[float, str]]:
-    """Number and label of each level, from `0=Bad,1=Good`, `Bad<Good` (0, 1), `1<2<3` (their own
-    values), {0: "Bad"} or pairs. Raises UsageError.
+    """The number and label of each level. Raises UsageError.
+
+    value: `0=Bad,1=Good`, `Bad<Good` (0, 1), `1<2<3` (each its own number), {0: "Bad"}, or pairs.
     """
     if not isinstance(value, str):
         pairs = value.items() if isinstance(value, Mapping) else value
@@ -36,7 +37,7 @@ def numbered_labels(value: Any) -> list[tuple[float, str]]:
 
 
 def ends_of(value: Any) -> tuple[float, float]:
-    """Two ends, from `0-100`, `0..100` or a pair. Raises UsageError."""
+    """The two ends of a scale, from `0-100`, `0..100` or a pair. Raises UsageError."""
     match = _TWO_ENDS.fullmatch(value) if isinstance(value, str) else None
     try:
         low, high = (float(match[1]), float(match[2])) if match else map(float, value)
@@ -46,7 +47,7 @@ def ends_of(value: Any) -> tuple[float, float]:
 
 
 def is_number(text: str) -> bool:
-    """Whether it is a finite number."""
+    """Whether a text is a finite number."""
     try:
         return math.isfinite(float(text))
     except ValueError:

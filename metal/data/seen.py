@@ -1,7 +1,7 @@
-"""What raters of a run saw: a hash of each output's texts, kept with the run's ratings.
+"""What the raters of a run saw: a hash of each output's texts, stored with the run's ratings.
 
-If ids move between outputs afterwards, as row numbers do, ratings would belong to texts that nobody
-rated, so the texts are compared before a run's ratings join a dataset.
+If ids later belong to other outputs, as may happen with row numbers, ratings would join texts that
+nobody rated. So the texts are compared before a run's ratings join a dataset.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ KEY = b"metal:texts"  # in the metadata of ratings.parquet
 
 
 def texts_seen(shown: Iterable[Output], outputs: Outputs, sources: Sources) -> dict[str, str]:
-    """Output -> a hash of its text and its source's; a pair has the same hash in both orders."""
+    """A hash of each output's text and its source's; a pair has the same hash in both orders."""
     return {output.output: _digest(output, outputs, sources) for output in shown}
 
 
 def check_seen(ratings: Path, outputs: Outputs, sources: Sources) -> None:
-    """Raise DataError if outputs of a dataset have other texts than a run's raters saw.
+    """Raise DataError if outputs of a dataset have other texts than the raters of a run saw.
 
-    ratings: the run's file. Runs of METAL 0.1.0 kept no hashes, and outputs may have no texts.
+    ratings: the run's ratings file. Runs of METAL 0.1.0 stored no hashes, and outputs may have no
+    texts; neither is a fault.
     """
     changed = []
     seen = texts_rated(ratings)
@@ -50,7 +51,7 @@ def check_seen(ratings: Path, outputs: Outputs, sources: Sources) -> None:
 
 
 def texts_rated(ratings: Path) -> Mapping[str, str]:
-    """Output -> the hash that is kept with a run's ratings; empty if there is none."""
+    """The hash of each output that is stored with a run's ratings; empty if none is."""
     import pyarrow.parquet as pq
 
     if ratings.suffix != ".parquet" or not ratings.is_file():

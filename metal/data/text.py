@@ -1,4 +1,6 @@
-"""Text on the page: names from files made harmless, and one format for each kind of number."""
+"""Text for pages and messages: names from files made harmless, and one format for each kind of
+number.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def printable(text: object) -> str:
 
 
 def printable_sentence(text: str) -> str:
-    """`printable` for a page's own sentences, which may contain the closed isolates of `within`."""
+    """Like `printable`, but for a page's own sentences, which may contain the isolates that
+    `within` adds.
+    """
     if text.isprintable():
         return text
     parts = _ISOLATED.split(text)  # every second one stood in an isolate
@@ -45,7 +49,7 @@ def printable_sentence(text: str) -> str:
 
 
 def name(text: object, length: int = NAME_LENGTH) -> str:
-    """A name from a file on one line, cut in its middle if it is absurdly long."""
+    """A name from a file on one line, shortened in its middle if it is extremely long."""
     line = " ".join(printable(text).split())
     if len(line) <= length:
         return line
@@ -54,24 +58,24 @@ def name(text: object, length: int = NAME_LENGTH) -> str:
 
 
 def recorded(text: object) -> str:
-    """A name from a file; a dash if nothing is recorded."""
+    """A name from a file; a dash if none is recorded."""
     return name(text) or UNDEFINED
 
 
 def capital(sentence: object) -> str:
-    """Words with the first letter as at the start of a sentence; the rest unchanged."""
+    """Words with a capital first letter, as at the start of a sentence; the rest is unchanged."""
     text = printable_sentence(str(sentence))
     return text[:1].upper() + text[1:]
 
 
 def note(text: object) -> str:
-    """A finding or a note for people, which may contain names from files."""
+    """A finding or note for people, which may contain names from files."""
     return name(text, 300)
 
 
 def broken(name: str, width: int, measure: Callable[[str], int] = len) -> list[str]:
-    """A name on lines of at most the width, which end at a blank or after `-`, `/`, `_`, `?`, `&`
-    wherever they can.
+    """A name broken into lines of at most `width`; where possible, a line ends at a blank or after
+    `-`, `/`, `_`, `?` or `&`.
 
     >>> broken("fake:blind?language=hi, twice", 12)
     ['fake:blind?', 'language=hi,', 'twice']
@@ -96,8 +100,8 @@ def within(text: object) -> str:
 
 
 def without_isolates(text: str) -> str:
-    """A text from `within` without its isolates, for LaTeX and terminals, where nothing is written
-    from right to left.
+    """A text from `within` without its isolates, for LaTeX and terminals, which do not write from
+    right to left.
     """
     return text.replace(ISOLATE, "").replace(END_ISOLATE, "")
 
@@ -117,7 +121,8 @@ def known(value: Any) -> bool:
 
 
 def figure(value: Any, form: str = ".2f") -> str:
-    """A coefficient or share of one with two digits, or in another format; a dash if undefined.
+    """A coefficient, or a share of one, with two digits or in the given format; a dash if
+    undefined.
 
     >>> import pandas
     >>> figure(-0.126), figure(-0.001), figure(None), figure(pandas.NA)
@@ -142,7 +147,7 @@ rounded = partial(figure, form=",.0f")  # a quantity rounded to a whole number, 
 
 
 def probability(value: Any) -> str:
-    """Three digits, and never a rounded 0 or 1."""
+    """A probability with three digits, which is never rounded to 0 or 1."""
     if not known(value):
         return UNDEFINED
     if value > 0.9995:
@@ -151,7 +156,8 @@ def probability(value: Any) -> str:
 
 
 def interval(low: Any, high: Any, form: Any = figure) -> str:
-    """`[0.20, 0.41]`; empty if there is no interval. An end without a number is open.
+    """An interval such as `[0.20, 0.41]`; empty without an interval. An end without a number is
+    open.
 
     >>> interval(0.2, 0.41), interval(0.2, math.inf), interval(math.nan, 0.41), interval(None, None)
     ('[0.20, 0.41]', '[0.20, →]', '[←, 0.41]', '')
@@ -164,8 +170,8 @@ def interval(low: Any, high: Any, form: Any = figure) -> str:
 
 
 def estimate(row: Mapping[str, Any], column: str, form: Callable[[Any], str] = figure) -> str:
-    """A row's figure and the interval in its NAME_low and NAME_high, if there is one: `0.31 [0.20,
-    0.41]`.
+    """A row's figure, with the interval from NAME_low and NAME_high if there is one:
+    `0.31 [0.20, 0.41]`.
     """
     return (
         f"{form(row[column])} {interval(row[f'{column}_low'], row[f'{column}_high'], form)}".strip()
@@ -173,15 +179,16 @@ def estimate(row: Mapping[str, Any], column: str, form: Callable[[Any], str] = f
 
 
 def ranks(low: Any, high: Any) -> str:
-    """`2 to 4`, or `2`: the ranks that are not ruled out; a dash if they are unknown."""
+    """The ranks that are not ruled out, such as `2 to 4` or `2`; a dash if they are unknown."""
     if not known(low):
         return UNDEFINED
     return count(low) if low == high else f"{count(low)} to {count(high)}"
 
 
 def p_value(value: Any, at_most: bool = False) -> str:
-    """Three digits, or that the value is smaller. at_most: whether the value is the smallest that
-    its test can give.
+    """A p-value with three digits, or a bound if it is smaller than that.
+
+    at_most: whether the value is the smallest that its test can give.
 
     >>> p_value(0.0117), p_value(0.0111, at_most=True), p_value(0.0009, at_most=True)
     ('0.012', '≤0.012', '<0.001')
@@ -199,8 +206,8 @@ def p_words(value: float) -> str:
 
 
 def with_minus(sentence: str) -> str:
-    """A sentence with minus signs before numbers, as in figures; tables and messages use
-    hyphens.
+    """A sentence with minus signs before numbers, in place of the hyphens that tables and messages
+    use.
     """
     return re.sub(r"(?<!\w)-(?=\d)", MINUS, sentence)
 
@@ -211,8 +218,8 @@ def count(value: Any) -> str:
 
 
 def coverage(value: Any) -> str:
-    """A share in whole percent, 0% only if nothing is covered; from 90% on, where the limits are,
-    never rounded up.
+    """A share in whole percent: 0% only if nothing is covered, and from 90% on, where the limits
+    are, never rounded up.
 
     >>> coverage(0.949), coverage(0.999), coverage(1.0), coverage(0.001), coverage(0.667)
     ('94%', '99%', '100%', '1%', '67%')
@@ -224,7 +231,7 @@ def coverage(value: Any) -> str:
 
 
 def dollars(value: Any) -> str:
-    """`$1.20`, `$1,216`, `<$0.01`; a dash if it is unknown."""
+    """An amount such as `$1.20`, `$1,216` or `<$0.01`; a dash if it is unknown."""
     if not known(value):
         return UNDEFINED
     if value < 0.005 and value != 0:
@@ -233,36 +240,39 @@ def dollars(value: Any) -> str:
 
 
 def duration(seconds: float) -> str:
-    """`45 s`, `12 min`, `3.5 h`."""
+    """A duration such as `45 s`, `12 min` or `3.5 h`."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def thousands(value: float) -> str:
-    """`950`, `12k`, `3.4M`."""
+    """A number in short form, such as `950`, `12k` or `3.4M`."""
     if value < 1000:
         return f"{value:.0f}"
     return f"{value / 1000:.0f}k" if value < 1e6 else f"{value / 1e6:.1f}M"
 
 
 def plural(number: int, singular: str, many: str = "") -> str:
-    """`1 language`, `5 languages`. many: the plural, if it is not formed with s."""
+    """A number with its noun: `1 language`, `5 languages`.
+
+    many: the plural, if it is not formed with s.
+    """
     return f"{number:,} {singular if number == 1 else many or singular + 's'}"
 
 
 def first_few(names: Sequence[str], most: int = 5) -> str:
-    """`a, b, c, d, e, ...`: the first names, and whether there are more."""
+    """The first names, with dots if there are more: `a, b, c, d, e, ...`."""
     return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
 def counted(names: Sequence[str], singular: str) -> str:
-    """`5 outputs ('a', 'b', 'c', ...)`: the number, and the first three names."""
+    """The number and the first three names: `5 outputs ('a', 'b', 'c', ...)`."""
     return f"{plural(len(names), singular)} ({first_few(list(map(repr, names)), 3)})"
 
 
 def slugs(texts: Iterable[str]) -> dict[str, str]:
-    """Text -> a file name or an anchor that no other text has."""
+    """A unique file name or anchor for each text."""
     names: dict[str, str] = {}
     for text in texts:
         plain = slug(text)
@@ -271,14 +281,14 @@ def slugs(texts: Iterable[str]) -> dict[str, str]:
 
 
 def listed(names: list[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
+    """Names in a sentence: `a`, `a and b`, `a, b and c`."""
     if len(names) < 2:
         return "".join(names)
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def signature_line(parts: Mapping[str, object]) -> str:
-    """The line under a figure: `key:value|key:value`. The same signature gives the same figure.
+    """The signature under a figure, `key:value|key:value`; equal signatures mean equal figures.
 
     A | inside a value is written %7C; parts without a value are left out.
 

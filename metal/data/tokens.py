@@ -49,8 +49,8 @@ PATIENCE = 1.0  # seconds until a host counts as out of reach
 
 
 def load_encoding(name: str = ENCODING) -> tiktoken.Encoding:
-    """The encoding of that name. Raises UnknownName, or UsageError when its file cannot be found or
-    downloaded.
+    """The encoding of this name. Raises UnknownName, or UsageError if its file can neither be found
+    nor downloaded.
     """
     check_known("encoding", [name], ENCODINGS)
     path = _file(name)
@@ -68,7 +68,7 @@ def load_encoding(name: str = ENCODING) -> tiktoken.Encoding:
 
 
 def cache_folder() -> Path:
-    """METAL's own cache of tiktoken's files."""
+    """The folder in which METAL caches tiktoken's files."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "metal" / "tiktoken"
 
 
@@ -88,7 +88,7 @@ def _file(name: str) -> Path:
 
 
 def _copies(file_name: str) -> Iterator[Path]:
-    """Other places that may hold a copy."""
+    """Other paths that may have a copy of the file."""
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
         if os.environ.get(variable):
             yield Path(os.environ[variable]) / file_name
@@ -123,7 +123,7 @@ def _downloaded(url: str, name: str, path: Path) -> bytes:
 def reachable(host: str) -> bool:
     """Whether `host` answers on port 443; without a network, libraries try for half a minute.
 
-    Always true with a proxy, which cannot be asked.
+    Always true if there is a proxy, because a proxy cannot be asked.
     """
     if any(map(os.environ.get, ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"))):
         return True
@@ -140,9 +140,10 @@ def reachable(host: str) -> bool:
 def count_tokens(
     texts: Iterable[str], encoding: tiktoken.Encoding, threads: int | None = None
 ) -> Iterator[int]:
-    """How many tokens each text has, in order; special tokens count as plain text.
+    """The number of tokens of each text, in order; special tokens count as plain text.
 
-    Holds a few chunks for each thread at a time. threads: all cores unless given.
+    Only a few chunks for each thread are in memory at a time. threads: by default as many as there
+    are cores.
     """
     if threads is None:
         threads = (
@@ -170,7 +171,7 @@ def _count(texts: list[str], encoding: tiktoken.Encoding) -> list[int]:
 
 
 def count_text(text: str, encoding: tiktoken.Encoding) -> int:
-    """How many tokens a text has; special tokens count as plain text.
+    """The number of tokens of a text; special tokens count as plain text.
 
     tiktoken's pattern cannot match a run of about a million blanks; such a text is counted in
     pieces, each of which may have one token more than in the text.
@@ -188,7 +189,7 @@ def count_text(text: str, encoding: tiktoken.Encoding) -> int:
 
 
 def _length(text: str, encoding: tiktoken.Encoding) -> int:
-    """The number of tokens, counted in an array, because lists of numbers could only be built by
-    one thread at a time.
+    """The number of tokens. They are counted in an array, because only one thread at a time could
+    build lists of numbers.
     """
     return len(encoding.encode_to_numpy(text, disallowed_special=()))

@@ -1,4 +1,4 @@
-"""What changes if a dataset replaces the one in its folder: ratings that join it, and scores that
+"""What changes if a dataset replaces the one in its folder: which ratings join it, and which scores
 differ.
 """
 
@@ -15,8 +15,8 @@ from metal.errors import UsageError
 
 
 def count_joined(ours: pd.DataFrame, folder: Path, shown: str | Path) -> int:
-    """How many ratings of the dataset its folder does not hold yet. Raises UsageError if the folder
-    holds ratings that the dataset lacks.
+    """How many ratings of the dataset its folder does not have yet. Raises UsageError if the folder
+    has ratings that the dataset lacks.
     """
     on_disk = ratings_files.read_facts(ratings_files.find_ratings(folder))
     key = ["output", "criterion", "rater"]
@@ -30,7 +30,9 @@ def count_joined(ours: pd.DataFrame, folder: Path, shown: str | Path) -> int:
 
 
 def check_same_scores(ours: pd.DataFrame, folder: Path, shown: str | Path) -> None:
-    """Raise UsageError if a rating has another score in the folder: it is another dataset's."""
+    """Raise UsageError if a rating has another score in the folder, which then belongs to another
+    dataset.
+    """
     theirs = ratings_files.read_facts(ratings_files.find_ratings(folder))
     for name in ("output", "criterion", "rater"):
         theirs[name] = theirs[name].cat.set_categories(ours[name].cat.categories)

@@ -1,1 +1,1 @@
-"""Carries out a job: estimate, ask, resume, collect."""
+"""Carry out a job that asks models: estimate, ask, resume, collect."""

@@ -1,4 +1,4 @@
-"""Annotation: the tasks that were handed out, posted and fetched, and how people's answers become
+"""Annotation: tasks that were handed out, posted and fetched, and how people's answers become
 ratings of a dataset.
 """
 
@@ -26,8 +26,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HandedOut:
-    """What an export wrote. added: criteria that were added to the dataset. notes: warnings, e.g.
-    what was left out.
+    """What an export wrote.
+
+    added: criteria that were added to the dataset. notes: warnings, for example about what was left
+    out.
     """
 
     dataset: Path
@@ -44,11 +46,11 @@ class ImportReport:
     """What an import brought into a dataset.
 
     data: the dataset with the new ratings. answers: counts by person (see CheckedAnswers). notes:
-    what was left out, and why. tests: how everybody did on the test questions so far, None if
+    what was left out, and why. tests: how everybody did on the test questions so far; None if
     nobody answered any. agreement: a row for each language and criterion (items; percent_agreement,
-    fleiss_kappa and alpha with NAME_low and NAME_high; None or NaN if undefined). ambiguous: what
-    everybody rated differently (see metal.building.answers.ambiguous), also in the file
-    `ambiguous_file`. written: False after a dry run.
+    fleiss_kappa and alpha with NAME_low and NAME_high; None or NaN if undefined). ambiguous: the
+    outputs that everybody rated differently (see metal.building.answers.ambiguous), which are also
+    in the file `ambiguous_file`. written: whether the dataset was written; False after a dry run.
     """
 
     dataset: Path
@@ -64,11 +66,13 @@ class ImportReport:
 
 @dataclass(frozen=True)
 class Posted:
-    """What a push did. count: `unit`s (tasks, projects) posted now; before: those that an earlier
+    """What a push did.
+
+    count: how many units (`unit`: tasks or projects) it posted now. before: how many an earlier
     push had posted.
 
-    where: on which server, in words. state: the campaign's folder. workers: the page where people
-    find the tasks. campaigns: how many the dataset has on this platform.
+    where: the server, in words. state: the campaign's folder. workers: the page on which people
+    find the tasks. campaigns: how many campaigns the dataset has on this platform.
     """
 
     campaign: str
@@ -83,8 +87,10 @@ class Posted:
 
 @dataclass(frozen=True)
 class Pulled:
-    """What a pull did. report: None if nothing had been submitted. standing: the campaign's figures
-    now.
+    """What a pull did.
+
+    report: the report of the import; None if nothing had been submitted. standing: the present
+    figures of the campaign.
     """
 
     campaign: str
@@ -102,13 +108,13 @@ def import_answers(
     group: str = "native",
     dry_run: bool = False,
 ) -> ImportReport:
-    """Check answers, and write the dataset with their ratings: the one way in, for files and for
-    platforms.
+    """Check answers, and write the dataset with the ratings that they give; files and platforms
+    both use this function.
 
-    dataset: its folder, from where `dataset_to_change` gave `loaded`. notes: on the answers, e.g.
-    how many were left out. group: of raters who are new. Nothing is written if anything is wrong,
-    or in a dry run. Raises UsageError if no tasks were handed out; other errors: see
-    `check_answers`.
+    dataset: the folder from which `dataset_to_change` loaded `loaded`. notes: notes on the answers,
+    for example how many were left out. group: the group of new raters. Nothing is written if
+    anything is wrong, or in a dry run. Raises UsageError if no tasks were handed out; other errors:
+    see `check_answers`.
     """
     from metal.boards.store import keep_ratings, with_submissions
     from metal.building.answers import ambiguous, check_answers, turned
@@ -179,11 +185,10 @@ def _first_counts(
     *,
     replace: bool,
 ) -> tuple[list[Answer], list[str]]:
-    """The answers, without changed ones to test questions that the person had answered before, and
-    a note on these.
+    """The answers without later, different answers to the same test question, and a note on these.
 
-    A platform may give a worker the same question in two campaigns. The second answer is not
-    evidence, and no reason to stop an import. before: test answers so far.
+    A platform may give a worker the same question in two campaigns. The second answer does not
+    count, but is no reason to stop an import. before: the test answers so far.
     """
     from metal.building.answers import read_score
 
@@ -218,7 +223,9 @@ def _standing(
     tested: pd.DataFrame,
     compared: Container[str],
 ) -> dict[str, dict[str, Any]]:
-    """Each person's ratings, and for each side of the test questions [right, answered]."""
+    """The number of each person's ratings, and for each side of the test questions [right,
+    answered].
+    """
     from metal.genie.monitoring import trials
 
     table = dataset.ratings
@@ -236,8 +243,8 @@ def _standing(
 
 
 def _raters(dataset: Path, loaded: Dataset, checked: CheckedAnswers, group: str) -> Iterable[Rater]:
-    """The dataset's raters and those who answered. Raises DataError for the name of a rater who is
-    not a person.
+    """The dataset's raters and those who answered. Raises DataError if somebody who answered has
+    the name of a judge, metric or baseline.
     """
     from metal.data.records import Rater
 
@@ -253,7 +260,7 @@ def _raters(dataset: Path, loaded: Dataset, checked: CheckedAnswers, group: str)
 
 
 def _agreement(dataset: Dataset) -> pd.DataFrame:
-    """Agreement of the people so far: see ImportReport."""
+    """How far people agree so far: the table `agreement` of ImportReport."""
     import pandas as pd
 
     from metal.auditing.people import QUICK, quick_rows

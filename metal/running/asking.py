@@ -1,6 +1,6 @@
-"""Carries out a job: the estimate, the run with its progress, and its results.
+"""Carry out a job: the estimate, the run with its progress, and its results.
 
-Nothing is printed and nobody is asked here: a run reports and asks through `Callbacks`.
+This module prints nothing and asks nobody: a run reports and asks through `Callbacks`.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ def unwatched(engine: Engine) -> Iterator[Callable[[], None]]:
 
 @dataclass(frozen=True)
 class Callbacks:
-    """What a run does with what there is to say. Every default stays silent and goes on.
+    """How a run reports and asks. By default it stays silent and continues.
 
-    say: a note or a warning. estimated: calls, tokens and cost to come, and what they are about,
-    before anything is sent. confirm: whether to go on, where something is to be paid. watch:
-    entered with the engine while it works; what it gives is called again and again, to show the
-    progress. progress: of what comes before and after that. interrupted: what a first Ctrl-C came
-    to. signals: whether Ctrl-C, SIGTERM and SIGHUP stop the run in good order; only in the main
-    thread.
+    say: called with each note or warning. estimated: called before anything is sent, with the
+    expected calls, tokens and cost, and with what they are about. confirm: says whether to continue
+    if something has to be paid. watch: a context manager that is entered with the engine while it
+    works; the function that it returns is called again and again to show the progress. progress:
+    called before and after the calls are made. interrupted: called with what a first Ctrl-C led to.
+    signals: whether Ctrl-C, SIGTERM and SIGHUP stop the run in good order; only in the main thread.
     """
 
     say: Callable[[str], None] = lambda line: None
@@ -75,8 +75,9 @@ class Callbacks:
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms on which a job is carried out. reuse: run folders whose answers are taken over
-    without paying again.
+    """The terms on which a job is carried out.
+
+    reuse: run folders whose answers are taken over without paying for them again.
     """
 
     dry_run: bool = False
@@ -91,10 +92,10 @@ class Terms:
 class Outcome:
     """The result of a job.
 
-    estimates: what was to come before it began. statistics: those of the answers, by judge or
-    generator; empty for a dry run. stopped: models that could not continue, with the reason.
-    waiting: calls that are with the provider; missing: calls that were not made; failed: calls
-    without a reply; unused: answers to calls that the run no longer has.
+    estimates: the calls and cost expected before it began. statistics: statistics of the answers,
+    by judge or generator; empty for a dry run. stopped: models that could not continue, with the
+    reason. waiting: calls that are with the provider. missing: calls that were not made. failed:
+    calls without a reply. unused: answers to calls that the run no longer has.
     """
 
     what: str
@@ -112,15 +113,13 @@ class Outcome:
 
     @property
     def answered(self) -> bool:
-        """Whether a reply contains the answer that was asked for, in this session or an earlier
-        one.
-        """
+        """Whether any reply contains a usable answer, in this session or an earlier one."""
         return any(each.answered for each in self.statistics.values())
 
     @property
     def kept_in_vain(self) -> bool:
-        """Whether replies arrived that may have been paid for, but none contains the answer that
-        was asked for.
+        """Whether there are replies that may have been paid for, but no usable answer
+        among them.
         """
         return not self.answered and any(
             each.heard or each.kept_bodies for each in self.statistics.values()
@@ -133,9 +132,7 @@ class Outcome:
 
 
 def run_to_end(work: Coroutine[Any, Any, Value]) -> Value:
-    """Run a coroutine to its end, whether this thread is inside an event loop (as notebooks
-    are).
-    """
+    """Run a coroutine to its end, also if this thread is inside an event loop (as in notebooks)."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -148,8 +145,8 @@ async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> 
     """Carry out a job, from the estimate to the result. Nothing is sent before `callbacks.confirm`
     agrees.
 
-    Raises UsageError if the folder, the terms or the answer of `confirm` forbid it, and
-    JudgeStopped, with nothing left behind, if no call of a new run was answered.
+    Raises UsageError if the folder, the terms or the answer of `confirm` forbid it. Raises
+    JudgeStopped if no call of a new run was answered; nothing is left behind then.
     """
     _check_terms(job, out, terms)
     if terms.dry_run:
@@ -200,7 +197,7 @@ def _check_terms(job: Job, out: Path, terms: Terms) -> None:
 
 
 def _estimated_only(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> Outcome:
-    """The result of a dry run: the calls still to be made, and their cost."""
+    """The result of a dry run: the calls that remain to be made, and their cost."""
     waiting = set() if terms.force else under_way(out, terms.how)
     if waiting:
         callbacks.say(f"{len(waiting):,} calls are in open batches.")
@@ -222,7 +219,7 @@ def _estimates(
 
 
 def _answered_before(job: Job, out: Path, terms: Terms) -> Answered:
-    """The answers that the run in the folder has already; none if it is to be replaced."""
+    """The answers that the run in the folder already has; none if it is to be replaced."""
     if terms.force:
         return Answered()
     job.check(out)
@@ -232,8 +229,8 @@ def _answered_before(job: Job, out: Path, terms: Terms) -> Answered:
 def _prepare(
     job: Job, out: Path, terms: Terms, callbacks: Callbacks
 ) -> tuple[Answered, list[CostEstimate]]:
-    """The existing answers, and the cost of the calls to be made, after somebody has agreed to
-    pay.
+    """Read the existing answers, estimate the remaining calls, and have somebody agree to pay for
+    them.
     """
     waiting = under_way(out, terms.how)
     answered = _answered_before(job, out, terms)
@@ -295,7 +292,7 @@ async def _run(
 def _reuse(
     job: Job, journal: Journal, answered: Answered, terms: Terms, callbacks: Callbacks
 ) -> None:
-    """Take over verdicts of other runs, and note which run they come from."""
+    """Take over answers of other runs, and record from which run each comes."""
     others = [run for run in terms.reuse if run.resolve() != journal.path.parent.resolve()]
     paths = [path for run in others for path in journals(run)]
     taken = 0
@@ -308,11 +305,11 @@ def _reuse(
 
 
 def _stop_on_interrupt(engine: Engine, callbacks: Callbacks) -> Callable[[], None]:
-    """Ctrl-C or SIGTERM begin no more calls; a second one drops those in flight. Returns what
-    undoes this.
+    """Make Ctrl-C and SIGTERM stop further calls, and a second one drop the calls in flight.
+    Returns a function that undoes this.
 
-    A terminal that closes (SIGHUP) may say so twice, and cannot be written to any more: the calls
-    in flight are finished in silence. With nohup nothing happens.
+    A terminal that closes may send SIGHUP twice, and can no longer be written to, so the calls in
+    flight are finished in silence. With nohup, SIGHUP has no effect.
     """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     screens = list(filter(os.isatty, (1, 2)))
@@ -371,8 +368,8 @@ async def _watched(engine: Engine, callbacks: Callbacks) -> None:
 
 
 def _in_vain(job: Job, out: Path, engine: Engine) -> str:
-    """Why all that was asked of any model failed; empty if something was answered, may have been
-    paid, or may yet come.
+    """Why every question failed for every model; empty if something was answered, may have been
+    paid for, or may still come.
     """
     if job.answers_itself or engine.stopping.is_set() or engine.over_budget:
         return ""
@@ -405,9 +402,9 @@ def _stopped(job: Job, engine: Engine, statistics: Mapping[str, CallStatistics])
 
 
 def _without_answer(job: Job, statistics: Mapping[str, CallStatistics]) -> dict[str, str]:
-    """Models that never gave the answer that was asked for, with what they gave instead.
+    """Models that gave no usable answer, with what they gave instead.
 
-    A question that the provider's filter blocks, or that is too long, brings no reply at all.
+    A question that is too long, or that the provider's filter blocks, gets no reply at all.
     """
     reasons = {}
     for model in job.plan.models:

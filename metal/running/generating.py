@@ -1,5 +1,5 @@
-"""A generation run: what was asked of `metal.generate`, its parts, its run folder, and what it adds
-to the dataset.
+"""A run of `metal.generate`: its request, its parts, its run folder, and what it adds to the
+dataset.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ from metal.version import __version__
 
 @dataclass(frozen=True)
 class GenerateRequest(Request):
-    """What a run was asked to write: everything that decides which calls it has. The same in
-    run.toml.
+    """What a run was asked to write: everything that decides which calls it makes. run.toml records
+    it.
 
-    How outputs are chosen may change when it is resumed: nothing is asked again for it.
+    The way of choosing outputs may change when the run is resumed, because that needs no new calls.
     """
 
     LISTS = ("models", "quality", "languages")
@@ -71,7 +71,8 @@ class GenerateRequest(Request):
 class GenerateJob(Job):
     """A request with its parts.
 
-    outputs: what the dataset's generators have written by the end. notes: what to know after.
+    outputs: the outputs that the dataset's generators have written by the end. notes: notes to show
+    after the run.
     """
 
     command = "generate"
@@ -101,7 +102,7 @@ class GenerateJob(Job):
         super().check(out)
 
     def finish(self, out: Path, progress: Progress = no_progress) -> Mapping[str, CallStatistics]:
-        """Add the outputs to the dataset; what it holds besides stays."""
+        """Add the outputs to the dataset, which keeps everything else."""
         with dataset_to_change(self.folder) as dataset:  # as it is now: a run takes its time
             return self._add_to_dataset(dataset, out)
 
@@ -157,8 +158,8 @@ class GenerateJob(Job):
         )
 
     def _fresh(self, dataset: Dataset, index: JournalIndex | None) -> list[Output]:
-        """What the run has written so far, with its flags; what has lost its source meanwhile is
-        left out.
+        """The outputs that the run has written so far, with their flags; those whose source is gone
+        are left out.
         """
         texts = list(generated_outputs(self.plan, index)) if index else []
         if REFERENCE in self.request.quality:
@@ -170,8 +171,8 @@ class GenerateJob(Job):
     def _together(
         self, dataset: Dataset, fresh: Iterable[Output], generators: Mapping[str, Mapping[str, Any]]
     ) -> dict[str, Output]:
-        """The dataset's outputs and the fresh ones. A text that has been rated stays as it was
-        rated.
+        """The dataset's outputs together with the fresh ones; a text that has been rated stays as
+        it was.
 
         Texts that one of the generators wrote with other instructions are removed.
         """
@@ -201,7 +202,7 @@ class GenerateJob(Job):
         return {instruction.quality: instruction.digest for instruction in self.plan.instructions}
 
     def _generators(self, tallies: Mapping[str, CallStatistics]) -> dict[str, Any]:
-        """The facts about each generator, for dataset.toml."""
+        """The facts about each generator that dataset.toml records."""
         generators: dict[str, Any] = {}
         for (model_name, quality), name in self.plan.names.items():
             model = next(model for model in self.plan.models if model.name == model_name)
@@ -229,7 +230,7 @@ class GenerateJob(Job):
         return generators
 
     def _token_counter(self, dataset: Dataset) -> Callable[[str], int | None]:
-        """A counter of tokens in the encoding that the passages were counted in; None if the
+        """A function that counts tokens in the encoding used for the passages; None if the
         encoding's file is not available.
         """
         name = str(dataset.extra.get("sample", {}).get("encoding", ENCODING))
@@ -243,7 +244,7 @@ class GenerateJob(Job):
 
 
 def _english(rubrics: Mapping[str, Rubric]) -> Iterator[tuple[str, str]]:
-    """English texts that are always at hand: the rubrics' own."""
+    """English texts that are always available: those of the rubrics."""
     for rubric in rubrics.values():
         yield (
             "en",
@@ -258,8 +259,8 @@ def _english(rubrics: Mapping[str, Rubric]) -> Iterator[tuple[str, str]]:
 
 
 def _in_languages(dataset: Dataset) -> Iterator[tuple[str, str]]:
-    """The dataset's passages, and the texts that people wrote about them, each with its language;
-    for a pair of languages, the text's own.
+    """The dataset's passages, and texts that people wrote about them, each with its language; for a
+    pair of languages, the text's own language.
     """
     for source in dataset.sources.values():
         theirs, ours = sides(source.language)
@@ -271,8 +272,8 @@ def _in_languages(dataset: Dataset) -> Iterator[tuple[str, str]]:
 def generate_job(
     request: GenerateRequest, folder: Path, concurrency: int | None = None
 ) -> GenerateJob:
-    """The dataset, models and instructions of a request. Raises UsageError, UnknownName or
-    DataError.
+    """Build the job of a request: its dataset, models and instructions. Raises UsageError,
+    UnknownName or DataError.
     """
     dataset = load_dataset(folder)
     check_outside(folder)
@@ -313,7 +314,7 @@ def generate_job(
 
 
 def _find_writers(request: GenerateRequest, concurrency: int | None) -> tuple[Model, ...]:
-    """The models of a request. Raises UsageError for one that writes nothing."""
+    """The models of a request. Raises UsageError for a model that cannot write texts."""
     named = named_models(judges_files())
     models = []
     for name in request.models:
@@ -336,8 +337,8 @@ def _find_passages(request: GenerateRequest, dataset: Dataset) -> list[Source]:
 def _without_reference(
     passages: Sequence[Source], folder: Path, instructions: Sequence[Instruction]
 ) -> Iterator[str]:
-    """A warning where passages have no reference. Raises UsageError if none has one and no model
-    writes anything either.
+    """Warn about passages without a reference. Raises UsageError if no passage has one and no model
+    writes anything.
     """
     bare = sum(not source.references for source in passages)
     if bare == len(passages) and not instructions:
@@ -353,7 +354,9 @@ def _without_reference(
 
 
 def _check_translation(request: GenerateRequest, passages: Iterable[Source]) -> None:
-    """Raise UsageError if passages to translate are of one language: there is no other."""
+    """Raise UsageError if passages to translate have only one language, so that the target language
+    is unknown.
+    """
     if TRANSLATION not in request.quality:
         return
     alone = set()

@@ -1,4 +1,4 @@
-"""A job that asks models, and its run folder (begun, resumed or replaced), and the engine that it
+"""A job that asks models: its run folder (begun, resumed or replaced), and the engine that it
 needs.
 """
 
@@ -49,7 +49,7 @@ PARAMETERS = {"judges": "judge", "prompts": "prompt", "models": "model"}
 
 
 def engine_of(out: Path) -> str:
-    """The engine that a run continues with when it is resumed: the one it was begun with."""
+    """The engine with which a run was begun, which a resumed run continues to use."""
     return BATCH if (out / BATCHES).is_dir() else LOCAL  # there before the first question is asked
 
 
@@ -69,10 +69,10 @@ def under_way(out: Path, how: EngineOptions) -> set[bytes]:
 @dataclass(frozen=True)
 class Request:
     """What a run was asked to do: texts, whole numbers and tuples of texts that decide which calls
-    it has.
+    it makes.
 
-    LISTS: tuples that may grow when the run is resumed. OPEN: those of them where empty means all.
-    SAME: settings that must stay what they were.
+    LISTS: tuples that may grow when the run is resumed. OPEN: the LISTS for which empty means all.
+    SAME: settings that must not change.
     """
 
     LISTS: ClassVar[tuple[str, ...]]
@@ -80,8 +80,8 @@ class Request:
     SAME: ClassVar[tuple[str, ...]]
 
     def first_conflict(self, older: Any) -> str:
-        """The first setting that neither equals the older request's nor asks for more than it;
-        empty if none.
+        """The first setting that differs from the older request's without asking for more; empty if
+        none does.
         """
         for name in self.LISTS:
             asked, before = getattr(self, name), getattr(older, name)
@@ -93,8 +93,8 @@ class Request:
         return self.reduced(older) or next(changed, "")
 
     def reduced(self, older: Any) -> str:
-        """The first setting besides LISTS that asks for less than the older request's; empty if
-        none.
+        """The first setting outside LISTS that asks for less than the older request; empty if none
+        does.
         """
         return ""
 
@@ -104,11 +104,12 @@ Kind = TypeVar("Kind", bound=Request)
 
 @dataclass
 class Job(ABC):
-    """A request with its parts: what a verb wants to have asked, and what it makes of the answers.
+    """A request with its parts: the questions that a verb wants to ask, and what it does with the
+    answers.
 
-    folder: of the dataset. warnings: what to know before anything is asked. concurrency: calls in
-    flight, where that was said. DESCRIBED: the key of the models' settings in run.toml. wanted:
-    what a reply is to hold.
+    folder: the dataset's folder. warnings: warnings to show before anything is asked. concurrency:
+    the number of calls in flight, if it was given. DESCRIBED: the key in run.toml under which the
+    models' settings are. wanted: what a reply should contain.
     """
 
     command: ClassVar[str]
@@ -135,7 +136,9 @@ class Job(ABC):
 
     @property
     def signature(self) -> str:
-        """Everything that the run's figures depend on; empty if others compute them."""
+        """Everything on which the run's figures depend; empty if other functions compute the
+        figures.
+        """
         return ""
 
     @abstractmethod
@@ -144,10 +147,10 @@ class Job(ABC):
 
     @abstractmethod
     def digests(self) -> dict[str, str]:
-        """A hash of each text that the plan's messages are made from, by name."""
+        """A hash of each text from which the plan's messages are made, by name."""
 
     def check(self, out: Path) -> None:
-        """Raise UsageError if the run in the folder is not an older part of this one."""
+        """Raise UsageError unless the run in the folder is an earlier part of this one."""
         if not (out / "run.toml").is_file():
             return
         older, settings = read_request(out, self.command, type(self.request))
@@ -168,8 +171,8 @@ class Job(ABC):
                     )
 
     def _check_same(self, out: Path, older: Request, dataset: str) -> None:
-        """Raise UsageError if the request differs from the older one other than by asking for more,
-        or is about another dataset.
+        """Raise UsageError if the request is about another dataset, or differs from the older one
+        except by asking for more.
         """
         different = self.request.first_conflict(older)
         if different:
@@ -189,7 +192,7 @@ class Job(ABC):
             raise UsageError(f"{out} is a run over {dataset}; give another `out`")
 
     def _identities(self) -> dict[str, str]:
-        """A hash of everything that may change a model's answers, by name."""
+        """A hash of each thing that may change a model's answers, by name."""
         texts = {
             model.name: json.dumps(model.identity, sort_keys=True, default=str)
             for model in self.plan.models
@@ -199,8 +202,8 @@ class Job(ABC):
         }
 
     def begin(self, out: Path, *, force: bool) -> None:
-        """Remove what a killed process left and, with force, another run; then write the run's
-        description to run.toml.
+        """Remove files that a killed process left and, with force, another run; then write
+        run.toml.
         """
         for path in _left_over(out):
             path.unlink()
@@ -213,10 +216,13 @@ class Job(ABC):
 
     @abstractmethod
     def finish(self, out: Path, progress: Progress = no_progress) -> Mapping[str, CallStatistics]:
-        """Write the results of the journal in the form that the verb needs."""
+        """Write the results from the journal in the form that the verb needs."""
 
     def write_run(self, out: Path, **more: Any) -> None:
-        """Write run.toml: everything needed to repeat or resume the run. more: how far it is."""
+        """Write run.toml, with everything needed to repeat or resume the run.
+
+        more: how far the run has come.
+        """
         asked = asdict(self.request)
         settings = {
             key: list(value) if isinstance(value, tuple) else value for key, value in asked.items()
@@ -237,7 +243,7 @@ class Job(ABC):
 
 
 def check_place(out: Path, command: str, *, force: bool) -> None:
-    """Make the run folder where it is missing. Raises UsageError if something else is there."""
+    """Make the run folder if it is missing. Raises UsageError if it contains something else."""
     if (out / "run.toml").is_file() and not ((out / "dataset.toml").is_file() or force):
         read_settings(out, command)  # a run of this kind
     elif not out.is_dir() or any(
@@ -248,12 +254,12 @@ def check_place(out: Path, command: str, *, force: bool) -> None:
 
 
 def _left_over(out: Path) -> list[Path]:
-    """Files that a killed process had not finished (see metal.data.files.new_file)."""
+    """Files that a killed process left unfinished (see metal.data.files.new_file)."""
     return [path for name in PARTS for path in out.glob(f".{name}.*.part")]
 
 
 def clear(out: Path) -> None:
-    """Remove what a run has written to its folder."""
+    """Remove the files that a run has written to its folder."""
     clear_shards(out)
     for name in PARTS:
         (out / name).unlink(missing_ok=True)
@@ -262,14 +268,14 @@ def clear(out: Path) -> None:
 
 
 def discard(out: Path) -> None:
-    """Remove a folder that nothing was written to, but not one that contains something else."""
+    """Remove a folder to which nothing was written, unless it contains something else."""
     (out / LOCK).unlink(missing_ok=True)
     if not any(out.iterdir()):
         out.rmdir()
 
 
 def read_settings(out: Path, command: str) -> Mapping[str, Any]:
-    """The settings of a run of this command. Raises UsageError if the folder holds none."""
+    """The settings of a run of this command. Raises UsageError if the folder has none."""
     if not out.exists():
         raise no_such(out, "run folder", "; begin a run with `out`")
     if not (out / "run.toml").is_file():
@@ -283,10 +289,9 @@ def read_settings(out: Path, command: str) -> Mapping[str, Any]:
 
 
 def read_request(out: Path, command: str, kind: type[Kind]) -> tuple[Kind, Mapping[str, Any]]:
-    """What a run was asked to do, and all of its settings. Raises UsageError if it is not a run of
-    this command.
+    """The request and all settings of a run. Raises UsageError if it is not a run of this command.
 
-    A missing setting has its default, because the run was begun before the setting existed.
+    A missing setting gets its default, because the run was begun before the setting existed.
     """
     settings = read_settings(out, command)
     defaults = {field.name: field.default for field in fields(kind)}

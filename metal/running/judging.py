@@ -1,4 +1,4 @@
-"""A judges' run: what was asked of `metal judge`, its parts, and its run folder."""
+"""A run of `metal judge`: its request, its parts, and its run folder."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ from metal.runs.passport import check, read_passport
 
 @dataclass(frozen=True)
 class JudgeRequest(Request):
-    """What a run was asked to do: everything that decides which calls it has. The same in
-    run.toml.
+    """What a run was asked to do: everything that decides which calls it makes. run.toml records
+    it.
     """
 
     LISTS = ("judges", "prompts", "criteria", "languages")
@@ -100,9 +100,9 @@ class JudgeRequest(Request):
 class JudgeJob(Job):
     """A request with its parts.
 
-    baselines: those to run. questions: test questions among the plan's outputs. ratings, scored,
-    unanswered: how many were written, how many of them have a score, and those of baselines without
-    an answer, by (baseline, reason).
+    baselines: the baselines to run. questions: the test questions among the plan's outputs.
+    ratings: how many ratings were written. scored: how many of them have a score. unanswered: how
+    many answers of baselines are missing, by (baseline, reason).
     """
 
     command = "judge"
@@ -141,7 +141,7 @@ class JudgeJob(Job):
         }
 
     def finish(self, out: Path, progress: Progress = no_progress) -> Mapping[str, CallStatistics]:
-        """Write raters.jsonl and ratings.parquet from the journal, and how far the run is into
+        """Write raters.jsonl and ratings.parquet from the journal, and the run's progress to
         run.toml.
         """
         collected = Collected(self.plan, index_journal(self.plan, out / JOURNAL))
@@ -173,8 +173,8 @@ class JudgeJob(Job):
         return collected.index.statistics
 
     def _kept(self, ratings: Iterable[Rating], answers: list[Rating]) -> Iterator[Rating]:
-        """The ratings of the dataset's outputs; answers to test questions are added to the list
-        instead.
+        """The ratings of the dataset's outputs; answers to test questions go into the list
+        `answers` instead.
         """
         asked = {question.output for question in self.questions}
         self.scored = 0
@@ -187,9 +187,7 @@ class JudgeJob(Job):
 
 
 def left_out(run: Path, job: JudgeJob) -> Iterator[str]:
-    """The notes of a resumed run on outputs that its judges rated and that are no longer in the
-    plan.
-    """
+    """Notes on outputs that a resumed run has ratings of, but that are no longer in the plan."""
     rated = texts_rated(run / "ratings.parquet")
     gone = [name for name in rated if name not in {each.output for each in job.plan.outputs}]
     if gone:
@@ -207,7 +205,7 @@ def judge_job(
     concurrency: int | None = None,
     functions: Mapping[str, JudgeFunction] | None = None,
 ) -> JudgeJob:
-    """The models, prompts and rubrics of a request over a dataset, which is at the folder.
+    """Build the job of a request: its models, prompts and rubrics for the dataset in the folder.
 
     functions: judges that are functions, by name. Raises UsageError, UnknownName or DataError.
     """
@@ -262,8 +260,8 @@ def judge_job(
 
 
 def check_allowed(job: JudgeJob, passport: Path) -> None:
-    """Raise UsageError or DataError if a passport does not allow all that a job would ask its
-    judges.
+    """Raise UsageError or DataError if a passport does not allow everything that a job would ask of
+    its judges.
     """
     plan, issued = job.plan, read_passport(passport)
     cells = {(output.language, criterion) for output in plan.outputs for criterion in plan.criteria}
@@ -275,7 +273,7 @@ def check_allowed(job: JudgeJob, passport: Path) -> None:
 
 
 def dataset_of(run: Path, settings: Mapping[str, Any]) -> Path:
-    """The dataset a run was begun over. Raises UsageError if it is no longer in its place."""
+    """The dataset on which a run was begun. Raises UsageError if it is no longer in its place."""
     dataset = Path(settings["dataset"])
     if not dataset.exists():
         raise UsageError(

@@ -1,5 +1,6 @@
-"""The parts of a judges' run, in the order in which they are found: who is asked, on which
-criteria, about which outputs, with which examples, prompts and test questions.
+"""The parts of a judges' run, in the order in which they are determined.
+
+They are the judges, the criteria, the outputs, the examples, the prompts and the test questions.
 """
 
 from __future__ import annotations
@@ -41,11 +42,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Judges:
-    """Who is asked.
+    """The judges that a run asks.
 
-    models: all but the baselines, functions among them. functions: those that answer in place of a
-    provider, by the model's name. heads: models that give numbers without a prompt. synthetic:
-    whether the functions are METAL's own, which read an output's record.
+    models: all judges but baselines, including functions. functions: the functions that answer in
+    place of a provider, by the model's name. heads: models that give numbers without a prompt.
+    synthetic: whether the functions are METAL's synthetic judges, which read an output's record.
     """
 
     models: tuple[Model, ...]
@@ -63,7 +64,7 @@ class Judges:
 
 @dataclass(frozen=True)
 class AskedCriteria:
-    """What is asked: a dataset, including criteria from files; the criteria to ask; and whether
+    """What a run asks about: the dataset with criteria from files, the criteria to ask, and whether
     outputs are compared in pairs.
     """
 
@@ -80,7 +81,10 @@ def find_judges(
     by_name: Mapping[str, JudgeFunction],
     concurrency: int | None,
 ) -> Judges:
-    """The judges of a request. by_name: the functions. Raises UsageError or UnknownName."""
+    """The judges of a request. Raises UsageError or UnknownName.
+
+    by_name: the judges that are functions.
+    """
     named = named_models(judges_files())
     functions = dict(by_name)
     baselines = []
@@ -117,9 +121,7 @@ def find_judges(
 
 
 def _ask_for_probabilities(models: list[Model], functions: Container[str]) -> list[str]:
-    """Ask the models, in place, for token probabilities; return a warning about those that give
-    none.
-    """
+    """Set the models to return token probabilities; return a warning about models that cannot."""
     for position, model in enumerate(models):
         if model.name not in functions:
             models[position] = model.asked_for_probabilities()
@@ -145,8 +147,8 @@ def _synthetic(models: Sequence[Model], dataset: Dataset) -> dict[str, JudgeFunc
 
 
 def check_without_prompt(request: JudgeRequest, judges: Judges) -> None:
-    """Raise UsageError if judges that get no prompt are asked together with others, or for
-    something that only a prompt can express.
+    """Raise UsageError if judges without a prompt are asked together with others, or for something
+    that needs a prompt.
     """
     direct = judges.direct
     if not direct:
@@ -204,8 +206,8 @@ def find_criteria(request: JudgeRequest, folder: Path, dataset: Dataset) -> Aske
 
 
 def notes_on_heads(heads: Sequence[Model], criteria: Mapping[str, Criterion]) -> Iterator[str]:
-    """Notes on how the answers of score heads are read. Raises UsageError for questions that they
-    cannot answer.
+    """Notes on how the answers of score heads are read. Raises UsageError for questions that score
+    heads cannot answer.
     """
     for head in heads:
         if len(criteria) > 1:
@@ -234,8 +236,8 @@ def notes_on_heads(heads: Sequence[Model], criteria: Mapping[str, Criterion]) ->
 
 
 def judged_outputs(asked: AskedCriteria) -> dict[str, Output]:
-    """The outputs that can be judged, by name; if pairs are compared, only pairs, in the order of
-    their names.
+    """The outputs that can be judged, by name; if pairs are compared, only pairs, sorted
+    by name.
     """
     judged = {}
     for output in asked.dataset.outputs.values():
@@ -248,7 +250,8 @@ def judged_outputs(asked: AskedCriteria) -> dict[str, Output]:
 def set_examples_apart(
     request: JudgeRequest, judges: Judges, asked: AskedCriteria, judged: Mapping[str, Output]
 ) -> tuple[Mapping[str, tuple[RatedExample, ...]], dict[str, Output], str]:
-    """The examples by language, the outputs still to be judged, and a note on how many are not.
+    """The examples by language, the outputs that remain to be judged, and a note on how many are
+    left out.
 
     Raises UsageError if no examples can be shown.
     """
@@ -274,9 +277,9 @@ def find_prompts(
     languages: Set[str],
     examples: Mapping[str, tuple[RatedExample, ...]],
 ) -> tuple[Prompt, ...]:
-    """The prompts of a request; for judges that get none, a prompt that only hands them the texts.
+    """The prompts of a request; for judges without a prompt, one that only hands them the texts.
 
-    languages: those of the outputs.
+    languages: the languages of the outputs.
     """
     criteria = asked.criteria.values()
     if judges.direct:
@@ -293,7 +296,9 @@ def find_prompts(
 def shown_outputs(
     request: JudgeRequest, judges: Judges, asked: AskedCriteria, outputs: Sequence[Output]
 ) -> Sequence[Output]:
-    """The outputs as they are shown: pairs in both orders, records to synthetic judges."""
+    """The outputs in the form in which they are shown: pairs in both orders, and whole records for
+    synthetic judges.
+    """
     if asked.pairs and request.orders == "both":
         outputs = [shown for pair in outputs for shown in (pair, pair.swapped)]
     if judges.synthetic:
@@ -309,8 +314,8 @@ def find_test_questions(
     outputs: Sequence[Output],
     say: Callable[[str], None],
 ) -> tuple[Output, ...]:
-    """The test questions of a request: those that people of these languages were asked, and as many
-    as wanted.
+    """The test questions of a request: those that people of these languages were asked, and others
+    up to the wanted number.
     """
     if not request.test_questions:
         return ()

@@ -1,5 +1,5 @@
-"""The prompts of a judges' run: where they are looked for, what they say on each criterion, and
-which say the same.
+"""The prompts of a judges' run: where they come from, what they say on each criterion, and which
+say the same.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ OF_TEXT = "text"  # as the language of the prompts: that of each output
 
 
 def prompt_folders(paths: Iterable[str], dataset: Path | None) -> list[Path]:
-    """Where prompts are looked for: the folders given, the dataset's own, METAL's."""
+    """The folders in which prompts are looked up: the given folders, the dataset's own, then
+    METAL's.
+    """
     folders = list(map(Path, paths))
     for folder in folders:
         if not folder.is_dir():
@@ -45,10 +47,12 @@ def load_prompts(
     languages: Iterable[str] = (),
     pairs: bool = False,
 ) -> tuple[Prompt, ...]:
-    """The prompts of a request, with their rubrics. languages: of the outputs (see OF_TEXT); pairs:
-    of two compared.
+    """The prompts of a request, with their rubrics.
 
-    The request's question is all that judges are told about the criterion, besides its levels.
+    languages: the languages of the outputs (see OF_TEXT). pairs: whether two outputs are compared.
+
+    If the request has a question, judges are told only this question and the levels of the
+    criterion.
     """
     wanted = list(criteria)
     if request.question:
@@ -78,7 +82,7 @@ def _load_prompt(
     name: str,
     language: str,
 ) -> Prompt:
-    """The prompt of a name in a language, with the rubrics of the criteria. Raises UsageError for
+    """The prompt of this name in a language, with rubrics for the criteria. Raises UsageError for
     what it cannot ask.
     """
     described_in = () if request.question else folders
@@ -102,8 +106,8 @@ def _load_prompt(
 
 
 def _check_askable(rubrics: Mapping[str, Rubric], template: Template, pairs: bool) -> None:
-    """Raise UsageError for a criterion that a prompt cannot ask about, because it has no words for
-    it or shows too little of it.
+    """Raise UsageError for a criterion that a prompt cannot ask about, because it lacks the words
+    or shows too little.
     """
     for criterion, rubric in rubrics.items():
         if rubric.compared and not template.shows_references:
@@ -118,23 +122,22 @@ def _check_askable(rubrics: Mapping[str, Rubric], template: Template, pairs: boo
 
 
 def says_nothing(rubric: Rubric) -> bool:
-    """Whether a criterion has neither a question nor a description with which a judge could be
-    asked.
-    """
+    """Whether a criterion has neither a question nor a description to ask a judge with."""
     return not (rubric.criterion.question or rubric.simple or rubric.detailed)
 
 
 def unexplained(criteria: Iterable[Criterion], dataset: Path | None) -> list[str]:
-    """The criteria that need a question before a judge can be asked. dataset: its folder, which may
-    have prompts.
+    """The criteria that need a question before a judge can be asked.
+
+    dataset: the dataset's folder, which may have prompts.
     """
     rubrics = rubrics_for(criteria, prompt_folders((), dataset), needed=())
     return [name for name, rubric in rubrics.items() if says_nothing(rubric)]
 
 
 def asked_by(question: str, criteria: Sequence[Criterion]) -> Criterion:
-    """The one criterion, with the question of the request. Raises UsageError for several, or an
-    empty question.
+    """The only criterion, with the request's question. Raises UsageError if there are several, or
+    if the question is empty.
     """
     if not question.strip():
         raise UsageError("`question` is empty; ask something, or leave it out")
@@ -148,7 +151,7 @@ def asked_by(question: str, criteria: Sequence[Criterion]) -> Criterion:
 
 
 def distinct(prompts: Iterable[Prompt]) -> tuple[tuple[Prompt, ...], list[str]]:
-    """Drop prompts that send the same text as an earlier one; with a note on each one dropped."""
+    """Drop prompts that send the same text as an earlier one, and note each dropped prompt."""
     kept: list[Prompt] = []
     notes = []
     for prompt in prompts:
@@ -169,8 +172,8 @@ def distinct(prompts: Iterable[Prompt]) -> tuple[tuple[Prompt, ...], list[str]]:
 
 
 def undescribed(prompts: Iterable[Prompt]) -> Iterator[str]:
-    """A warning if a prompt that should describe criteria thoroughly has only the question and the
-    levels of some.
+    """A warning if a prompt that should describe criteria in detail has only the question and
+    levels for some.
     """
     bare: set[str] = set()
     for prompt in prompts:
@@ -184,7 +187,7 @@ def undescribed(prompts: Iterable[Prompt]) -> Iterator[str]:
 
 
 def unreviewed(prompts: Iterable[Prompt]) -> Iterator[str]:
-    """A warning if nobody has reviewed prompts in another language."""
+    """A warning if prompts in another language have not been reviewed by a speaker."""
     spoken = chain.from_iterable((prompt, *prompt.by_language.values()) for prompt in prompts)
     codes = {prompt.template.language for prompt in spoken if prompt.unreviewed}
     if languages := sorted(language_name(code) for code in codes if code):

@@ -1,9 +1,10 @@
-"""The questions that judges were asked about an output, and their replies: a run's journal, with
-the messages built again.
+"""The questions that judges were asked about an output, and their replies, from a run's journal.
 
-The journal holds no messages, because they follow from prompts and texts. They are built in the
-same way as for the run. A message counts as the one that was sent if its key is in the journal, or
-if the hash of its prompt and of the texts is the run's.
+The messages are built again.
+
+The journal has no messages, because these follow from prompts and texts. They are built in the same
+way as for the run. A message counts as the one that was sent if its key is in the journal, or if
+the hashes of its prompt and texts equal those of the run.
 """
 
 from __future__ import annotations
@@ -29,11 +30,13 @@ from metal.runs.judges_run import texts_digest
 
 @dataclass(frozen=True)
 class ReplyRecord:
-    """One answer to a call, or why there is none. ask: which time it was asked. message: the
-    provider's words.
+    """One answer to a call, or the reason why there is none.
 
-    text: of the reply; reply: all of it, as it came. dollars: None without a price. seconds: None
-    in a batch. version: of the model, as the provider calls it. reused: taken from another run.
+    ask: counts how often the call was made. message: what the provider said.
+
+    text: the text of the reply. reply: the whole reply as received. dollars: its cost; None without
+    a price. seconds: its latency; None in a batch. version: the provider's name for the model's
+    version. reused: whether it was taken from another run.
     """
 
     ask: int
@@ -53,11 +56,12 @@ class ReplyRecord:
 
 @dataclass(frozen=True)
 class AskedCall:
-    """A call to a judge about an output. criteria: one, or those asked together. sample: of
-    repeated calls.
+    """A call to a judge about an output.
 
-    system, user: the messages as they were sent, None if they cannot be built again;
-    about_messages says why, or how far they were checked.
+    criteria: the criterion, or those asked together. sample: the number of a repeated call.
+
+    system, user: the messages as they were sent; None if they cannot be built again.
+    about_messages: why not, or how far they were checked.
     """
 
     run: str
@@ -73,8 +77,9 @@ class AskedCall:
 
 
 class JournaledRun:
-    """A judges' run whose calls are looked up. dataset: the run's, None if it is not there any
-    more.
+    """A judges' run whose calls are looked up.
+
+    dataset: the run's dataset; None if it is no longer there.
     """
 
     def __init__(self, run: Path, dataset: Dataset | None) -> None:
@@ -83,7 +88,7 @@ class JournaledRun:
 
     @cached_property
     def _built(self) -> tuple[JudgeJob | None, str]:
-        """The run's job, or why it cannot be made again."""
+        """The run's job, or the reason why it cannot be built again."""
         if self.dataset is None:
             return None, f"the dataset {self.settings['dataset']} is no longer there"
         try:
@@ -92,8 +97,8 @@ class JournaledRun:
             return None, str(error)
 
     def calls(self, output: str) -> Iterator[AskedCall]:
-        """The calls about an output that the journal knows of, in the order in which the run asks
-        them.
+        """The calls about an output that the journal has, in the order in which the run
+        makes them.
         """
         first_records: dict[str, dict[str, Any]] = {}
         answers: dict[str, list[dict[str, Any]]] = {}
@@ -121,7 +126,7 @@ class JournaledRun:
                 yield self._whole(call, key, asked, [_answered(each, of) for each in answers[key]])
 
     def _records(self, output: str) -> Iterator[dict[str, Any]]:
-        """The records about an output; other lines are not parsed."""
+        """The journal's records about an output; other lines are not parsed."""
         path = self.run / JOURNAL
         spelled = {
             json.dumps(output, ensure_ascii=ascii_only).encode("utf-8", "replace")
@@ -155,7 +160,7 @@ class JournaledRun:
         question: JudgingQuestion | None,
         answers: list[ReplyRecord],
     ) -> AskedCall:
-        """The call with its answers, and its messages where they are shown to be those that were
+        """The call with its answers, and with its messages if they are shown to be those that were
         sent.
         """
         call = replace(call, answers=tuple(answers))

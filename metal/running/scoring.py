@@ -1,4 +1,4 @@
-"""Where scores of metrics go: a run folder of their own, or the dataset itself. Written after each
+"""Where metrics' scores are written: to a run folder of their own, or into the dataset; after each
 metric.
 """
 
@@ -54,15 +54,17 @@ _ADDED = (
 
 
 class RunFolder:
-    """run.toml, raters.jsonl, ratings.parquet of metrics over a dataset; held only while a metric's
-    scores join.
+    """A run folder of metrics over a dataset: run.toml, raters.jsonl, ratings.parquet.
+
+    It is locked only while a metric's scores are added.
     """
 
     def __init__(
         self, folder: Path, dataset: Dataset, dataset_folder: Path, *, force: bool
     ) -> None:
-        """Raises UsageError if something else is there, or scores of another dataset; force: it
-        is replaced.
+        """Use the folder. Raises UsageError if it has something else, or scores of another dataset.
+
+        force: replace what the folder has.
         """
         self.folder, self.dataset, self.dataset_folder, self.anew = (
             folder,
@@ -98,12 +100,12 @@ class RunFolder:
         return {rater.rater: Scores(rater, _of(facts, rater.rater)) for rater in raters}
 
     def earlier(self, name: str) -> Scores | None:
-        """What the rater of this name has said before, as far as it is to be kept."""
+        """The earlier scores of the rater of this name, as far as they are to be kept."""
         return self.scores.get(name)
 
     def add(self, scores: Scores) -> Scores:
-        """Write a metric's scores in place of its earlier ones, beside what other commands have
-        added meanwhile.
+        """Write a metric's scores in place of its earlier ones; keep what other commands have added
+        in the meantime.
         """
         with one_writer(self.folder):
             name = scores.rater.rater
@@ -141,7 +143,7 @@ class RunFolder:
 
 
 class DatasetFolder:
-    """The dataset itself. It is held only while a metric's scores join, not while they are
+    """The dataset itself. It is locked only while a metric's scores are added, not while they are
     computed.
     """
 
@@ -152,16 +154,16 @@ class DatasetFolder:
             check_kept_files(self._changing())
 
     def _changing(self) -> list[Path]:
-        """The files that say a metric's scores."""
+        """The files that contain a metric's scores."""
         return [find_ratings(self.folder), self.folder / "raters.jsonl"]
 
     def earlier(self, name: str) -> Scores | None:
-        """What the rater of this name has said before."""
+        """The earlier scores of the rater of this name."""
         rater = self.dataset.raters.get(name)
         return Scores(rater, _of(self.dataset.ratings, name)) if rater else None
 
     def add(self, scores: Scores) -> Scores:
-        """Add a metric's scores to those that the dataset has by now. Returns all of them."""
+        """Add a metric's scores to those that the dataset has by now; return all of them."""
         with dataset_to_change(self.folder) as now:
             now = metric_scores.with_metric_score(now)
             name = scores.rater.rater
@@ -191,8 +193,8 @@ class DatasetFolder:
         return scores
 
     def _beside(self, earlier: Scores, scores: Scores, now: Dataset) -> Scores:
-        """The scores with the dataset's own of that metric, which may be newer than what was read
-        at first.
+        """The scores joined with those that the dataset has of that metric, which may be newer than
+        those read at first.
         """
         if not metric_scores.changed(scores.rater, earlier, now):
             return metric_scores.together(earlier, scores, now)
@@ -219,7 +221,7 @@ def _of(facts: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def _loses(before: pd.DataFrame, after: pd.DataFrame) -> bool:
-    """Whether a score of an output is another one afterwards, or gone."""
+    """Whether any output's score is different or missing afterwards."""
     earlier, later = (
         dict(zip(table["output"].astype(str), table["score"], strict=True))
         for table in (before, after)
@@ -237,13 +239,16 @@ def _text(path: Path) -> str:
 
 @dataclass(frozen=True)
 class MetricScores:
-    """What came of one metric. seconds: None if nothing had to be computed."""
+    """The result of one metric.
+
+    seconds: the time it took; None if nothing had to be computed.
+    """
 
     scores: Scores
     seconds: float | None
 
     def record(self) -> dict[str, Any]:
-        """The metric in plain values: how many outputs have a score, why others have none, the
+        """The result in plain values: how many outputs have a score, why others have none, the
         mean, the seconds.
         """
         rater, facts = self.scores.rater, self.scores.facts
@@ -265,7 +270,7 @@ class MetricScores:
 class Scoring(RatingsRun):
     """A run of metrics: its folder, ratings and raters.
 
-    lacking: in words, which outputs were not scored, or not with all of their references.
+    lacking: says which outputs were not scored, or were scored without all of their references.
     """
 
     dataset: Dataset
@@ -279,11 +284,11 @@ class Scoring(RatingsRun):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C between metrics; its text says what is written."""
+    """Ctrl-C was pressed between metrics; the text says what has been written."""
 
 
 def find_metrics(names: str | Sequence[str]) -> list[Metric]:
-    """The metrics of names with commas between; a path may hold commas itself."""
+    """The metrics named in a text, separated by commas; a path may itself contain commas."""
     texts = [names] if isinstance(names, str) else names
     asked = [name for text in texts for name in ([text] if _is_path(text) else split_names(text))]
     if not asked:
@@ -292,7 +297,7 @@ def find_metrics(names: str | Sequence[str]) -> list[Metric]:
 
 
 def _is_path(text: str) -> bool:
-    """Whether a text is `path/to/metric.py:function` as a whole."""
+    """Whether the whole text is a `path/to/metric.py:function`."""
     path, _, function = text.rpartition(":")
     return function.isidentifier() and path.endswith(".py") and Path(path).is_file()
 
@@ -306,8 +311,9 @@ def score(
     force: bool,
     progress: Callable[[str, int, int], None] | None,
 ) -> Scoring:
-    """Score what is missing, and write it after each metric. name: of the rater, where there is one
-    metric.
+    """Compute the missing scores, and write them after each metric.
+
+    name: the name of the rater, if there is only one metric.
     """
     if name and len(metrics) > 1:
         raise UsageError(f'`name="{name}"` is for one metric; {len(metrics)} were given')
@@ -353,7 +359,7 @@ def score_from_file(
     *,
     force: bool,
 ) -> Scoring:
-    """Take the scores of a file that were computed elsewhere."""
+    """Take scores that were computed elsewhere from a file."""
     began = time.perf_counter()
     outputs = [output for output in dataset.outputs.values() if output.chosen]
     scores, lacking = metric_scores.file_scores(
@@ -371,8 +377,8 @@ def score_from_file(
 
 
 def _kept(rater: Rater, dataset: Dataset, place: Place, force: bool) -> Scores | None:
-    """What this rater has said already, to be kept. Raises UsageError if it is another one, or
-    texts changed.
+    """The earlier scores of this rater, which are kept. Raises UsageError if it is a different
+    rater, or if texts have changed.
     """
     into = isinstance(place, DatasetFolder)
     if not into and rater.rater in dataset.raters:

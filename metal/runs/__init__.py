@@ -1,1 +1,1 @@
-"""Run folders and their tables; what a kind of run is."""
+"""Run folders and their tables, and the description of each kind of run."""

@@ -1,8 +1,8 @@
 """Columns of a run's tables, each described once.
 
-From its description a column is checked when a table is read, and has its heading and number format
-on every page, in LaTeX and in the terminal. The order of a table's descriptions is the order in
-which they are shown.
+A column is checked against its description when a table is read. The description also gives its
+heading and number format on every page, in LaTeX and in the terminal. Columns are shown in the
+order of a table's descriptions.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table. title: its heading. format: of its values (metal.data.text). interval:
-    whether NAME_low and NAME_high stand beside it. direction: which end is better, "higher" or
-    "lower"; empty if neither is. below: what stands below the value, from the whole row. shown:
-    whether the table of all figures has it. later: whether runs of version 0.1 lack it, which are
-    shown without.
+    """A column of a table.
+
+    title: its heading. format: a function that formats its values (metal.data.text). interval:
+    whether the table also has NAME_low and NAME_high. direction: which end is better, "higher" or
+    "lower"; empty if neither is. below: a function of the whole row that gives the text below the
+    value. shown: whether the table of all figures has it. later: whether runs of version 0.1 lack
+    it; these are shown without it.
     """
 
     name: str
@@ -38,16 +40,16 @@ class Column:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns of the table that it stands for."""
+        """The columns of the table that this description covers."""
         return (self.name, *((f"{self.name}_low", f"{self.name}_high") if self.interval else ()))
 
     def text(self, row: Row) -> str:
-        """The value of a row; a dash where it is undefined."""
+        """The formatted value of a row; a dash if it is undefined."""
         return self.format(row[self.name])
 
     def ends(self, row: Row) -> str:
-        """The interval of a row and its range without one person, or what else stands below its
-        value.
+        """The text below a row's value: its interval, and its range when one person is left out, or
+        what `below` gives.
         """
         if self.interval:
             low, high = (row[end] for end in self.names[1:])
@@ -63,7 +65,7 @@ class Column:
 
 @dataclass(frozen=True)
 class RankInterval(Column):
-    """The ranks that are not ruled out, in one column: `2 to 4`, of rank_low and rank_high."""
+    """The ranks that are not ruled out, from rank_low and rank_high, in one column: `2 to 4`."""
 
     name: str = "rank_low"
     title: str = "ranks"
@@ -71,11 +73,11 @@ class RankInterval(Column):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns of the table that it stands for."""
+        """The columns of the table that this description covers."""
         return ("rank_low", "rank_high")
 
     def text(self, row: Row) -> str:
-        """`2 to 4`; a dash where they are not known."""
+        """The ranks in words, such as `2 to 4`; a dash if they are unknown."""
         return formats.ranks(row["rank_low"], row["rank_high"])
 
 
@@ -91,13 +93,14 @@ Rate = partial(Share, direction="higher")  # of answers that are as they should 
 
 
 def unshown(*names: str) -> tuple[Column, ...]:
-    """Columns that pages use but no table shows."""
+    """Descriptions of columns that pages use but no table shows."""
     return tuple(Column(name, shown=False) for name in names)
 
 
 def with_the_rest(columns: Iterable[Column], names: Iterable[str]) -> tuple[Column, ...]:
-    """The descriptions, then the table's other columns, which are not shown. names: of all its
-    columns.
+    """The descriptions, followed by descriptions of the table's other columns, which are not shown.
+
+    names: the names of all columns of the table.
     """
     described = tuple(columns)
     have = {name for column in described for name in column.names}
@@ -105,18 +108,18 @@ def with_the_rest(columns: Iterable[Column], names: Iterable[str]) -> tuple[Colu
 
 
 def names_of(columns: Iterable[Column]) -> set[str]:
-    """The columns that are described."""
+    """The names of the described columns."""
     return {name for column in columns for name in column.names}
 
 
 def required_names(columns: Iterable[Column]) -> set[str]:
-    """The columns that a table must have."""
+    """The names of the columns that a table must have."""
     return names_of(column for column in columns if not column.later)
 
 
 def title_of(columns: Iterable[Column], figure: str) -> str:
-    """What a figure is called: the heading of its column, or of the first that begins with its
-    name; empty if none.
+    """A figure's title: the heading of its column, else of the first column whose name begins with
+    it; empty without any.
     """
     titles = {column.name: column.title for column in columns if column.title}
     parts = (title for name, title in titles.items() if name.startswith(f"{figure}_"))

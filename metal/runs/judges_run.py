@@ -1,5 +1,5 @@
-"""A run whose ratings can be added to a dataset, of judges or of metrics, and what an audit should
-say of it.
+"""A run of judges or metrics whose ratings can be added to a dataset, and warnings about it for an
+audit.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class RatingsRun:
 
     @classmethod
     def open(cls, folder: Path) -> RatingsRun:
-        """The run in a folder. Raises UsageError if it is none."""
+        """Open the run in a folder. Raises UsageError if the folder is no such run."""
         if not folder.exists():
             raise no_such(folder, "run folder", " (make one with `metal.judge` or `metal.score`)")
         run = cls(folder)
@@ -48,19 +48,19 @@ class RatingsRun:
 
     @cached_property
     def manifest(self) -> Mapping[str, Any]:
-        """run.toml: all that is needed to repeat the run."""
+        """The content of run.toml: all settings needed to repeat the run."""
         return read_run_toml(self.folder)
 
     @cached_property
     def raters(self) -> Mapping[str, Rater]:
-        """The judges or metrics, by name, with what was sent to them and what they said of
+        """The judges or metrics by name, with what was sent to them and how they identified
         themselves.
         """
         return {rater.rater: rater for rater in self._parts[0]}
 
     @cached_property
     def ratings(self) -> pd.DataFrame:
-        """One row per rating: output, criterion, rater, score, reason if there is none,
+        """One row per rating: output, criterion, rater, score, reason if there is no score, and
         comment.
         """
         return self._parts[1]
@@ -88,10 +88,10 @@ class RatingsRun:
 
 
 def check_scored(folder: Path) -> None:
-    """Raise UsageError for a run of judges that has ratings and no score among them: the causes,
+    """Raise UsageError if a run of judges has ratings but no score; the message names the causes
     and where to look.
 
-    Raises DataError for one that has lost ratings since it was written.
+    Raises DataError if the run has lost ratings since it was written.
     """
     run = RatingsRun(folder)
     state = run.manifest["settings"].get("state")  # of judges, not of metrics
@@ -119,8 +119,8 @@ def check_scored(folder: Path) -> None:
 
 
 def texts_digest(dataset: Dataset) -> str:
-    """A hash of the outputs' and sources' texts, a pair's once for both orders: what judges have
-    seen.
+    """A hash of the texts that judges have seen: of outputs and sources, with each pair counted
+    once for both orders.
     """
     digest = blake2b(digest_size=8)
     once: dict[str, Output] = {}
@@ -132,7 +132,7 @@ def texts_digest(dataset: Dataset) -> str:
 
 
 def doubts(run: Path, dataset: Dataset) -> Iterator[str]:
-    """What an audit should say of a run of LLM judges: that it is not whole, or that the texts have
+    """Warnings about a run of LLM judges for an audit: that it is incomplete, or that texts have
     changed since.
     """
     settings = read_run_toml(run)["settings"]

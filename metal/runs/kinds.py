@@ -1,6 +1,7 @@
-"""Kinds of run: a record each, from which its function, command, page and documents come.
+"""Kinds of run: each is described by a record, from which its function, command, page and documents
+come.
 
-METAL's own are entry points of the group `metal.kinds`, as those of any other package are.
+METAL's own kinds are entry points of the group `metal.kinds`, like those of other packages.
 """
 
 from __future__ import annotations
@@ -21,23 +22,24 @@ FILES = "report.html, tables/ (CSV, JSON, Parquet), run.toml"
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of run. What is heavy is named ("module:name") and imported when it is needed.
+    """One kind of run. Objects that take long to import are given as "module:name" and imported
+    when needed.
 
     Attributes:
-        command: What run.toml and the command line call it: "probe report".
-        summary: What it answers, a line of `metal --help`.
-        group, position: The group of `metal --help` where its command stands, one that is there or
-            one of its own, and its place there, counted from 0; by default the last.
+        command: What run.toml and the command line call it, such as "probe report".
+        summary: The question that it answers, as a line of `metal --help`.
+        group, position: The group of `metal --help` that lists its command, which may be a new
+        group, and its position in the group, counted from 0; by default the last.
         function: The public function that makes such a run.
         run: The class of such runs, a metal.show.result.Result.
         page: How its page is made, a metal.show.pages.Page.
         verb: Its click command; empty for the usual one, which the rest describes.
-        ending: What the name of the default run folder adds to the dataset's.
+        ending: The suffix that the default run folder adds to the dataset's name.
         doing, unit: What the progress bar says, and what it counts.
-        files: What the run folder holds.
-        slices: What `--by` may show as well, and `sliced` what these show.
-        about: What JSON says of a run beside its tables, a function of the run.
-        more, examples: What the help says besides the function's docstring.
+        files: What the run folder contains.
+        slices: What `--by` may also show; `sliced` says in words what that is.
+        about: A function of the run that returns what JSON says in addition to its tables.
+        more, examples: What the help says in addition to the function's docstring.
     """
 
     command: str
@@ -66,27 +68,27 @@ class Kind:
 
 @cache
 def load(entry: str) -> Any:
-    """What "module:name" names."""
+    """Import what "module:name" names."""
     module, _, name = entry.partition(":")
     return getattr(import_module(module), name)
 
 
 def kinds() -> dict[str, Kind]:
-    """Every kind by its command: METAL's, then those of other packages.
+    """Every kind by its command: METAL's kinds, then those of other packages.
 
-    A package that cannot be imported takes nothing else with it: see `unloadable`.
+    If a package cannot be imported, only its kinds are missing; see `unloadable`.
     """
     records = [kind for kind in _records().values() if isinstance(kind, Kind)]
     return {kind.command: kind for kind in records}
 
 
 def unloadable() -> dict[str, str]:
-    """Kinds of other packages that cannot be imported, by name, and why."""
+    """Kinds of other packages that cannot be imported, by name, each with the reason."""
     return {name: kind for name, kind in _records().items() if isinstance(kind, str)}
 
 
 def _records() -> dict[str, Kind | str]:
-    """The kinds by name; why, for one that cannot be imported."""
+    """The kinds by name; for a kind that cannot be imported, the reason."""
     records: dict[str, Kind | str] = {}
     for name in plugins(GROUP):
         try:
@@ -97,7 +99,7 @@ def _records() -> dict[str, Kind | str]:
 
 
 def kind_of(command: str) -> Kind:
-    """The kind of a run by its command. Raises UnknownName."""
+    """The kind of a run with this command. Raises UnknownName."""
     kind: Kind = load_plugin(GROUP, "kind of run", command.replace(" ", "-"))
     return kind
 
@@ -110,8 +112,8 @@ def is_kind(command: str) -> bool:
 def meaning(kind: Kind, column: str) -> str:
     """What a column of a kind's tables means; empty if nobody wrote it down.
 
-    Each kind has a file meanings.toml beside its run's module; what several kinds have is in the
-    one here.
+    Each kind has a file meanings.toml next to its run's module; columns that several kinds share
+    are in the file next to this module.
     """
     module = import_module(kind.run.partition(":")[0])
     own = _meanings(Path(str(module.__file__)).with_name("meanings.toml"))

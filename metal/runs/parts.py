@@ -1,7 +1,8 @@
-"""Parts that every run folder has: run.toml, warnings.txt, raters.jsonl, tables/ (CSV, JSON,
+"""The parts that every run folder has: run.toml, warnings.txt, raters.jsonl, tables/ (CSV, JSON,
 Parquet).
 
-They are written alike, and read with a word on what is wrong with them.
+Every kind of run writes them in the same way. If a part cannot be read, the error says what is
+wrong with it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ NEEDED = ("criteria", "datasets", "settings", "signature", "libraries", "metal")
 
 
 def again(command: str) -> str:
-    """What to do about a run that cannot be used."""
+    """A sentence on what to do about a run that cannot be used."""
     return f"Run `metal {command}` again"
 
 
@@ -48,11 +49,12 @@ def manifest(
     data: str = "",
     reading: Mapping[str, Any] | None = None,
 ) -> Manifest:
-    """The manifest of a run. paths: the dataset's (at least this), then those of the run folders
-    added to it.
+    """The manifest of a run.
 
-    data: the digest of a table before that, so that another table of its name is told from it.
-    reading: the options that it was read with, where the dataset does not say them.
+    paths: the path of the dataset, then those of the run folders added to it.
+
+    data: the digest of a table before ratings were added, to recognise another table of the same
+    name. reading: the options with which the data were read, if the dataset does not record them.
     """
     first, *more = list(map(str, paths))
     described: dict[str, Any] = {
@@ -84,8 +86,9 @@ def write_parts(
     tables: Mapping[str, pd.DataFrame],
     progress: Progress = no_progress,
 ) -> None:
-    """Write them into a new folder. described: run.toml. The tables' bytes depend on their figures
-    only.
+    """Write all parts into a new folder. The bytes of the tables depend only on their figures.
+
+    described: the content of run.toml.
     """
     (folder / "run.toml").write_text(tomli_w.dumps(described), encoding="utf-8")
     write_results(folder, warnings, raters, tables, progress)
@@ -98,7 +101,7 @@ def write_results(
     tables: Mapping[str, pd.DataFrame],
     progress: Progress = no_progress,
 ) -> None:
-    """All of them but run.toml; those that are in the folder are replaced."""
+    """Write all parts except run.toml, replacing those that the folder already has."""
     lines = "".join(f"{' '.join(text.split())}\n" for text in warnings)
     (folder / "warnings.txt").write_text(lines, encoding="utf-8")
     write_jsonl(folder / "raters.jsonl", map(rater_record, raters))
@@ -108,8 +111,9 @@ def write_results(
 def write_tables(
     folder: Path, tables: Mapping[str, pd.DataFrame], progress: Progress = no_progress
 ) -> None:
-    """Each table as CSV, JSON and Parquet; the bytes depend on its figures only. progress: in
-    figures.
+    """Write each table as CSV, JSON and Parquet; the bytes depend only on its figures.
+
+    progress: counts figures.
     """
     folder.mkdir(exist_ok=True)
     sizes = [table.size for table in tables.values()]
@@ -120,20 +124,20 @@ def write_tables(
 
 
 def _json(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A list of rows, a value on each line; in a tenth of the time that `json.dumps` takes to
-    indent.
+    """Rows as JSON with a value on each line; about ten times as fast as `json.dumps` with
+    indentation.
     """
     flat = (json.dumps(row, ensure_ascii=False, separators=(",\n  ", ": "))[1:-1] for row in rows)
     return "[" + ",".join(f"\n {{\n  {row}\n }}" for row in flat) + "\n" * bool(rows) + "]\n"
 
 
 def command_of(folder: Path) -> str:
-    """The command whose run the folder is; empty for no run."""
+    """The command of the run in a folder; empty if the folder is no run."""
     return str(read_run_toml(folder)["command"])
 
 
 def made_from(folder: Path, data: Path | Dataset) -> bool:
-    """Whether the folder is a run on the dataset folder, or on a table with the same ratings."""
+    """Whether the folder is a run on this dataset folder, or on a table with the same ratings."""
     dataset: Mapping[str, Any] = next(iter(read_run_toml(folder)["datasets"]), {})
     if isinstance(data, Path):
         # however it was named
@@ -142,8 +146,9 @@ def made_from(folder: Path, data: Path | Dataset) -> bool:
 
 
 def read_manifest(folder: Path, command: str) -> dict[str, Any]:
-    """run.toml of a run of `metal COMMAND` from which a report can be made. Raises UsageError for
-    another folder, DataError for a part that is missing.
+    """The content of run.toml, for a run of `metal COMMAND` from which a report can be made.
+
+    Raises UsageError for another folder, DataError if a part is missing.
     """
     if not folder.is_dir():
         raise no_such(folder, "run folder", f" (make one with `metal {command}`)")
@@ -169,8 +174,8 @@ def read_manifest(folder: Path, command: str) -> dict[str, Any]:
 
 @contextmanager
 def fitting(folder: Path, command: str) -> Iterator[None]:
-    """Raise DataError if the parts of a run, each readable, cannot be shown together: one of
-    them was changed.
+    """Raise DataError if the parts of a run cannot be shown together, because one of them was
+    changed.
     """
     try:
         yield
@@ -183,14 +188,14 @@ def fitting(folder: Path, command: str) -> Iterator[None]:
 
 
 def need_files(folder: Path, names: tuple[str, ...], command: str) -> None:
-    """Raises DataError for the first that is missing."""
+    """Raise DataError for the first file that is missing."""
     for name in names:
         if not (folder / name).is_file():
             raise DataError(folder / name, "the file is missing", again(command))
 
 
 def read_lines(path: Path, command: str) -> tuple[str, ...]:
-    """A text file's lines."""
+    """The lines of a text file."""
     try:
         return tuple(path.read_text(encoding="utf-8").splitlines())
     except UnicodeDecodeError:
@@ -198,7 +203,7 @@ def read_lines(path: Path, command: str) -> tuple[str, ...]:
 
 
 def read_parquet(path: Path, command: str) -> pa.Table:
-    """A Parquet file."""
+    """Read a Parquet file."""
     try:
         return pq.ParquetFile(path).read()
     except FileNotFoundError:
@@ -209,7 +214,7 @@ def read_parquet(path: Path, command: str) -> pa.Table:
 
 
 def read_table(path: Path, needed: set[str], command: str) -> pd.DataFrame:
-    """A table with the needed columns, or an empty one."""
+    """Read a table with at least the needed columns; an empty table if the file is empty."""
     table = read_parquet(path, command)
     missing = sorted(needed - set(table.column_names))
     if missing and table.num_rows:
@@ -222,9 +227,9 @@ def read_table(path: Path, needed: set[str], command: str) -> pd.DataFrame:
 
 
 def recorded_tables(folder: Path, name: str, command: str) -> dict[str, pd.DataFrame]:
-    """A table of a run as each of its files has it: CSV, JSON, Parquet.
+    """Read a table of a run from each of its files: CSV, JSON, Parquet.
 
-    Raises DataError if one cannot be read, or they do not have the same rows and columns.
+    Raises DataError if a file cannot be read, or if the files differ in rows or columns.
     """
     parquet = read_table(folder / "tables" / f"{name}.parquet", set(), command)
     numbers = {key: kind for key, kind in parquet.dtypes.items() if kind.kind in "fiu"}
@@ -249,7 +254,7 @@ def _read_json(path: Path) -> pd.DataFrame:
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows as plain values; undefined figures are null."""
+    """The rows as plain values; an undefined figure is null."""
     plain = table.astype(object)
     return [
         {str(key): value for key, value in row.items()}

@@ -1,8 +1,8 @@
-"""A passport: what judges may be used for, by language and criterion, and until when; a JSON file
-with its SHA-256.
+"""Passports: JSON files with a SHA-256 that say what judges may be used for, by language and
+criterion, and until when.
 
-`read_passport` reads one, `check` says whether a judge may do what it is asked to; `metal.passport`
-makes them.
+`read_passport` reads a passport, and `check` refuses what it does not allow; `metal.passport`
+issues passports.
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ AGAIN = "Issue it again with `metal.passport(RUN)`"
 
 @dataclass(frozen=True)
 class IssuedPassport:
-    """The content of a passport file, and what messages call it."""
+    """The content of a passport file, with the name that messages use for it."""
 
     called: str
     content: Mapping[str, Any]
 
 
 def today() -> date:
-    """Today's date in UTC: the one place where a passport looks at the clock."""
+    """Today's date in UTC; no other function for passports reads the clock."""
     return datetime.now(UTC).date()
 
 
 def digest(content: Mapping[str, Any]) -> str:
-    """The SHA-256 of the canonical content: all but `sha256`, as ASCII JSON with sorted keys and no
-    blanks.
+    """The SHA-256 of the canonical content: everything but `sha256`, as ASCII JSON with sorted keys
+    and no blanks.
     """
     rest = {key: value for key, value in content.items() if key != "sha256"}
     return sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
 def read_passport(path: str | Path) -> IssuedPassport:
-    """The passport in a file, or in the run folder of `metal.passport`.
+    """Read a passport from a file, or from the run folder of `metal.passport`.
 
-    Raises UsageError if there is none, DataError for a file that is none, of another version, or
-    altered.
+    Raises UsageError if there is no file, DataError if the file is no passport, has another version
+    or was altered.
     """
     path = Path(path)
     path = path / FILE if path.is_dir() else path
@@ -104,13 +104,13 @@ def check(
     use: tuple[str, ...] = (ALONE,),
     on: date | None = None,
 ) -> None:
-    """Raise UsageError, in a line, for the first thing that the passport does not allow a judge.
+    """Raise UsageError for the first thing asked of a judge that the passport does not allow.
 
-    judge: its name in the ratings. identity: how it is asked, as raters.jsonl keeps it (model,
-    parameters, prompt and prompt_hash by criterion, ...; of one that has answered, versions).
-    cells: (language, criterion) that it is to rate. use: what is enough there. on: the day; today
-    if None. Before a call is made, nothing more can be known: which version of the model answers is
-    seen afterwards.
+    judge: its name in the ratings. identity: how it is asked, as raters.jsonl records it (model,
+    parameters, prompt and prompt_hash by criterion, ...; versions if it has already answered).
+    cells: each (language, criterion) that it is to rate. use: the least permission that is enough.
+    on: the day; today if None. Before the first call only this can be checked: which version of the
+    model answers is known afterwards.
     """
     content, called = passport.content, passport.called
     day = (on or today()).isoformat()
@@ -147,8 +147,8 @@ def check(
 
 
 def _why_denied(cell: Mapping[str, Any]) -> tuple[str, str]:
-    """What stands against a judge in a cell, and what to do; the cell is empty if it was not
-    tested.
+    """Why a judge may not be used in a cell, and what to do about it; the cell is empty if it was
+    not tested.
     """
     against = next(
         (line["line"] for line in cell.get("lines", ()) if line["weight"] == DISQUALIFIES), ""
@@ -169,7 +169,9 @@ def _check_same(
     identity: Mapping[str, Any],
     criteria: Iterable[str],
 ) -> None:
-    """Raise UsageError if a judge is not the one that was audited."""
+    """Raise UsageError if a judge is not the one that was audited: another model, parameters,
+    prompt or version.
+    """
     if not record.get("prompt_hash"):
         raise UsageError(
             f"{called}: no prompt of {judge} is recorded, so no judge can be shown to be the same"
@@ -199,8 +201,8 @@ def _check_same(
 
 
 def _models_of(identity: Mapping[str, Any]) -> list[str]:
-    """The model's own names, first in each version, perhaps before a fingerprint of the machine
-    that answered.
+    """The model's own name in each version, without the fingerprint of the machine that may follow
+    it.
     """
     return [version.split()[0] for version in identity.get("versions") or ()]
 

@@ -1,4 +1,6 @@
-"""A run folder as an object: what every kind of run has, and how it is written and read."""
+"""A run folder as an object: the parts that every kind of run has, and how they are written and
+read.
+"""
 
 from __future__ import annotations
 
@@ -34,10 +36,10 @@ DISQUALIFIES, WARNS, NOTED = "disqualifies", "warns", "noted"
 
 @dataclass(frozen=True)
 class VerdictLine:
-    """What a run says of a judge that bears on verdicts of an audit.
+    """A finding of a run about a judge that affects verdicts of an audit.
 
-    language, criterion: empty for all. weight: DISQUALIFIES (the judge is not to be used there),
-    WARNS or NOTED.
+    language, criterion: empty if it holds for all. weight: DISQUALIFIES (the judge must not be used
+    there), WARNS or NOTED.
     """
 
     judge: str
@@ -49,10 +51,10 @@ class VerdictLine:
 
 @dataclass(frozen=True, repr=False)
 class Run:
-    """A run: manifest (run.toml), the criteria and raters that took part, tables by name, warnings.
+    """A run: its manifest (run.toml), criteria and raters, its tables by name, and its warnings.
 
-    The tables and their columns depend on the kind of run, each a subclass: `described` has the
-    tables that a page is drawn from, `optional` those of them that a run may lack.
+    Each kind of run is a subclass with its own tables and columns. `described` has the tables from
+    which a page is made; `optional` names those that a run may lack.
     """
 
     name: str
@@ -70,10 +72,10 @@ class Run:
     def of(
         cls, analysis: Any, dataset: Dataset, manifest: Manifest, raters: Iterable[str], *more: Any
     ) -> Self:
-        """The run of an analysis that was just made, an object with tables and warnings.
+        """Make a run from the result of an analysis, which has tables and warnings.
 
-        raters: those that took part; of a board's, ensembles are not raters of the dataset. more:
-        the further fields of a kind of run.
+        raters: the raters that took part; the ensembles of a board are not raters of the dataset.
+        more: further fields that the kind of run has.
         """
         facts = manifest.to_dict() | cls._about(analysis)
         took_part = {rater: dataset.raters[rater] for rater in raters if rater in dataset.raters}
@@ -89,14 +91,16 @@ class Run:
 
     @classmethod
     def _about(cls, analysis: Any) -> dict[str, Any]:
-        """What run.toml says besides the manifest."""
+        """What run.toml says in addition to the manifest."""
         return {}
 
     @classmethod
     def read(cls, folder: Path, name: str = "") -> Self:
-        """The run in a folder. name: what it is called; the folder's name if empty.
+        """Read the run in a folder.
 
-        Raises UsageError if it is no run of this kind, DataError when a part of it cannot be
+        name: what to call it; the folder's name if empty.
+
+        Raises UsageError if the folder is no run of this kind, DataError if a part of it cannot be
         used.
         """
         return of_one_state(folder, lambda: cls._read(folder, name))
@@ -134,10 +138,10 @@ class Run:
         again: bool = False,
         progress: Progress = no_progress,
     ) -> None:
-        """The run folder, whole or not at all, with the page that `page` draws of it.
+        """Write the run folder, completely or not at all, with the page that `page` makes of it.
 
-        force, again: what may be there before (see metal.data.replacing.check_new). The bytes of
-        the tables depend on their figures only. The page is drawn from what was written.
+        force, again: what the folder may contain already (see metal.data.replacing.check_new). The
+        bytes of the tables depend only on their figures. The page is made from what was written.
         """
         writing, drawing = divided(progress, 1, 3)
         with (
@@ -155,19 +159,21 @@ class Run:
 
     @property
     def _large(self) -> tuple[Any, ...]:
-        """What `_read_more` would read back unchanged, at some expense; empty to have it read."""
+        """Large parts that `_read_more` need not read back, because they are at hand unchanged;
+        empty to have them read.
+        """
         return ()
 
     @classmethod
     def _read_more(cls, folder: Path) -> tuple[Any, ...]:
-        """The further fields of a kind of run, from files of its own."""
+        """Read the further fields of a kind of run from files of its own."""
         return ()
 
     def _write_more(self, folder: Path) -> None:
-        """Write what `_read_more` reads."""
+        """Write the files that `_read_more` reads."""
 
     def _check(self, folder: Path) -> None:
-        """Raise DataError if the parts are not of one run."""
+        """Raise DataError if the parts do not belong to the same run."""
 
     def __repr__(self) -> str:
         sizes = ", ".join(
@@ -182,13 +188,13 @@ class Run:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """What was asked for, as a page shows it."""
+        """The settings of the run, as a page shows them."""
         settings: Mapping[str, Any] = self.manifest["settings"]
         return settings
 
     @cached_property
     def data(self) -> Mapping[str, Any]:
-        """What run.toml says of the dataset: identity, title, licence, ..."""
+        """What run.toml says about the dataset: identity, title, licence, ..."""
         data: Mapping[str, Any] = self.manifest["datasets"][0]
         return data
 
@@ -197,7 +203,7 @@ class Run:
         yield from ()
 
     def rows(self, table: str, **values: Any) -> pd.DataFrame:
-        """The rows of a table where columns have these values; an empty table stays empty."""
+        """The rows of a table whose columns have these values; an empty table stays empty."""
         rows = self.tables[table]
         for column, value in values.items():
             if rows.empty:
@@ -207,14 +213,14 @@ class Run:
 
     @cached_property
     def _plain(self) -> dict[tuple[str, ...], dict[tuple[Any, ...], list[dict[str, Any]]]]:
-        """Rows as plain dictionaries, by table and columns that were asked for, then by the values
-        there.
+        """A cache of rows as plain dictionaries, by table and requested columns, then by their
+        values.
         """
         return {}
 
     def span(self, criterion: str) -> float:
-        """The range of the scale of a criterion; of one without ends, of the scores that occur
-        (unknown: 1).
+        """The range of a criterion's scale; if it has no ends, that of the scores that occur; 1 if
+        that is unknown.
         """
         if ends := self.criteria[criterion].scale.ends:
             return ends[1] - ends[0]
@@ -223,8 +229,8 @@ class Run:
         return max((span for span in spans if span > 0), default=1.0)
 
     def records(self, table: str, **values: Any) -> list[dict[str, Any]]:
-        """The same rows as plain dictionaries, which are not to be changed, by the names of their
-        languages.
+        """The result of `rows` as plain dictionaries, sorted by names of languages; do not change
+        them.
         """
         asked = (table, *values)
         if asked not in self._plain:
@@ -238,36 +244,36 @@ class Run:
 
     @property
     def lines(self) -> list[dict[str, Any]]:
-        """What other runs say of its judges: the rows of the table `remarks`, where there is
-        one.
+        """What other runs say about the judges: the rows of the table `remarks`; empty without this
+        table.
         """
         return self.records("remarks") if "remarks" in self.tables else []
 
     def columns(self, table: str) -> tuple[Column, ...]:
-        """The descriptions of a table's columns, without those that came later than the run."""
+        """The descriptions of a table's columns, without columns that are newer than the run."""
         described = {**self.described, **self.optional}[table]
         have = self.tables.get(table, ())
         return tuple(column for column in described if not column.later or column.name in have)
 
     def criterion(self, key: str) -> str:
-        """What a criterion is called."""
+        """The title of a criterion."""
         criterion = self.criteria.get(key)
         return name(criterion.title if criterion else key)
 
     def short(self, key: str) -> str:
-        """A criterion's short name."""
+        """The short name of a criterion."""
         criterion = self.criteria.get(key)
         return name(criterion.short if criterion else key)
 
     def where(self, criterion: str, language: str) -> str:
-        """`coherence, Hindi`."""
+        """A criterion and language by name, such as `coherence, Hindi`."""
         return f"{self.criterion(criterion)}, {spoken(language)}"
 
     def _check_names(
         self, folder: Path, table: str, column: str, choices: Container[str], file: str
     ) -> None:
-        """Raise DataError for a name of a table that is none of the file's choices: no page is made
-        of two runs.
+        """Raise DataError for a name in a table that a file of the run does not have, because then
+        parts of two runs are mixed.
         """
         rows = self.tables[table]
         for key in rows[column].unique() if len(rows) else ():
@@ -286,8 +292,8 @@ class Run:
 
 @dataclass(frozen=True, repr=False)
 class RankingRun(Run):
-    """A run with a ranking for each criterion and language: the table `ranks` has criterion and
-    language.
+    """A run that ranks for each criterion and language: its table `ranks` has the columns criterion
+    and language.
     """
 
     ranks: ClassVar[str]
@@ -325,36 +331,36 @@ class RankingRun(Run):
 
     @cached_property
     def main(self) -> str:
-        """The criterion shown first."""
+        """The criterion that is shown first."""
         return str(self.manifest[self.about]["main"])
 
     @cached_property
     def people_names(self) -> tuple[str, ...]:
-        """Whose ratings count."""
+        """The names of the people whose ratings count."""
         return tuple(self.manifest[self.about]["people"])
 
     @cached_property
     def measured(self) -> tuple[str, ...]:
-        """The criteria with a ranking: the main one, then the others in their order."""
+        """The criteria that have a ranking: the main one, then the others in their order."""
         criteria = dict.fromkeys(self.tables[self.ranks]["criterion"])
         return tuple(sorted(criteria, key=lambda criterion: criterion != self.main))
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
-        """All languages together, where there are several, then each that has a ranking, by
-        name.
+        """The languages that have a ranking, sorted by name; all languages together come first, if
+        there are several.
         """
         return tuple(sorted(self.tables[self.ranks]["language"].unique(), key=language_order))
 
     @cached_property
     def language(self) -> str:
-        """The language of the main ranking: all together, or the only one."""
+        """The language of the main ranking: all languages together, or the only one."""
         return str(next(iter(self.rows(self.ranks, criterion=self.main)["language"])))
 
     @cached_property
     def cells(self) -> tuple[tuple[str, str], ...]:
-        """(criterion, language) of each ranking: the main one, its other languages, other criteria,
-        the rest.
+        """The (criterion, language) of each ranking: the main one first, then its other languages,
+        other criteria, and the rest.
         """
         table = self.tables[self.ranks]
         cells = dict.fromkeys(zip(table["criterion"], table["language"], strict=True))
@@ -371,7 +377,7 @@ class RankingRun(Run):
         )
 
     def slices(self, criterion: str, language: str) -> tuple[str, ...]:
-        """What tells a ranking from the main one: its criterion, its language, or both."""
+        """How a ranking differs from the main one: in its criterion, its language, or both."""
         differs = {"criterion": criterion != self.main, "language": language != self.language}
         return tuple(slice_ for slice_, other in differs.items() if other)
 
@@ -379,8 +385,8 @@ class RankingRun(Run):
 def by_name(
     rows: list[dict[Any, Any]], inside: Sequence[str] = ("criterion", "judge")
 ) -> list[dict[Any, Any]]:
-    """Rows that stand by their languages' codes, altogether or in each criterion and judge, by
-    their names.
+    """Sort rows by the names of their languages instead of the codes, over all rows or within each
+    criterion and judge.
     """
     codes = [row.get("language", "") for row in rows]
     if codes == sorted(codes):
@@ -392,12 +398,14 @@ def by_name(
 
 
 def spoken(language: str) -> str:
-    """A language's name for texts; also for all languages together."""
+    """The name of a language in sentences; also for all languages together."""
     return "all languages" if language == ALL_LANGUAGES else language_name(language)
 
 
 def write_page(html: str, folder: Path) -> Path:
-    """report.html in the folder; another one that is there is kept: somebody may have edited it."""
+    """Write report.html into the folder; an existing page that differs is kept, because somebody
+    may have edited it.
+    """
     path = folder / "report.html"
     replace_file(path, html)
     return path

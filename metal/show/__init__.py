@@ -1,1 +1,1 @@
-"""What people look at: pages, terminal, Markdown, LaTeX, charts."""
+"""What people look at: pages, terminal output, Markdown, LaTeX and charts."""

@@ -1,6 +1,6 @@
-"""Messages in words of the command line.
+"""Turn messages into the words of the command line.
 
-Below `cli/` a message speaks of parameters: `resamples`, `force=True`,
+Outside `cli/`, messages name parameters and functions: `resamples`, `force=True`,
 `metal.judge(resume="runs/x")`. On a page and in a terminal these become --resamples, --force and
 `metal judge --resume runs/x`.
 """
@@ -49,10 +49,10 @@ Flags = Mapping[str, str]  # parameter -> as it is typed
 def in_commands(
     message: str, flags: Flags, of_verb: Callable[[Sequence[str]], Flags] = lambda typed: {}
 ) -> str:
-    """The message with parameters in `flags` as these, and calls of functions as command lines.
+    """The message with its parameters as flags, and calls of functions as command lines.
 
-    of_verb: the flags of the verb that is typed with these words; by the parameter's name where it
-    has none.
+    of_verb: a function that returns the flags of the verb with these words; a parameter without one
+    is named as a flag.
     """
     message = _CALL.sub(
         lambda match: _command_line(match[0], match[1], match[2] or "", of_verb), message
@@ -61,14 +61,14 @@ def in_commands(
 
 
 def of_run(run: Run) -> dict[str, str]:
-    """The flags of a run's settings."""
+    """The flags for a run's settings."""
     return {parameter: named(parameter) for parameter in run.settings}
 
 
 def next_command(data: Path, kinds: Collection[str], unexplained: Collection[str] = ()) -> str:
-    """What to type next about a dataset folder or table whose raters are of these kinds.
+    """The command to type next for a dataset folder or table whose raters are of these kinds.
 
-    unexplained: criteria that judges can only be asked on with a question.
+    unexplained: criteria on which judges can only be asked with a question.
     """
     typed = shlex.quote(str(data))
     if "human" not in kinds:
@@ -82,8 +82,8 @@ def next_command(data: Path, kinds: Collection[str], unexplained: Collection[str
 
 
 def typed_options(options: Mapping[str, Any]) -> list[str]:
-    """Options as words of a command line, NAME=VALUE for each item of a dictionary; paths as they
-    are from anywhere.
+    """Options as words of a command line: NAME=VALUE for each item of a dictionary, and paths that
+    work from any folder.
     """
     typed_words = []
     for name, value in options.items():
@@ -104,7 +104,7 @@ def typed_options(options: Mapping[str, Any]) -> list[str]:
 
 
 def in_list(texts: Iterable[str]) -> str:
-    """Texts with commas between them; those that hold one stand in double quotes.
+    """Texts separated by commas; a text that contains a comma is put in double quotes.
 
     >>> in_list(["3,5", "-1"])
     '"3,5",-1'
@@ -117,7 +117,7 @@ def in_list(texts: Iterable[str]) -> str:
 
 
 def named(parameter: str) -> str:
-    """`--half-width`"""
+    """A parameter as an option: `--half-width`."""
     return f"--{parameter.replace('_', '-')}"
 
 
@@ -133,8 +133,8 @@ def _flag(unchanged: str, name: str, value: str | None, flags: Flags) -> str:
 def _command_line(
     unchanged: str, function: str, arguments: str, of_verb: Callable[[Sequence[str]], Flags]
 ) -> str:
-    """`metal.annotate_export("d", to="html")` -> `metal annotate export d --to html`; as it was
-    where that fails.
+    """A call as a command line: `metal.annotate_export("d", to="html")` becomes
+    `metal annotate export d --to html`; unchanged if that fails.
     """
     typed = SPELLED.get(function, function.replace("_", " ")).split()
     flags = of_verb(function.split("_") if function in SPELLED else typed)
@@ -152,7 +152,7 @@ def _command_line(
 
 
 def _typed(flag: str, value: ast.expr) -> list[str]:
-    """A flag with its value as both are typed: none for True, NAME=VALUE for each item of a
+    """A flag with its value as they are typed: no value for True, NAME=VALUE for each item of a
     dictionary.
     """
     if isinstance(value, ast.Constant) and value.value is True:
@@ -169,20 +169,20 @@ def _typed(flag: str, value: ast.expr) -> list[str]:
 
 
 def _text(node: ast.expr) -> str:
-    """A constant as it is typed, `...` as nothing, a name as it stands."""
+    """A constant as it is typed; `...` gives an empty text, and a name stays as it is."""
     if isinstance(node, ast.Constant):
         return "" if node.value is ... else str(node.value)
     return ast.unparse(node)
 
 
 def _item(node: ast.expr) -> str:
-    """A text from a list, as part of one word of a shell command."""
+    """A text from a list, quoted for use within one word of a shell command."""
     is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
     return shlex.quote(in_list([_text(node)])) if is_text else _word(node)
 
 
 def _word(node: ast.expr) -> str:
-    """The same as one word of a shell."""
+    """A text as one word of a shell command."""
     return (
         shlex.quote(_text(node))
         if isinstance(node, ast.Constant) and node.value not in (..., "")

@@ -1,5 +1,5 @@
-"""Files that a report becomes: its charts, and its tables for papers as LaTeX with booktabs, ready
-to \\input.
+"""The files of a report: its charts, and its tables as LaTeX with booktabs, ready for \\input in a
+paper.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ LAST_LATIN = "\u017f"  # of the characters that pdfLaTeX knows
 def chart_svg(chart: Chart) -> str:
     """The chart as the text of an SVG file of its own.
 
-    Raises UsageError if the chart is numbers alone.
+    Raises UsageError if the chart has only numbers.
     """
     if not chart.svg:
         raise UsageError(f"the chart {chart.name!r} has no drawing: {' '.join(chart.notes)}")
@@ -55,7 +55,7 @@ def chart_svg(chart: Chart) -> str:
 
 
 def _picture(chart: Chart, ending: str) -> bytes:
-    """The chart as a file's content, by one of FORMATS."""
+    """The chart as the content of a file in one of FORMATS."""
     drawn = chart_svg(chart)
     if ending == ".svg":
         return drawn.encode("utf-8")
@@ -73,8 +73,9 @@ def _converter() -> ModuleType:
 
 
 def write_charts(charts: Sequence[Chart], folder: Path, advance: Progress) -> int:
-    """Every chart as SVG, PDF and PNG in the folder; their number. Raises MissingExtra before
-    anything is written.
+    """Write every chart as SVG, PDF and PNG into the folder; return the number of charts.
+
+    Raises MissingExtra before anything is written.
     """
     _converter()
     drawn = [chart for chart in charts if chart.svg]
@@ -89,15 +90,15 @@ def write_charts(charts: Sequence[Chart], folder: Path, advance: Progress) -> in
 
 
 def write_svg(charts: Iterable[Chart], folder: Path) -> int:
-    """Every chart as SVG alone, which needs no extra; their number."""
+    """Write every chart as SVG only, which needs no extra; return the number of charts."""
     drawn = list(charts)
     replace_files(folder, {f"{chart.name}.svg": _picture(chart, ".svg") for chart in drawn})
     return len(drawn)
 
 
 def write_tables_latex(tables: Sequence[TableView], folder: Path) -> tuple[int, bool]:
-    """Every table as a .tex file in the folder; how many, and whether pdfLaTeX knows all
-    letters.
+    """Write every table as a .tex file into the folder; return their number, and whether pdfLaTeX
+    knows all letters.
     """
     texts = {table.name: to_latex(table) for table in tables}
     replace_files(folder, {f"{name}.tex": text.encode() for name, text in texts.items()})
@@ -105,16 +106,16 @@ def write_tables_latex(tables: Sequence[TableView], folder: Path) -> tuple[int, 
 
 
 def escape(text: str) -> str:
-    """Text for LaTeX, every special character harmless."""
+    """Text for LaTeX with every special character escaped."""
     return "".join(_ESCAPES.get(char, char) for char in printable(without_isolates(text)))
 
 
 def to_latex(table: TableView) -> str:
-    """The table as `table` environments with caption, label, notes and signature; a long one in
+    """The table as `table` environments with caption, label, notes and signature; a long table has
     several parts.
 
-    What stands below in a cell goes small into a row of its own; what is too wide is scaled to the
-    text's width.
+    The lower line of a cell goes into a row of its own in small type. A table that is too wide is
+    scaled to the width of the text.
     """
     parts = _parts(table)
     lines = [HEAD.format(title=" ".join(escape(table.title).split()))]
@@ -131,7 +132,7 @@ def to_latex(table: TableView) -> str:
 
 
 def _parts(table: TableView) -> list[list[tuple[Cell, ...]]]:
-    """The rows, cut where a page is full, if possible where a new group of rows begins."""
+    """The rows, cut into pages; if possible, a page ends where a group of rows ends."""
     parts: list[list[tuple[Cell, ...]]] = [[]]
     used = 0
     for row in table.rows:
@@ -148,7 +149,10 @@ def _parts(table: TableView) -> list[list[tuple[Cell, ...]]]:
 def _part(
     table: TableView, rows: Sequence[tuple[Cell, ...]], part: str, label: str
 ) -> Iterator[str]:
-    """The lines of an environment up to its notes. part: which it is of several."""
+    """The lines of an environment up to its notes.
+
+    part: the number of this part, if there are several.
+    """
     columns = "".join("l" if left else "r" for left in table.flush_left)
     wide = _width(table) > PAGE_CHARACTERS
     yield r"\begin{table}[p]" if part else r"\begin{table}"
@@ -175,7 +179,7 @@ def _part(
 
 
 def _lines(row: Sequence[Cell]) -> Iterator[str]:
-    """A row, and what stands below in its cells as a row of its own."""
+    """A row, followed by a row with the lower lines of its cells."""
     texts = " & ".join(map(_cell, row))
     if not any(cell.below for cell in row):
         yield texts + r" \\"
@@ -186,7 +190,7 @@ def _lines(row: Sequence[Cell]) -> Iterator[str]:
 
 
 def _width(table: TableView) -> float:
-    """About how many characters a row takes."""
+    """The approximate width of a row in characters."""
     cells = zip(*(list(map(Cell, table.columns)), *table.rows), strict=True)
     return sum(
         max(max(len(cell.text), 0.75 * len(cell.below)) for cell in column) + 2 for column in cells

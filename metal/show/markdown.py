@@ -1,5 +1,6 @@
-"""What a terminal shows, as GitHub Markdown. Texts of models and people stay plain text and mention
-no GitHub users.
+"""What a terminal shows, as GitHub Markdown.
+
+Texts of models and people stay plain text, and mention no GitHub users.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ APART = "&#8203;"  # a space without width
 
 
 def markdown(parts: Iterable[TableView | Paragraph]) -> str:
-    """Paragraphs and tables, blank lines between them."""
+    """Paragraphs and tables as Markdown, separated by blank lines."""
     blocks = (_paragraph(part) if isinstance(part, Paragraph) else _table(part) for part in parts)
     return "\n\n".join(filter(None, blocks)) + "\n"
 
 
 def one_line(text: str) -> str:
-    """Text that is read as it stands, on one line."""
+    """Text on one line, escaped so that Markdown shows it unchanged."""
     line = " ".join(printable_sentence(text).split())
     return _LINKS.sub(APART, _MARKUP.sub(r"\\\1", line))
 

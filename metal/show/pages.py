@@ -1,6 +1,4 @@
-"""The page of a run, its charts and tables, and what a terminal shows of it, for every kind of
-run.
-"""
+"""The page of a run, its charts and tables, and its terminal output, for every kind of run."""
 
 from __future__ import annotations
 
@@ -41,10 +39,10 @@ LEVEL = 6  # of deflate: 7 takes half again the time for 3% less
 
 @dataclass(frozen=True)
 class Payload:
-    """What a page carries for its script.
+    """The data that a page carries for its script.
 
-    blob: deflated JSON in base64. csv: the tables whose CSV files are in it; left_out: how many
-    disagreements are not; undetailed: how many verdicts are there without their details.
+    blob: deflated JSON in base64. csv: the tables whose CSV files are in it. left_out: how many
+    disagreements it leaves out. undetailed: how many verdicts it has without their details.
     """
 
     blob: str
@@ -79,8 +77,8 @@ def pack_csv(run: Run, csv: Mapping[str, str], room: int) -> Payload:
 
 
 def cut_to_cells(shown: Sequence[TableView], cells: int) -> list[TableView]:
-    """The tables with about `cells` cells in all: the largest lose rows first, and say that their
-    CSV has them.
+    """The tables, shortened to about `cells` cells in all: the largest lose rows first, with a note
+    that the CSV has them.
     """
     most, left = 0.0, cells
     for after, size in enumerate(sorted(len(table.rows) * len(table.columns) for table in shown)):
@@ -93,8 +91,10 @@ def cut_to_cells(shown: Sequence[TableView], cells: int) -> list[TableView]:
 
 @dataclass(frozen=True)
 class Room:
-    """Size limits of a page. charts: characters of all charts. cells: cells of all tables, as many
-    as there are if None; of tables that are closed at first FOLDED_CELLS a section.
+    """Size limits of a page.
+
+    charts: the number of characters of all charts. cells: the number of cells of all tables; None
+    for no limit. Folded tables have a limit of their own: FOLDED_CELLS per section.
     """
 
     charts: int = 530_000
@@ -102,13 +102,13 @@ class Room:
 
 
 def _tables(sections: Iterable[Section]) -> list[TableView]:
-    """The tables of all sections and their parts, in their order."""
+    """The tables of all sections and their parts, in order."""
     parts = [part for section in sections for part in section.every]
     return [table for part in parts for table in part.tables]
 
 
 def fitted(sections: Sequence[Section], room: Room) -> list[Section]:
-    """The sections with what the page has room for; each says what it had to leave out."""
+    """The sections with as much as the page has room for; each section says what it leaves out."""
     shown = [table.first(PAGE_ROWS) for table in _tables(sections)]
     cut = iter(shown if room.cells is None else cut_to_cells(shown, room.cells))
     left = room.charts
@@ -135,7 +135,7 @@ def fitted(sections: Sequence[Section], room: Room) -> list[Section]:
 
 
 def _within_room(parts: tuple[Section, ...]) -> tuple[Section, ...]:
-    """The first of the parts that are closed at first, with at most FOLDED_CELLS cells in all."""
+    """The first of the folded parts, with at most FOLDED_CELLS cells in all."""
     cells, kept = 0, []
     for part in parts:
         if part.folded:
@@ -147,7 +147,7 @@ def _within_room(parts: tuple[Section, ...]) -> tuple[Section, ...]:
 
 
 def _left_out(charts: int, parts: Sequence[Section]) -> str:
-    """What is left out, and where it is."""
+    """Say what is left out, and where to find it."""
     sources = dict.fromkeys(table.source for part in parts for table in part.tables)
     places = [f"`tables/{source}.csv` has all" for source in sources if source]
     number = charts + len(parts)
@@ -165,8 +165,8 @@ PAYLOAD = "<!--payload-->"
 def document(
     template: str, content: Mapping[str, Any], *, styles: Sequence[str], scripts: Sequence[str]
 ) -> Callable[[Payload], str]:
-    """A page that lacks only what its script unpacks. It loads nothing and runs its own script
-    only.
+    """A page that lacks only the data that its script unpacks. It loads nothing, and runs only its
+    own script.
     """
     own_templates = templates()
     light, dark = map(_colours, (0, 1))
@@ -188,7 +188,7 @@ def document(
 
 @cache
 def templates() -> Environment:
-    """The environment of all pages, which keeps the templates it has compiled."""
+    """The template environment of all pages, which caches compiled templates."""
     page_environment = environment("metal.show", _harmless)
     page_environment.filters |= {"count": count, "name": name, "code": _code, "unbroken": _unbroken}
     return page_environment
@@ -196,21 +196,21 @@ def templates() -> Environment:
 
 @pass_context
 def _code(context: Context, message: str) -> Markup:
-    """Words as HTML, parameters as their flags: what stands between backticks as code, and
-    `_unbroken`.
+    """A message as HTML: parameters become flags, text between backticks becomes code, and names
+    are kept `_unbroken`.
     """
     typed = in_commands(message, of_run(context["run"]))
     return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", str(_unbroken(typed))))  # noqa: S704
 
 
 def _unbroken(sentence: str) -> Markup:
-    """Words as HTML, names such as gpt-4-32k/detailed not broken at a hyphen."""
+    """Text as HTML in which names such as gpt-4-32k/detailed are not broken at a hyphen."""
     escaped = str(escape(printable_sentence(sentence)))
     return Markup(_HYPHENATED.sub(r'<span class="word">\g<0></span>', escaped))  # noqa: S704
 
 
 def _harmless(value: Any) -> Any:
-    """A value of a template, without characters that a page must not hold."""
+    """A value for a template, without characters that must not occur on a page."""
     # What was markup before is markup again.
     return type(value)(printable_sentence(value)) if isinstance(value, str) else value
 
@@ -220,7 +220,7 @@ def _inline(chart: Chart) -> Markup:
 
 
 def _colours(theme: int) -> str:
-    """The colours as variables."""
+    """The colours as CSS variables."""
     return (
         ":root{" + "".join(f"--{key}:{values[theme]};" for key, values in svg.COLOURS.items()) + "}"
     )
@@ -228,26 +228,26 @@ def _colours(theme: int) -> str:
 
 @dataclass(frozen=True)
 class Page:
-    """How the page of one kind of run is made, and what a terminal shows of it: functions of the
-    run.
+    """How the page and the terminal output of one kind of run are made; most fields are functions
+    of the run.
 
     Attributes:
         brand: What kind of page it is.
         headline: The answer in a sentence.
-        scope: What it rests on, in a line below.
-        cards: What to know, beware of and do next.
-        facts, definitions, sources: What stands at the end of the page, by title; sources of the
-            definitions.
+        scope: The line below the headline: what the answer is based on.
+        cards: Short remarks: what to know, what to be careful about, and what to do next.
+        facts, definitions, sources: The texts at the end of the page, by title, and the sources of
+        the definitions.
         answer: The table or chart that answers; None if there is none.
-        sections: All that follows it.
-        screen: All that a terminal shows with -v, where that is not the sections' tables.
+        sections: All sections after the answer.
+        screen: What a terminal shows with -v, if that is not the tables of the sections.
         brief: What a terminal shows first; the first table if None.
         lead: A sentence below the headline.
-        opening: The headline in two: what stands large on the page, and what below it if there
-            is no lead, which says that too.
-        content: What a template of the kind's own shows besides.
-        pack: What the page carries for its script.
-        room: How much the page has room for.
+        opening: The headline in two parts: the large text on the page, and the text below it, which
+            is shown only without a lead.
+        content: Further content for a template that only this kind has.
+        pack: The data that the page carries for its script.
+        room: The size limits of the page.
     """
 
     brand: str
@@ -272,12 +272,12 @@ class Page:
 
 
 def facts_of(run: Run) -> dict[str, str]:
-    """What stands at the end of the page, by title; a kind may leave a text empty."""
+    """The texts at the end of the page, by title; a kind may leave a text empty."""
     return {title: says for title, says in page_of(run).facts(run).items() if says}
 
 
 def page_of(run: Run) -> Page:
-    """How the page of a run is made: what its kind says."""
+    """The Page that the kind of this run declares."""
     recipe: Page = load(kind_of(run.command).page)
     return recipe
 
@@ -327,7 +327,7 @@ def page(run: Run, progress: Progress = no_progress) -> str:
 
 
 def charts(run: Run) -> list[Chart]:
-    """Every chart of the page, in its order, and those that the page leaves out."""
+    """Every chart of the page in order, including those that the page leaves out."""
     face = page_of(run)
     answer = face.answer(run)
     first = [answer] if isinstance(answer, Chart) else []
@@ -336,7 +336,7 @@ def charts(run: Run) -> list[Chart]:
 
 
 def tables(run: Run) -> list[TableView]:
-    """Every table of the page, in its order, and those that the page leaves out."""
+    """Every table of the page in order, including those that the page leaves out."""
     face = page_of(run)
     answer = face.answer(run)
     first = [answer] if isinstance(answer, TableView) else []
@@ -345,7 +345,10 @@ def tables(run: Run) -> list[TableView]:
 
 
 def _screen(run: Run, by: Sequence[str]) -> Screen:
-    """All that a terminal shows below the headline. by: as in `screen`."""
+    """All that a terminal shows below the headline.
+
+    by: as in `screen`.
+    """
     face = page_of(run)
     if face.screen:
         yield from face.screen(run, by)
@@ -384,11 +387,11 @@ def _cards(cards: Iterable[Remark]) -> Screen:
 
 
 def screen(run: Run, by: Sequence[str] = (), *, verbose: bool = False) -> Screen:
-    """What a terminal shows, in its order: the answer, what it rests on, what to beware of, what to
+    """What a terminal shows, in this order: the answer, what it is based on, warnings, and what to
     do next.
 
-    by: slices that are shown as well (language, criterion, generator). verbose: all tables and
-    warnings.
+    by: slices to show in addition (language, criterion, generator). verbose: whether to show all
+    tables and warnings.
     """
     yield Paragraph(headline(run), strong=True)
     face = page_of(run)
@@ -405,7 +408,7 @@ def screen(run: Run, by: Sequence[str] = (), *, verbose: bool = False) -> Screen
 
 
 def settings_in_words(run: Run) -> str:
-    """The settings as `name value`, without those that are empty or false; 0 is shown."""
+    """The settings as `name value`, without empty or false ones; 0 is shown."""
     shown = (
         (key, value)
         for key, value in run.settings.items()

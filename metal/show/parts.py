@@ -1,5 +1,5 @@
-"""What runs of several kinds show alike: notes under tables, maps, exclusions, how a screen
-ends.
+"""Parts that several kinds of run show alike: notes under tables, heat maps, exclusions, and the
+end of a screen.
 """
 
 from __future__ import annotations
@@ -28,20 +28,22 @@ NAMED = 6  # places named in a note; the rest are counted
 
 
 def parts(undefined: Any) -> list[tuple[str, str]]:
-    """(figure, reason) of a cell such as `pearson: no two scores differ; kendall: ...`."""
+    """(figure, reason) of each entry in a text such as
+    `pearson: no two scores differ; kendall: ...`.
+    """
     reasons = (part.partition(": ") for part in str(undefined or "").split("; "))
     return [(figure, reason) for figure, _, reason in reasons if reason]
 
 
 def commonest_reason(rows: Iterable[Row]) -> str:
-    """The reason that most rows of a table without a single figure give."""
+    """The most frequent reason, for a table in which no row has a figure."""
     counted = Counter(reason for row in rows for _, reason in parts(row["undefined"])[:1])
     return counted.most_common(1)[0][0] if counted else "there are no cases"
 
 
 def languages_shown(rows: Sequence[Row], says: Collection[str]) -> list[str]:
-    """Languages as columns: those first of which a row says one of these most often, as a terminal
-    shows the first.
+    """The languages for columns, ordered by how often their rows have one of these conclusions,
+    because a terminal shows only the first columns.
     """
     often = Counter(row["language"] for row in rows if row["says"] in says)
     return sorted(
@@ -60,11 +62,11 @@ def across_languages(
     languages: Sequence[str] = (),
     **options: Any,
 ) -> TableView:
-    """Rows of the run's table `source` with languages in columns.
+    """A table of the rows of the run's table `source` with languages in columns.
 
-    keys: columns that name a row of the view, with their headings; the judge goes where there is
-    only one. cell: of the rows of a language. languages: their order, else by name. options: name,
-    notes and turns, as in `TableView.of`.
+    keys: the columns that name a row of the view, with their headings; a single judge is left out.
+    cell: a function that makes a cell from the rows of a language. languages: their order; by name
+    if not given. options: name, notes and turns, as in `TableView.of`.
     """
     rows = list(rows)
     if len({row.get("judge") for row in rows}) <= 1:
@@ -89,7 +91,7 @@ def across_languages(
 
 
 def places(names: Sequence[str], most: int = NAMED) -> str:
-    """The first few by name, the rest as a number."""
+    """The first few texts, and the number of the rest."""
     more = [f"{len(names) - most} more"] if len(names) > most else []
     return listed([*names[:most], *more])
 
@@ -97,8 +99,10 @@ def places(names: Sequence[str], most: int = NAMED) -> str:
 def reasons(
     run: Run, table: str, rows: Iterable[Row], who: str = "rater", shown: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """One line per reason, with its figures and those it holds for; who: the column that names
-    them. shown: the figures that the view has, where it has few.
+    """One line per reason why figures are undefined, with the figures and the raters that it
+    concerns.
+
+    who: the column that names the raters. shown: the figures that the view has, if it has few.
     """
     by_reason: dict[str, tuple[list[str], list[str]]] = {}
     for row in rows:
@@ -116,12 +120,14 @@ def reasons(
 
 
 def in_sentence(label: str) -> str:
-    """A criterion's label as it stands in the middle of a sentence: `task quality`."""
+    """A criterion's label as written in the middle of a sentence: `task quality`."""
     return within(label[:1].lower() + label[1:] if label[1:2].islower() else label)
 
 
 def main_place(run: RankingRun) -> str:
-    """What a ranking shows first: `on coherence in Hindi`, `overall, all languages together`."""
+    """The case that a ranking shows first: `on coherence in Hindi`,
+    `overall, all languages together`.
+    """
     criterion = run.main if run.main == OVERALL else f"on {in_sentence(run.criterion(run.main))}"
     if run.language == ALL_LANGUAGES:
         return f"{criterion}, all languages together"
@@ -129,7 +135,7 @@ def main_place(run: RankingRun) -> str:
 
 
 def exclusions_table(run: Run) -> TableView | None:
-    """One row per person, from the table `exclusions`; None if a run has none."""
+    """A table of exclusions with one row per person; None if the run has no table `exclusions`."""
     if "exclusions" not in run.tables or run.tables["exclusions"].empty:
         return None
     by_rater = grouped(run.records("exclusions"), lambda row: str(row["rater"]))
@@ -144,18 +150,20 @@ def exclusions_table(run: Run) -> TableView | None:
 
 
 def criterion_in_words(run: Run, criterion: str) -> str:
-    """The criterion as it stands in a sentence: `task quality`."""
+    """A criterion's name as written in a sentence: `task quality`."""
     return in_sentence(run.criterion(criterion))
 
 
 def headings(languages: Sequence[str]) -> list[str]:
-    """The names of languages above verdicts; `verdict` where there is one that nobody named."""
+    """The headings above verdicts: the names of languages; `verdict` if the only language has no
+    name.
+    """
     return ["verdict"] if [*languages] == [UNNAMED] else list(map(language_name, languages))
 
 
 def case_of(run: Run, row: Row) -> str:
-    """The criterion and language of a row, in a sentence: `task quality in Hindi`; a language that
-    nobody named is left out.
+    """The criterion and language of a row, in a sentence: `task quality in Hindi`; a language
+    without a name is left out.
     """
     criterion = criterion_in_words(run, row["criterion"])
     return (
@@ -166,13 +174,13 @@ def case_of(run: Run, row: Row) -> str:
 
 
 def by_criterion_and_judge(run: Run, table: str) -> dict[tuple[str, str], list[Row]]:
-    """The rows of each criterion and judge."""
+    """The rows grouped by criterion and judge."""
     return grouped(run.records(table), lambda row: (row["criterion"], row["judge"]))
 
 
 def judges_by_language(run: Run, table: str) -> str:
-    """How many judges and languages a table is about, one judge by name: `2 judges · 6
-    languages`.
+    """How many judges and languages a table is about: `2 judges · 6 languages`; a single judge is
+    named.
     """
     rows = run.tables[table]
     judges = rows["judge"].unique()
@@ -182,11 +190,11 @@ def judges_by_language(run: Run, table: str) -> str:
 
 @dataclass(frozen=True)
 class Heat:
-    """Figures of a run at a glance: who in rows, where in columns, darker where the figure is
-    higher.
+    """A heat map of a run's figures: raters or generators in rows, darker cells for higher figures.
 
-    who: the column that names the rows; figure: the one that is shown, in words, with its form and
-    shade (0 to 9). head: of a row. order: of the rows. blank: why there is no figure. most: rows.
+    who: the column that names the rows. figure: the column that is shown; `words` names it, `form`
+    formats it, and `shade` gives its shade (0 to 9). head: the first cell of a row. order: the
+    order of rows. blank: the reason for a cell without a figure. most: the largest number of rows.
     """
 
     run: RankingRun
@@ -203,7 +211,9 @@ class Heat:
     def by_language(
         self, source: str, order: Sequence[str] = (), least: int = 2
     ) -> list[TableView]:
-        """A map of languages for each criterion that was rated in several, the main one first."""
+        """A map of languages for each criterion that was rated in several; the main criterion
+        first.
+        """
         maps = []
         for index, criterion in enumerate(self.run.measured):
             rows = self.run.records(source, criterion=criterion)
@@ -213,7 +223,9 @@ class Heat:
         return list(filter(None, maps))
 
     def by_criterion(self, source: str) -> TableView | None:
-        """Criteria, in the language of the main ranking; None if there is only one."""
+        """A map of criteria in the language of the main ranking; None if there is only one
+        criterion.
+        """
         run = self.run
         rows = run.records(source, language=run.language)
         title = f"{self.words} by criterion: {spoken(run.language)}"
@@ -230,10 +242,11 @@ class Heat:
         order: Sequence[str] = (),
         least: int = 2,
     ) -> TableView | None:
-        """The map of rows of the run's table `source`; None with fewer columns than `least`.
+        """The map for rows of the run's table `source`; None if it would have fewer columns than
+        `least`.
 
-        column: what stands in columns, and how that is called. order: of the columns, as in the
-        rows where not given.
+        column: the field shown in columns. called: a function that names its values. order: the
+        order of columns; by default as in the rows.
         """
         values = {(row[self.who], row[column]): row for row in rows}
         present = dict.fromkeys(head for _, head in values)
@@ -269,8 +282,8 @@ class Heat:
 
 
 def to_go_on(run: Run, remarks: Sequence[Remark]) -> Iterator[Paragraph]:
-    """The first remark of a page and the last, what to do next, each with its command; the first
-    warning.
+    """What a page says first and last: its first remark, what to do next (each with its command),
+    and the first warning.
     """
     for remark in [*remarks[:1], *remarks[1:][-1:]]:
         yield Paragraph(f"{remark.title}: {remark.words}")
@@ -286,16 +299,16 @@ def to_go_on(run: Run, remarks: Sequence[Remark]) -> Iterator[Paragraph]:
 
 
 def path_of(run: Run) -> str:
-    """The path of the run's data; DATASET where they lie in memory only, or no command reads them
-    so.
+    """The path of the run's data; DATASET if they are only in memory, or if no command can read
+    them.
     """
     path = str(run.data.get("path", "DATASET"))
     return "DATASET" if "data" in run.data and path == run.data["name"] else path
 
 
 def data_of(run: Run) -> str:
-    """The run's data as commands name them: the path and, of a table, the options that it was read
-    with.
+    """The run's data as words of a command: the path and, for a table, the options with which it
+    was read.
     """
     return shlex.join([path_of(run), *typed_options(run.data.get("reading", {}))])
 
@@ -314,15 +327,16 @@ def go_on(run: Run, verb: str) -> str:
 
 
 def to_hand_out(run: Run, more: str = "") -> str:
-    """The command that hands outputs out to people; a table or release becomes a dataset first.
-    more: options.
+    """The command that hands out outputs to people; a table or release is first made a dataset.
+
+    more: further options.
     """
     first, folder = in_a_folder(run)
     return f"{first}metal annotate export {folder} --to html{more}"
 
 
 def in_a_folder(run: Run) -> tuple[str, str]:
-    """The command that first makes a dataset folder, empty if the data are one already; and the
+    """The command that first makes a dataset folder (empty if the data are one already), and that
     folder.
     """
     path = path_of(run)
@@ -333,7 +347,7 @@ def in_a_folder(run: Run) -> tuple[str, str]:
 
 
 def closing(run: Run) -> Iterator[Paragraph]:
-    """The warnings, and the signature under it all."""
+    """The end of a screen: the warnings, and the signature."""
     if run.warnings:
         yield Paragraph("")
     yield from (Paragraph(f"warning: {warning}") for warning in run.warnings[:MOST_WARNINGS])

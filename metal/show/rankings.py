@@ -1,4 +1,4 @@
-"""Words that every ranking needs: who rated, in which languages."""
+"""Phrases that every ranking needs: who rated, and in which languages."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from metal.runs.run import RankingRun, spoken
 
 
 def people_in_words(run: RankingRun) -> str:
-    """`3 people (crowd and expert)`."""
+    """The people with their groups, such as `3 people (crowd and expert)`."""
     groups = sorted(
         {run.raters[name].group for name in run.people_names if name in run.raters} - {""}
     )
@@ -18,7 +18,9 @@ def people_in_words(run: RankingRun) -> str:
 
 
 def people_counted(run: RankingRun) -> str:
-    """`3 people`; a rater that is the mean of several is `1 panel of people`."""
+    """The number of people, such as `3 people`; a rater that is the mean of several is
+    `1 panel of people`.
+    """
     panels = sum(
         bool(run.raters[name].about.get("panel")) for name in run.people_names if name in run.raters
     )
@@ -30,6 +32,6 @@ def people_counted(run: RankingRun) -> str:
 
 
 def languages_in_words(codes: Sequence[str]) -> str:
-    """Their names, or how many there are; "" (all languages together) does not count."""
+    """The names of languages, or their number; "" (all languages together) does not count."""
     names = [spoken(code) for code in codes if code]
     return listed(names) if len(names) <= 12 else plural(len(names), "language")

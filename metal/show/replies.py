@@ -1,4 +1,4 @@
-"""What judges replied, for people: a table of replies, and one call in full."""
+"""What judges replied, as readable text: a table of replies, and one call in full."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ MOST_REASON = 40  # letters of a reason in a table
 
 
 def table(rows: pd.DataFrame, total: int, more: str) -> TableView:
-    """A row per reply. A language or criterion that all share stands in the title. more: what shows
-    the rest.
+    """A table with a row per reply; a language or criterion that all replies share is in the title.
+
+    more: words on how to see the rest.
     """
     names, shared = ["output"], []
     for column in ("language", "criterion", "judge"):
@@ -45,7 +46,7 @@ def table(rows: pd.DataFrame, total: int, more: str) -> TableView:
 
 
 def heading(call: AskedCall) -> str:
-    """`openai:gpt-4o/detailed on task_quality: 2`: the judge, and how its reply was read."""
+    """The judge and how its reply was read: `openai:gpt-4o/detailed on task_quality: 2`."""
     scores = [_score(rating) for rating in call.ratings if rating["kind"] == "llm"]
     times = f" (time {call.sample})" if call.sample > 1 else ""
     return (
@@ -54,7 +55,7 @@ def heading(call: AskedCall) -> str:
 
 
 def blocks(call: AskedCall) -> Iterator[tuple[str, str]]:
-    """(title, text) of what was sent and of what came back; texts stand as they are."""
+    """(title, text) of each text that was sent or came back; texts are unchanged."""
     if call.about_messages:
         yield "messages", call.about_messages
     for title, text in (("system", call.system), ("user", call.user)):
@@ -69,7 +70,7 @@ def blocks(call: AskedCall) -> Iterator[tuple[str, str]]:
 
 
 def markdown(calls: Sequence[AskedCall]) -> str:
-    """Calls as GitHub Markdown: each text in a fence that it cannot close."""
+    """Calls as GitHub Markdown, each text in a fence longer than any fence in the text."""
     parts = []
     for call in calls:
         parts.append(f"### {one_line(heading(call))}")
@@ -81,7 +82,7 @@ def markdown(calls: Sequence[AskedCall]) -> str:
 
 
 def _about(answer: ReplyRecord) -> str:
-    """What is known of an answer: when, how long, tokens, cost, model."""
+    """The facts about an answer: its time, duration, tokens, cost and model."""
     title = f"no reply: {answer.failure}" if answer.failure else "reply"
     if answer.ask > 1:
         ordinal = {2: "second", 3: "third"}.get(answer.ask, f"{answer.ask}th")

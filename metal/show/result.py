@@ -1,4 +1,4 @@
-"""A run to look at, to save and to compute with: what the analyses return."""
+"""A run as the analyses return it: to look at, to save and to compute with."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ MOST_ROWS = 60  # of a table in a notebook
 
 
 class Result(Run):
-    """A run with what people do with it: look at it, save it, draw it.
+    """A run that can be looked at, saved and drawn.
 
-    `tables` holds a DataFrame for each table, `warnings` what to know before the figures are
-    believed, `signature` all that the figures depend on.
+    `tables` has a DataFrame for each table, `warnings` what to know before trusting the figures,
+    and `signature` everything on which the figures depend.
     """
 
     shown = ""  # the table that stands for the run in a notebook
@@ -29,11 +29,12 @@ class Result(Run):
     def save(
         self, folder: str | Path, *, force: bool = False, progress: Progress = no_progress
     ) -> Path:
-        """Write the run folder, the same that the command line writes: tables/, report.html,
-        run.toml, ...
+        """Write the run folder, exactly as the command line does: tables/, report.html, run.toml,
+        ...
 
         force: replace a run of the same verb; it is kept as NAME.replaced. progress: called with
-        parts done and in all. Raises UsageError if something else is.
+        the number of parts done and of all parts. Raises UsageError if something else is in the
+        way.
         """
         from metal.show.pages import page
 
@@ -42,7 +43,10 @@ class Result(Run):
         return folder
 
     def report(self, folder: str | Path | None = None) -> str:
-        """The page as HTML. folder: where it is also written, as report.html."""
+        """The page as HTML.
+
+        folder: if given, the page is also written there as report.html.
+        """
         from metal.show.pages import page
 
         html = page(self)
@@ -56,7 +60,7 @@ class Result(Run):
         return Plots(self)
 
     def more_facts(self) -> Mapping[str, Any]:
-        """What JSON says of the run besides its headline, signature, warnings and tables."""
+        """What JSON says in addition to the run's headline, signature, warnings and tables."""
         return {}
 
     def _repr_html_(self) -> str:
@@ -74,7 +78,7 @@ class Result(Run):
 
 
 class Plots:
-    """The charts of a run, each drawn when it is asked for."""
+    """The charts of a run, each drawn when it is requested."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -89,7 +93,7 @@ class Plots:
         return iter(charts(self._run))
 
     def __call__(self, name: str) -> Chart:
-        """The chart of that name. Raises UnknownName."""
+        """Draw the chart with this name. Raises UnknownName."""
         by_name = {chart.name: chart for chart in self}
         check_known("chart", [name], by_name)
         return by_name[name]

@@ -1,9 +1,9 @@
-"""Drawing with SVG: elements, markers, legends, axes, and one style sheet for page and paper.
+"""Drawing with SVG: elements, markers, legends and axes, with one style sheet for screen and paper.
 
-Drawings have classes, not colours; a page defines the colours as variables, a file of its own
-contains them. Only the fills of classes and verdicts are colours, since they suit a light and a
-dark page alike. Every drawing is WIDTH units wide, and pages never shrink it so far that its text
-would be smaller than 12 pixels (`.drawing` in report.css).
+Elements have CSS classes instead of colours: a page defines the colours as variables, and a file of
+a single drawing contains them. Only the fills of levels and verdicts are colours, because they suit
+light and dark pages. Every drawing is WIDTH units wide, and pages never shrink it so far that its
+text would be smaller than 12 pixels (`.drawing` in report.css).
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ _RAMP = ((240, 160, 92), (245, 212, 170), (222, 222, 224), (176, 206, 240), (112
 
 
 def element(tag: str, *inside: str, hover: str = "", **attributes: object) -> str:
-    """An element; `inside` is markup, attribute values are escaped; `class_` and `stroke_width`
-    name attributes.
+    """An SVG element. `inside` is markup; attribute values are escaped. In names of attributes,
+    `class_` means class and `_` means a hyphen.
 
-    hover: more words under the mouse.
+    hover: further words shown under the mouse.
     """
     inside = (title(hover), *inside) if hover else inside
     written = "".join(
@@ -104,28 +104,29 @@ def text(
 
 
 def short(words: str, length: int) -> str:
-    """The words, cut in the middle where they would run into the drawing: names often differ at
-    their end.
+    """The words, cut in the middle if they would run into the drawing, because names often differ
+    only at their end.
     """
     end = (length - 1) // 2
     return words if len(words) <= length else f"{words[: length - 1 - end]}…{words[-end:]}"
 
 
 def folded(words: str, length: int = LABEL) -> list[str]:
-    """The words in lines of so many letters; cut is only a part of a name that is longer by
-    itself.
+    """The words in lines of at most `length` letters; only a part of a name that is longer by
+    itself is cut.
     """
     return [short(part, length) for part in broken(words, length)]
 
 
 def beside(labels: Iterable[str]) -> float:
-    """Where a drawing begins beside these labels, folded."""
+    """The x position at which a drawing begins to the right of these folded labels."""
     return 6 + LETTER * max([8, *(len(line) for label in labels for line in folded(label))])
 
 
 def lines(x: float, y: float, words: str, length: int = LABEL, **look: Any) -> str:
-    """Words in lines of so many letters around y, all of them under the mouse. look: class_ and
-    text_anchor.
+    """Words in lines of at most `length` letters, centred on y; the mouse shows them in full.
+
+    look: class_ and text_anchor.
     """
     parts = folded(words, length)
     top = y - LINE * (len(parts) - 1) / 2
@@ -136,7 +137,7 @@ def lines(x: float, y: float, words: str, length: int = LABEL, **look: Any) -> s
 
 
 def title(content: str) -> str:
-    """What is shown when the mouse rests on the element around it."""
+    """The text shown when the mouse rests on the enclosing element."""
     return element("title", escape(content))
 
 
@@ -146,17 +147,20 @@ def line(x1: float, y1: float, x2: float, y2: float, class_: str, hover: str = "
 
 
 def rect(x: float, y: float, width: float, height: float, *inside: str, **look: Any) -> str:
-    """A rectangle; look: class_, fill, stroke, ..."""
+    """A rectangle.
+
+    look: class_, fill, stroke, ...
+    """
     return element("rect", *inside, x=x, y=y, width=width, height=height, **look)
 
 
 def band(top: float, height: float) -> str:
-    """A pale band through the whole drawing, which keeps rows apart."""
+    """A pale band across the whole drawing, which separates rows."""
     return rect(0, top, WIDTH, height, class_="band")
 
 
 def drawing(height: float, *parts: str) -> str:
-    """A whole SVG element of WIDTH x height; the figure around it says what it shows."""
+    """A complete SVG element of WIDTH x height; the enclosing figure says what it shows."""
     return element(
         "svg",
         *parts,
@@ -171,8 +175,8 @@ def drawing(height: float, *parts: str) -> str:
 
 
 def standalone(svg: str, alt: str) -> str:
-    """The drawing as a file of its own: on white paper with a margin, with its colours, and with
-    alt as description.
+    """The drawing as a file of its own: on white paper with a margin, with its colours, and `alt`
+    as its description.
     """
     style = re.sub(r"var\(--(\w+)\)", lambda match: COLOURS[match[1]][0], STYLE)
     opening, rest = svg.split(">", 1)
@@ -200,14 +204,17 @@ _SHAPES = (
 
 
 def marker(x: float, y: float, series: int, hover: str = "", *, hollow: bool = False) -> str:
-    """A dot of a series, with its own shape and colour; hollow: not shown to differ from zero."""
+    """A dot of a series, with the shape and colour of the series.
+
+    hollow: whether it is not shown to differ from zero.
+    """
     number = series % SERIES
     shape = _SHAPES[number].format(_value(x), _value(y))
     return element("path", hover=hover, d=shape, class_=f"dot {'h' if hollow else 'm'}{number}")
 
 
 def hollow_circle() -> str:
-    """What hollow means, for a legend: a circle of no series."""
+    """A hollow circle that belongs to no series, for the legend entry of hollow markers."""
     return element("path", d=_SHAPES[0].format(12, 0), class_="dot h7")
 
 
@@ -217,17 +224,17 @@ def swatch(**look: object) -> str:
 
 
 def line_symbol(class_: str, series: int | None = None) -> str:
-    """A piece of a line for a legend, with the marker of a series on it."""
+    """A piece of a line for a legend, with the marker of a series."""
     return line(1, 0, 23, 0, class_) + ("" if series is None else marker(12, 0, series))
 
 
 def way(series: int) -> str:
-    """The classes of a series' line: colour and dashes."""
+    """The CSS classes of a series' line: colour and dashes."""
     return f"way s{series % SERIES} d{series % 4}"
 
 
 def class_fill(position: int, levels: int, *, lower_is_better: bool = False) -> str:
-    """The fill of a class, interpolated worst to best."""
+    """The fill of a level, interpolated between the worst and the best."""
     share = position / max(levels - 1, 1)
     at = (1 - share if lower_is_better else share) * (len(_RAMP) - 1)
     low = min(int(at), len(_RAMP) - 2)
@@ -236,8 +243,9 @@ def class_fill(position: int, levels: int, *, lower_is_better: bool = False) -> 
 
 
 def legend(entries: Sequence[tuple[str, str]]) -> tuple[str, float]:
-    """(symbol centred on (12, 0), words) below each other at the top of a drawing; the markup and
-    where it ends.
+    """A legend at the top of a drawing: its markup, and the height at which it ends.
+
+    entries: (symbol centred on (12, 0), words), one below the other.
     """
     parts, row = [], 0
     for symbol, label in entries:
@@ -251,7 +259,10 @@ def legend(entries: Sequence[tuple[str, str]]) -> tuple[str, float]:
 
 
 def judge_legend(judges: Sequence[str], *, lines: bool = False) -> list[tuple[str, str]]:
-    """Legend entries of judges, each in its series; lines: with the lines of a radar."""
+    """Legend entries of judges, each with the look of its series.
+
+    lines: whether to add the lines of a radar.
+    """
     drawn = [
         line_symbol(way(series), series) if lines else marker(12, 0, series)
         for series in range(len(judges))
@@ -265,10 +276,9 @@ def judge_legend(judges: Sequence[str], *, lines: bool = False) -> list[tuple[st
 class Axis:
     """A linear scale: `low` is drawn at `start`, `high` at `end`.
 
-    ticks: values that have a line and a number, with the sign and unit of `form`, the format of the
-    figures; words: of a tick, where it is no such figure. An upright axis runs from the bottom
-    (start) to the top (end), any other from left to right. What is `across` an axis is a place on
-    the other one.
+    ticks: values that have a line and a number. form: formats the numbers. words: the text of a
+    tick that shows no number. An upright axis runs from the bottom (start) to the top (end), any
+    other axis from left to right. `across` is a position on the other axis.
     """
 
     low: float
@@ -282,12 +292,15 @@ class Axis:
 
     @classmethod
     def around(cls, values: Sequence[float], start: float, end: float, **options: Any) -> Self:
-        """An axis with round numbers that holds all values. options: form and upright."""
+        """An axis with round numbers that contains all values.
+
+        options: form and upright.
+        """
         ticks = ticks_for(values)
         return cls(ticks[0], ticks[-1], start, end, ticks, **options)
 
     def __call__(self, value: float) -> float:
-        """Where a value is drawn."""
+        """The position at which a value is drawn."""
         return self.start + (self.end - self.start) * (value - self.low) / (self.high - self.low)
 
     def at(self, value: float, across: float) -> tuple[float, float]:
@@ -299,14 +312,14 @@ class Axis:
         return line(*self.at(value, first), *self.at(value, last), class_, hover)
 
     def grid(self, first: float, last: float) -> str:
-        """A line at each tick."""
+        """Draw a line at each tick."""
         return "".join(self.line(tick, first, last, "grid") for tick in self.ticks)
 
     def numbers(self, edge: float, *, above: bool = False) -> str:
-        """The number of each tick outside an edge of the drawing: left of it, below it, or above
-        it.
+        """Draw the number of each tick outside an edge of the drawing: left of it, below it, or
+        above it.
 
-        If there is no room for all, every second stands there, or every third.
+        If there is no room for all numbers, only every second or third is drawn.
         """
         number = self.words or partial(tick_text, ticks=self.ticks, form=self.form)
         apart = min(
@@ -337,7 +350,7 @@ class Axis:
         *,
         hollow: bool = False,
     ) -> str:
-        """A marker at a value with its interval, where it has one."""
+        """A marker at a value, with its interval if it has one."""
         value, low, high = figures
         bar = ""
         if known(low) and known(high):
@@ -349,16 +362,14 @@ class Axis:
 
 
 def arrows(left: str, right: str, first: float, last: float, y: float) -> str:
-    """What lies to the left and to the right of 0, with arrows, above a drawing from `first` to
-    `last`.
-    """
+    """Words with arrows above a drawing that say what is to the left and to the right of 0."""
     return text(first, y, f"← {left}", class_="soft") + text(
         last, y, f"{right} →", class_="soft", anchor="end"
     )
 
 
 def ticks_for(values: Sequence[float]) -> list[float]:
-    """Four to seven round numbers that hold all values.
+    """Four to seven round numbers whose range contains all values.
 
     >>> ticks_for([0.31, 0.78])
     [0.30000000000000004, 0.4, 0.5, 0.6000000000000001, 0.7000000000000001, 0.8]
@@ -375,8 +386,8 @@ def ticks_for(values: Sequence[float]) -> list[float]:
 
 
 def tick_text(tick: float, ticks: Sequence[float], form: Callable[[float], str] = figure) -> str:
-    """A tick with as many digits as tell the ticks apart, in percent and with a plus where the
-    figures have them.
+    """The text of a tick, with enough digits to tell ticks apart, and with the percent and plus
+    signs of the figures.
 
     >>> from metal.data.text import percent_change
     >>> (
@@ -397,8 +408,9 @@ def tick_text(tick: float, ticks: Sequence[float], form: Callable[[float], str] 
 
 
 def cell_key_and_label(what: str, criterion: str, language: str, title: str) -> tuple[str, str]:
-    """Name and title of a picture for one criterion and language; "" means all languages. title:
-    what the picture shows.
+    """The name and title of a chart for one criterion and language; "" means all languages.
+
+    title: what the chart shows.
     """
     if not language:
         return f"{what}_{slug(criterion)}_all", f"{title}, all languages"

@@ -1,5 +1,5 @@
 """The parts of a report: tables, charts and words, described once and written as HTML, LaTeX, SVG
-and to a terminal.
+and terminal output.
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from metal.show.svg import standalone
 
 @dataclass(frozen=True)
 class Cell:
-    """A table's cell. text: its content; below: a second, smaller line; mark: a class of the style
-    sheet.
+    """A cell of a table.
+
+    text: its content. below: a second, smaller line. mark: a class of the style sheet.
     """
 
     text: str
@@ -30,7 +31,7 @@ class Cell:
 
     @classmethod
     def of(cls, shown: Cell | str) -> Cell:
-        """A cell unchanged; a text as a cell that contains only this text."""
+        """A cell as it is; a text as a cell that contains only this text."""
         return shown if isinstance(shown, Cell) else cls(shown)
 
 
@@ -42,11 +43,12 @@ Rows = list[Sequence[Cell | str]]  # cells, or the text of those that are nothin
 class TableView:
     """A table as it is shown. The first `heads` columns name the row.
 
-    source: the run's table it comes from, offered as CSV. signature: of that table. notes: what to
-    know, one line each, with the reasons for undefined figures. turns: rows and columns may change
-    places where it would not fit. brief: a terminal shows only the columns that fit beside each
-    other. cut: where not all rows are shown, how many, and where the rest is; total: how many there
-    are then. look: a class of the style sheet, `heat` of a map, `ranking`.
+    source: the run's table from which it comes, offered as CSV. signature: the signature of that
+    table. notes: what to know, one line each, with the reasons for undefined figures. turns:
+    whether rows and columns may change places if the table would not fit. brief: whether a terminal
+    shows only the columns that fit next to each other. cut: if not all rows are shown, how many
+    are, and where the rest is. total: the number of all rows in that case. look: a class of the
+    style sheet, such as `heat` or `ranking`.
     """
 
     name: str
@@ -70,8 +72,8 @@ class TableView:
 
     @property
     def flush_left(self) -> tuple[bool, ...]:
-        """For each column, whether it is aligned on the left: those that name the row, and those of
-        words.
+        """For each column, whether it is aligned on the left, as columns of names and of
+        words are.
         """
         texts = ([row[column].text for row in self.rows] for column in range(len(self.columns)))
         written = ([text for text in column if text not in ("", UNDEFINED)] for column in texts)
@@ -96,10 +98,10 @@ class TableView:
         turns: bool = False,
         look: str = "",
     ) -> Self:
-        """A view of the run's table `source`, signed; of numbers under a chart, which bear no
-        signature, without run.
+        """A view of the run's table `source`, with its signature; without a run, a view of numbers
+        under a chart, which have no signature.
 
-        name: the source's if empty. most: rows; more are left out.
+        name: the name of the view; the source's name if empty. most: the largest number of rows.
         """
         body = tuple(tuple(map(Cell.of, row)) for row in rows)
         signature, notes = run.signature_of(source) if run else "", tuple(map(with_minus, notes))
@@ -127,13 +129,15 @@ class TableView:
         return every if most is None else every.first(most)
 
     def turned(self) -> Self:
-        """The table with its first column as headings, and its headings as the first column."""
+        """The table with rows and columns exchanged: its first column becomes the headings, its
+        headings the first column.
+        """
         columns = (self.columns[0], *(row[0].text for row in self.rows))
         rows = zip(map(Cell, self.columns[1:]), *(row[1:] for row in self.rows), strict=True)
         return replace(self, columns=columns, rows=tuple(rows))
 
     def in_pieces(self, tables: int) -> list[Self]:
-        """The table as at most so many tables, each with about as many of the columns; only the
+        """The table split into at most `tables` tables with about equally many columns; only the
         first has the title.
         """
         heads, columns = self.heads, len(self.columns) - self.heads
@@ -150,8 +154,10 @@ class TableView:
         ]
 
     def first(self, most: int, total: int = 0, rest: str = "the CSV has all") -> Self:
-        """The first rows of a long table, with a note on how many are left out and where they are.
-        total: the number of all rows, if not all are given.
+        """The first rows of a long table, with a note on how many are left out and where to find
+        them.
+
+        total: the number of all rows, if the table does not have all.
         """
         total = max(total, self.total, len(self.rows))
         if total <= most or (self.total and len(self.rows) <= most):
@@ -164,8 +170,8 @@ class TableView:
         )
 
     def strong_first(self, most: int) -> Self:
-        """If there are more rows than `most`, the table with rows that contain something strong
-        first, because the headline names them.
+        """If there are more rows than `most`, put rows with something strong first, because the
+        headline names them.
         """
         if len(self.rows) <= most:
             return self
@@ -177,8 +183,8 @@ class TableView:
         )
 
     def divided(self, most: int) -> tuple[Self, Self | None]:
-        """A few rows, first those that contain something strong, and the others; None for the
-        others if there are hardly any.
+        """Split the table in two: a few rows, those with something strong first, and the other
+        rows; None if there are hardly any others.
         """
         ordered = self.strong_first(most + 2)
         if ordered is self:
@@ -201,11 +207,11 @@ class TableView:
         most: int | None = None,
         **options: Any,
     ) -> Self:
-        """Rows of the run's table `source` with every column that its description shows.
+        """A view of rows of the run's table `source` with every column that its description shows.
 
-        described: the columns, where the rows are no table of a run or where run is None.
-        cells, titles: of columns that look otherwise here. without: columns left out.
-        options: name, heads, notes and look, as in `of`; most: rows, where more are left out.
+        described: the columns, if the rows are no table of a run or if run is None. cells, titles:
+        for columns that look different here. without: columns to leave out. options: name, heads,
+        notes and look, as in `of`. most: the largest number of rows.
         """
         described = described or (run.columns(source) if run else ())
         columns = [
@@ -229,8 +235,8 @@ class TableView:
 class Chart:
     """A drawing, with a description in words (alt) and its numbers.
 
-    svg: an SVG element whose colours come from classes (metal.show.svg.STYLE). finding: what it
-    shows, in a sentence.
+    svg: an SVG element whose colours come from classes (metal.show.svg.STYLE). finding: what the
+    chart shows, in a sentence.
     """
 
     name: str
@@ -256,8 +262,9 @@ class Chart:
 class Paragraph:
     """A paragraph on a screen.
 
-    strong: a headline; soft: a remark; copied: a path or command, which is not wrapped; cut: to one
-    line, or two that name an option.
+    strong: whether it is a headline. soft: whether it is a remark. copied: whether it is a path or
+    command, which is not wrapped. cut: whether to cut it to one line, or to two if the second names
+    an option.
     """
 
     text: str
@@ -272,7 +279,10 @@ Screen = Iterator[TableView | Paragraph]
 
 @dataclass(frozen=True)
 class Remark:
-    """A short remark on a first screen. command: one that the reader can copy into a shell."""
+    """A short remark on a first screen.
+
+    command: a command that the reader can copy into a shell.
+    """
 
     title: str
     words: str
@@ -281,20 +291,20 @@ class Remark:
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a page. Page, terminal, Markdown, LaTeX and pictures are all written from a kind's
-    sections, each in this order.
+    """A section of a page. Page, terminal, Markdown, LaTeX and pictures are all written from a
+    kind's sections, in the order of its fields.
 
     Attributes:
-        anchor: Its id on the page; parts of a section need none.
-        title: What stands above it.
+        anchor: Its id on the page; parts of a section need no id.
+        title: Its heading.
         words: Paragraphs.
-        scale: What shades stand for, from 0 to 9, where its tables are maps.
-        charts, tables: What it shows.
-        remarks: Facts of a word or two, and what can be copied.
+        scale: The meaning of the shades 0 to 9, if its tables are heat maps.
+        charts, tables: Its charts and tables.
+        remarks: Facts in a word or two, and commands to copy.
         parts: Sections within it.
-        folded: Whether such a part is closed at first.
-        beside: Whether charts and the rest stand beside each other where there is room.
-        by: Slices that `--by` must name for a terminal to show it.
+        folded: Whether a part is closed at first.
+        beside: Whether charts are placed next to the rest if there is room.
+        by: The slices that `--by` must name before a terminal shows the section.
         left: What was left out to keep the page small, in a sentence.
     """
 
@@ -313,12 +323,12 @@ class Section:
 
     @property
     def every(self) -> Iterator[Section]:
-        """The section, then all sections within it."""
+        """The section, followed by all sections within it."""
         yield self
         for part in self.parts:
             yield from part.every
 
 
 def folded(table: TableView, title: str = "", by: tuple[str, ...] = ()) -> Section:
-    """A section with a table, closed at first, under the table's title or another."""
+    """A folded section with a table, under the table's title or another one."""
     return Section("", title or table.title, tables=(table,), folded=True, by=by)

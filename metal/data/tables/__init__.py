@@ -1,3 +1,3 @@
-"""Tables as people have them: files are read with the spelling of every cell, shapes are
-recognized, and answers in words are coded.
+"""Read tables as people have them: every cell as it is spelled, in whatever shape, with answers in
+words.
 """

@@ -1,5 +1,5 @@
-"""The column `also` of a table: other answers that would do as well, written as labels or values
-with | between them.
+"""The column `also` of a table: other answers that would do as well, as labels or values separated
+by |.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ BETWEEN = "|"
 def as_values(
     tidy: pd.DataFrame, criteria: Sequence[Criterion], locate: Callable[[int], str]
 ) -> list[str]:
-    """For each rating the values of the levels that `also` names, as `0|2`; "" where it names none.
+    """For each rating, the values of the levels in its column `also`, as `0|2`; empty if there are
+    none.
 
-    locate: how a message names the n-th rating. Raises DataError for what is no level of the
-    rating's criterion.
+    locate: how a message names the n-th rating. Raises DataError for an answer that is no level of
+    the rating's criterion.
     """
     spelt: dict[str, dict[str, str]] = {}  # criterion -> label or value in small letters -> value
     for each in criteria:

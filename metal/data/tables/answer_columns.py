@@ -1,4 +1,4 @@
-"""Columns of a table that hold answers: what their cells look like, and where their comments
+"""Columns of a table that hold answers: how their cells look, and where comments on the answers
 are.
 """
 
@@ -29,8 +29,8 @@ _NO_NAME = re.compile(r"unnamed: \d+")  # what pandas calls the index that it wr
 
 @dataclass(frozen=True)
 class AnswerColumn:
-    """The place of an answer in a wide table: its column, whose answer it is, on which criterion,
-    about which output and in which language ("" if another column says it).
+    """A column of answers in a wide table: its name, and the rater, criterion, output and language
+    of its answers; each is "" if another column says it.
     """
 
     column: str
@@ -68,8 +68,9 @@ def holds_answers(column: pd.Series) -> bool:
 
 
 def _texts_answer(answers: AnswerTexts, name: str) -> bool:
-    """Whether texts are answers: numbers that are not ids, or words of a known order. name: that of
-    their column.
+    """Whether texts are answers: numbers that are not ids, or words of a known order.
+
+    name: the name of their column.
     """
     word_counts, numbers, in_numbers = answers.in_words, [], 0
     for count, number in zip(answers.counts, answers.numbers, strict=True):
@@ -89,8 +90,8 @@ def _texts_answer(answers: AnswerTexts, name: str) -> bool:
 
 
 def _counts_rows(column: pd.Series, name: str) -> bool:
-    """Whether the cells number the rows, from 0 or 1 on; in a column without a name gaps are
-    allowed, because rows may have been removed.
+    """Whether the cells are row numbers, from 0 or 1 on; in a column without a name there may be
+    gaps, because rows may have been removed.
     """
     if len(column) < _FEWEST_COUNTED or column.nunique() < len(column):
         return False
@@ -111,7 +112,7 @@ def _are_answers(numbers: Sequence[float]) -> bool:
 def columns_with_answers(frame: pd.DataFrame, names: Collection[str]) -> set[str]:
     """The columns that hold answers.
 
-    This is faster than testing each one, because columns with the same numbers are tested once.
+    Columns with the same numbers are tested only once, which is faster.
     """
     asked_for, holding = set(names), set()
     texts_of: dict[int, list[str]] = {}
@@ -143,7 +144,7 @@ def columns_with_answers(frame: pd.DataFrame, names: Collection[str]) -> set[str
 
 
 def _numbers_answer(texts: Sequence[object]) -> bool | None:
-    """Whether texts are numbers of the kind that answers are; None if that does not settle it."""
+    """Whether texts are numbers of the kind that answers are; None if numbers do not decide it."""
     if not texts or not all(isinstance(text, str) and 0 < len(text) <= LONGEST for text in texts):
         return None
     answers = _read(tuple((str(text), 1) for text in texts))
@@ -156,17 +157,21 @@ def _numbers_answer(texts: Sequence[object]) -> bool | None:
 
 @lru_cache(maxsize=4096)
 def _read(counted: tuple[tuple[str, int], ...]) -> AnswerTexts:
-    """What texts mean as answers; many columns of a table hold the same ones."""
+    """The meaning of texts as answers, cached because many columns of a table have the
+    same texts.
+    """
     return read_answers(dict(counted), MISSING, lambda line: None)
 
 
 def without_end(column: str) -> str:
-    """`ling_rating` -> `ling`; a name that consists of nothing else stays."""
+    """A name without its ending, so that `ling_rating` becomes `ling`; a name that is only such an
+    ending stays.
+    """
     return re.sub(rf"(.)[\s_\-.]({'|'.join(ENDS)})$", r"\1", asked(column), flags=re.IGNORECASE)
 
 
 def with_comments(answers: Iterable[AnswerColumn], columns: Iterable[str]) -> list[AnswerColumn]:
-    """The columns of answers, each with the column of its comments: `fluency_comment`, or
+    """The columns of answers, each with the column of comments on it: `fluency_comment`, or
     `ling_reasoning` for `ling_rating`.
     """
     by_lower_name: dict[str, str] = {}

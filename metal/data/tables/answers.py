@@ -1,4 +1,6 @@
-"""Answers of a criterion: numbers as people write them, words, and texts that mean no answer."""
+"""The answers of a criterion: numbers as people write them, words, and texts that mean no
+answer.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,9 @@ _SHORT = {"y": "yes", "n": "no", "t": "true", "f": "false"}
 
 @dataclass(frozen=True)
 class AnswerTexts:
-    """The distinct answers of a criterion. numbers: the number of each, NaN for words and missing
-    answers.
+    """The distinct answers of a criterion.
+
+    numbers: the number of each answer; NaN for words and missing answers.
 
     words: for each answer that is a word, its most frequent spelling; "" for others. missing: which
     of them mean no answer. percent: whether all were written with a percent sign. doubtful: numbers
@@ -52,7 +55,7 @@ class AnswerTexts:
 
     @property
     def in_words(self) -> dict[str, int]:
-        """Word -> how often, the most frequent first."""
+        """How often each word occurs, the most frequent first."""
         counts: Counter[str] = Counter()
         for word, count in zip(self.words, self.counts, strict=True):
             counts[word] += count
@@ -68,12 +71,13 @@ def read_answers(
     highest: float | None = None,
     decimal: str = "",
 ) -> AnswerTexts:
-    """What the texts of a criterion's answers mean. counted: text -> how often. say: gets a line on
-    what was decided.
+    """Find what the texts of a criterion's answers mean.
 
-    labels: those of known levels; they are answers, even if one of them means no answer elsewhere.
-    So is `none` among words of an order that includes it (none < low < high). highest: the best or
-    worst score, if known. decimal: the decimal mark, if known.
+    counted: how often each text occurs. say: called with a line on what was decided.
+
+    labels: the labels of known levels. They are answers, even if one of them means no answer in
+    other data; the same holds for `none` among words of an order that includes it (none < low <
+    high). highest: the best or worst score, if known. decimal: the decimal mark, if known.
 
     Percent signs, stars and `4/5` are read if all answers fit, commas as `with_points` says; `2
     Good` is the number 2 with its word. Words that differ only in case, blanks or Unicode form are
@@ -116,7 +120,7 @@ def read_answers(
 
 
 def _numbers_and_words(texts: Sequence[str], gone: Sequence[bool]) -> tuple[list[float], list[str]]:
-    """The number of each text, NaN for others; and the word in one spelling, "" for others."""
+    """The number of each text, NaN for others; and each word in one spelling, "" for others."""
     numbers, folded = [], []
     for text, absent in zip(texts, gone, strict=True):
         in_digits = not absent and NUMBER.fullmatch(text) is not None
@@ -128,9 +132,7 @@ def _numbers_and_words(texts: Sequence[str], gone: Sequence[bool]) -> tuple[list
 
 
 def _without_stars(texts: list[str], missing: Collection[str]) -> list[str]:
-    """Numbers of stars, `4 stars` or ★★★★, as numbers, if all texts that are answers have this
-    form.
-    """
+    """Numbers of stars (`4 stars` or ★★★★) as numbers, if all answers have this form."""
     first = next((text for text in texts if text.lower() not in missing), "")
     if not _MAY_BE_STARS.search(first):
         return texts
@@ -162,7 +164,7 @@ def _no_answers(
 
 
 def _by_the_others(texts: Sequence[str], gone: list[bool]) -> list[bool]:
-    """Which texts mean no answer, if the other words show what `none` and N mean."""
+    """Which texts mean no answer, if other words show what `none` and N mean."""
     words = {fold(text) for text, absent in zip(texts, gone, strict=True) if not absent}
     if not words or any(map(is_numeral, words)):
         return gone
@@ -176,7 +178,7 @@ def _by_the_others(texts: Sequence[str], gone: list[bool]) -> list[bool]:
 def _without_units(
     texts: list[str], gone: Sequence[bool], say: Callable[[str], None]
 ) -> tuple[list[str], bool]:
-    """The texts without percent signs, or without the `/5` that all answers end in; and whether
+    """The texts without percent signs, or without the `/5` in which all answers end; and whether
     they were percentages.
     """
     answers = [text for text, absent in zip(texts, gone, strict=True) if not absent]
@@ -202,7 +204,7 @@ def _usual_spelling(
 
 def zero_may_be_no_answer(scale: Scale) -> bool:
     """Whether 0 is the lowest of plain numbers whose highest is typical of scales that begin with
-    1.
+    1, so that 0 may mean no answer.
     """
     plain = all(level.label == f"{level.value:g}" for level in scale.levels)
     return (
@@ -211,8 +213,8 @@ def zero_may_be_no_answer(scale: Scale) -> bool:
 
 
 def numbered_words(words: Collection[str]) -> dict[str, tuple[float, str]] | None:
-    """Word -> its number and the rest (`2 Good`, `Good (2)`), if every word has this form and no
-    number has two words; else None.
+    """The number and the rest of each word such as `2 Good` or `Good (2)`; None unless all words
+    have this form and no number has two words.
     """
     split = {
         w: match

@@ -1,5 +1,5 @@
-"""What a table holds besides ratings: blank rows, rows of totals, and columns that sum up raters or
-count the work.
+"""What a table contains besides ratings: blank rows, rows of totals, and columns that summarise
+raters or describe the work.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def without_copies(frame: pd.DataFrame, kept: Collection[str], notes: list[str])
     """The frame without columns that repeat another's cells and have its name with an ending such
     as `_copy` or `.1`.
 
-    A different number at the end may mean another rater, so it counts only if many rows are alike.
-    kept: columns that stay.
+    A different number at the end may also mean another rater, so such a column only counts as a
+    copy if many rows are alike. kept: columns that stay in any case.
     """
     copies = []
     for column in frame.columns:
@@ -91,9 +91,11 @@ def without_copies(frame: pd.DataFrame, kept: Collection[str], notes: list[str])
 
 
 def without_summary_rows(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """The frame without blank rows, repeated headers, a survey tool's lines about its questions
-    below the header, remarks below the table, and rows at its end whose first cell says Total, Mean
-    and the like.
+    """The frame without rows that are no ratings.
+
+    These are blank rows, repeated headers, a survey tool's lines about its questions below the
+    header, remarks below the table, and rows at its end whose first cell says Total, Mean and the
+    like.
     """
     aside = _rows_aside(frame)
     for what, rows in aside.items():
@@ -123,7 +125,7 @@ def without_summary_rows(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
 
 
 def _first_cell(frame: pd.DataFrame, row: int) -> tuple[str, str]:
-    """The first named column that is filled in a row, and its cell; empty if there is none."""
+    """The first named column that is filled in a row, with its cell; empty if there is none."""
     for name, column in frame.items():
         cell = column.array[row]
         if not re.match(r"(column|Unnamed:) \d+$", str(name)) and not is_missing(cell):
@@ -132,7 +134,7 @@ def _first_cell(frame: pd.DataFrame, row: int) -> tuple[str, str]:
 
 
 def _rows_aside(frame: pd.DataFrame) -> dict[str, np.ndarray[Any, np.dtype[np.bool_]]]:
-    """The kinds of rows that hold no ratings, each with its rows."""
+    """The kinds of rows that are no ratings, each with its rows."""
     numbers, filled = np.arange(len(frame)), is_filled(frame).sum(axis=1)
     header_again = filled > 1
     for name, column in frame.items():
@@ -154,7 +156,7 @@ def _rows_aside(frame: pd.DataFrame) -> dict[str, np.ndarray[Any, np.dtype[np.bo
 
 
 def _is_survey(frame: pd.DataFrame) -> bool:
-    """Whether one of the first two rows says which question of Qualtrics each column is."""
+    """Whether one of the first two rows has Qualtrics' names of the questions in the columns."""
     without: set[int] = set()  # categories, many columns may have the same
     for _, column in frame.items():
         cells = column.array
@@ -170,8 +172,8 @@ def _is_survey(frame: pd.DataFrame) -> bool:
 
 
 def criteria_among(columns: Sequence[str], notes: list[str]) -> list[str]:
-    """In a table with a column of raters, the columns of answers whose names are those of criteria;
-    all if only one is.
+    """In a table with a column of raters: the columns of answers that have names of criteria; all
+    columns if only one has.
     """
     aside = []
     for name in columns:
@@ -193,7 +195,7 @@ def criteria_among(columns: Sequence[str], notes: list[str]) -> list[str]:
 def without_facts_of_raters(
     columns: Sequence[str], frame: pd.DataFrame, rater: str, notes: list[str]
 ) -> list[str]:
-    """The columns without facts about raters: those with one value in all rows of each rater, but
+    """The columns without facts about raters, which have one value in all rows of each rater, but
     different values for different raters.
     """
     of_rater = as_texts(frame[rater])
@@ -223,8 +225,8 @@ def is_reference(name: str) -> bool:
 
 
 def raters_by_name(names: Sequence[str], notes: list[str]) -> list[str]:
-    """The names without those that count, measure or sum up something; a reference such as `gold`
-    means people if no other name does.
+    """The names without those that count, measure or summarise something; a reference such as
+    `gold` stands for people if no other name does.
     """
     aside = [name for name in names if is_nobodys(name) or ASIDE.fullmatch(fold(name))]
     people = [name for name in names if name not in aside and not is_machine(name)]
@@ -244,11 +246,11 @@ def raters_by_name(names: Sequence[str], notes: list[str]) -> list[str]:
 def without_summaries(
     places: Sequence[tuple[str, str]], frame: pd.DataFrame, notes: list[str]
 ) -> list[str]:
-    """The raters except those whose names are not raters', or whose answers follow from the others'
-    in nearly all rows.
+    """The raters without columns whose names are not raters', or whose answers follow from other
+    columns in nearly all rows.
 
-    places: each rater with a column of answers; those on several criteria are in the same order for
-    all.
+    places: each rater with the columns of answers; columns for several criteria are in the same
+    order for all raters.
     """
     columns: dict[str, list[str]] = {}
     for name, column in places:
@@ -296,8 +298,8 @@ def _follow(answers: pd.DataFrame) -> list[bool]:
 def _may_follow(
     numbers: np.ndarray[Any, np.dtype[np.float64]],
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which of hundreds of (rows, raters) columns may follow from the others; with so many, the
-    majority hardly depends on one.
+    """Which of hundreds of (rows, raters) columns may follow from the others; with that many, the
+    majority hardly depends on one column.
     """
     filled = ~np.isnan(numbers)
     answered = filled.sum(axis=1)

@@ -19,8 +19,8 @@ _AT_THE_START = re.compile(r"(?P<language>[^\W_]+)[\s_.:-]+(?P<rest>.+)")
 
 
 def by_language(places: Sequence[AnswerColumn]) -> list[AnswerColumn]:
-    """The places with their languages, if every name contains one and not all the same; empty
-    otherwise.
+    """The columns of answers with their languages, if every name contains a language and not all
+    the same one; empty otherwise.
     """
     for part in ("criterion", "rater"):
         for form in (_AT_THE_END, _AT_THE_START):
@@ -37,7 +37,9 @@ def by_language(places: Sequence[AnswerColumn]) -> list[AnswerColumn]:
 
 
 def _with_language(answer: AnswerColumn, part: str, form: re.Pattern[str]) -> AnswerColumn | None:
-    """The answer with the language that its rater or criterion ends or begins with."""
+    """The column of answers with the language with which its rater's or criterion's name ends or
+    begins.
+    """
     match = form.fullmatch(getattr(answer, part))
     code = _code(match["language"]) if match else None
     if match is None or code is None:

@@ -1,4 +1,4 @@
-"""Cells as texts: identifiers in one spelling, and answers as numbers, words, or texts that mean no
+"""Cells as texts: names in one spelling, and answers as numbers, words, or texts that mean no
 answer.
 """
 
@@ -88,7 +88,7 @@ _SPEAKERS = {
 
 
 def plain_text(value: Any) -> str:
-    """A cell as text: whole numbers without a point, a conversation turn by turn, lists and objects
+    """A cell as text: whole numbers without a point, conversations turn by turn, lists and objects
     as JSON.
 
     >>> plain_text(3.0), plain_text([{"role": "user", "content": "Hi"}])
@@ -116,9 +116,11 @@ def plain_text(value: Any) -> str:
 
 
 def turns_of(value: Any) -> list[tuple[str, str]]:
-    """Who said what in a conversation, as OpenAI (role, content) or ShareGPT (from, value) write
-    it, even as text: JSON or Python's own notation (pandas in CSV); empty for any other value. A
-    turn without text has an empty text.
+    """The turns of a conversation as (speaker, text); empty for any other value.
+
+    Conversations are written as OpenAI (role, content) or ShareGPT (from, value) write them, also
+    as a text in JSON or in Python's own notation (as pandas writes CSV). A turn without text has an
+    empty text.
 
     >>> turns_of('[{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Yo"}]')
     [('user', 'Hi'), ('assistant', 'Yo')]
@@ -135,8 +137,8 @@ def turns_of(value: Any) -> list[tuple[str, str]]:
 
 
 def not_text(value: Any) -> Counter[str]:
-    """How often a conversation contains parts that are not text (`image_url`, `tool_calls`, ...);
-    its turns leave these out.
+    """How often a conversation contains parts that are not text (`image_url`, `tool_calls`, ...),
+    which its turns leave out.
     """
     messages = _messages(value)
     kinds = Counter(
@@ -170,8 +172,8 @@ def _messages(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _parts(turn: Mapping[str, Any]) -> list[Any]:
-    """What a message consists of: its text, or text together with images and the like; null is
-    nothing.
+    """The parts of a message: its text, or text together with images and the like; none
+    for null.
     """
     content = turn.get("content")
     content = turn.get("value") if content is None else content
@@ -187,23 +189,23 @@ def _text_in(part: Any) -> str | None:
 
 
 def turn_by_turn(turns: Sequence[tuple[str, str]]) -> str:
-    """A conversation as text, without the turns that have none."""
+    """A conversation as text, without turns that have no text."""
     return "\n\n".join(f"{speaker}: {text}" for speaker, text in turns if text)
 
 
 def conversation(text: str) -> str:
-    """A text that is a JSON list of messages, turn by turn; any other text unchanged."""
+    """A JSON list of messages as text, turn by turn; any other text unchanged."""
     turns = turns_of(text) if "{" in text else ()
     return turn_by_turn(turns) if turns else text
 
 
 def digest(text: str) -> str:
-    """A name for something known only by its text."""
+    """A name for something that is known only by its text."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:12]
 
 
 def as_texts(column: pd.Series) -> pd.Series:
-    """The column as categories of texts; empty cells and missing values are missing."""
+    """The column as categories of texts; empty cells are missing values."""
     if isinstance(column.dtype, pd.CategoricalDtype):
         categories = column.cat.categories
         if getattr(categories.dtype, "storage", "") == "pyarrow" and "" not in categories.tolist():
@@ -218,7 +220,7 @@ def as_texts(column: pd.Series) -> pd.Series:
 
 
 def as_numbers(column: pd.Series) -> pd.Series:
-    """The column as numbers; infinite if a cell is not a number, NaN if it is empty or means no
+    """The column as numbers: infinite if a cell is no number, NaN if it is empty or means no
     answer.
     """
     texts = as_texts(column)
@@ -238,7 +240,7 @@ def as_numbers(column: pd.Series) -> pd.Series:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a cell is empty, in the sense of pandas or JSON."""
+    """Whether a cell is empty in the sense of pandas or JSON."""
     return (
         value is None
         or value is pd.NA
@@ -248,7 +250,7 @@ def is_missing(value: Any) -> bool:
 
 
 def is_filled(frame: pd.DataFrame) -> Any:
-    """(rows, columns) which cells are not missing.
+    """(rows, columns) whether a cell is filled.
 
     `frame.notna()` takes much longer for many columns of categories.
     """
@@ -260,7 +262,7 @@ def is_filled(frame: pd.DataFrame) -> Any:
 
 
 def joined_categories(columns: Sequence[pd.Series]) -> pd.Categorical:
-    """Columns of texts below each other, like pandas' `union_categoricals`.
+    """Columns of texts appended to each other, as with pandas' `union_categoricals`.
 
     Columns with the same texts are handled together.
     """
@@ -275,7 +277,9 @@ def joined_categories(columns: Sequence[pd.Series]) -> pd.Categorical:
 
 
 def _renamed(column: pd.Series, names: Sequence[str]) -> pd.Series:
-    """The column with its categories renamed; equal names become one, the empty name is missing."""
+    """The column with its categories renamed; equal names become one category, and the empty name
+    becomes missing.
+    """
     codes, distinct = pd.factorize(np.array([*names, ""], dtype=object))
     empty = int(codes[-1])
     mapped = np.append(np.where(codes[:-1] == empty, -1, codes[:-1]), -1)[column.array.codes]
@@ -288,8 +292,10 @@ def _renamed(column: pd.Series, names: Sequence[str]) -> pd.Series:
 
 
 def as_names(column: pd.Series, role: str, notes: list[str]) -> pd.Series:
-    """Identifiers without blanks around them, in one Unicode form (NFC), and with `12.0` written as
-    `12` if both occur, so twins become one; notes say so.
+    """A column of names in one spelling; a note says if any changed.
+
+    Blanks around names are removed, names are in one Unicode form (NFC), and `12.0` becomes `12` if
+    both occur.
     """
     texts = as_texts(column)
     spelled = texts.cat.categories.tolist()
@@ -310,7 +316,7 @@ def as_names(column: pd.Series, role: str, notes: list[str]) -> pd.Series:
 
 
 def fold(word: str) -> str:
-    """A word for comparing: case, blanks and dashes do not count.
+    """A word in a form for comparison, without differences in case, blanks and dashes.
 
     >>> fold("  Strongly-Agree ")
     'strongly agree'

@@ -1,4 +1,4 @@
-"""Conversations in tables: which part of each is the source, which is the output, and which is not
+"""Conversations in tables: which part is the source, which is the output, and which parts are not
 text.
 """
 
@@ -14,8 +14,8 @@ from metal.data.text import plural
 
 
 def split_conversations(tidy: pd.DataFrame, notes: list[str]) -> None:
-    """Read the last turn of conversations as the output, if it is the assistant's, and the rest as
-    the source.
+    """Read the last turn of each conversation as the output, if it is the assistant's, and the
+    earlier turns as the source.
     """
     _count_what_is_no_text(tidy, notes)
     cells = tidy["source_text"].astype(object) if "source_text" in tidy else pd.Series(dtype=object)
@@ -55,7 +55,7 @@ def split_conversations(tidy: pd.DataFrame, notes: list[str]) -> None:
 
 
 def _count_what_is_no_text(tidy: pd.DataFrame, notes: list[str]) -> None:
-    """Note what conversations contain besides text; no judge is shown it."""
+    """A note on what conversations contain besides text, because judges do not see it."""
     kinds: Counter[str] = Counter()
     for role in set(tidy) & {"source_text", "text", *TEXTS}:
         # each once, however many rated it

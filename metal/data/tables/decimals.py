@@ -1,5 +1,5 @@
-"""Decimal commas, decimal points and marks between thousands: numbers as written around the
-world.
+"""Numbers as written around the world: decimal commas, decimal points, and marks between
+thousands.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ _NOTES = {",": "decimal commas", ".": "commas between thousands"}
 
 @dataclass(frozen=True)
 class Numerals:
-    """Numbers in texts. texts: the given texts; numbers have a decimal point and nothing between
-    thousands.
+    """Texts whose numbers have been read.
+
+    texts: the given texts, with a decimal point in numbers and nothing between thousands.
 
     note: what was decided; "" if there was no choice. doubtful: texts that contradict each other or
     the decimal mark that the user named, or a single one that may be 1.5 or 1,500.
@@ -36,17 +37,17 @@ class Numerals:
 
 
 def is_numeral(text: str) -> bool:
-    """Whether it is a number in some country's notation."""
+    """Whether a text is a number in the notation of some country."""
     if NUMBER.fullmatch(text):
         return True
     return any(pattern.fullmatch(text) for pattern in (_WITH_COMMA, *_DIVIDED.values()))
 
 
 def with_points(texts: Sequence[str], decimal: str = "", highest: float | None = None) -> Numerals:
-    """The texts with a decimal point in each number; texts that are not numbers stay.
+    """Write each number with a decimal point; other texts stay.
 
     decimal: the user's decimal mark, one of MARKS, or "" to derive it from the texts. A comma that
-    can be read in only one way is read so: `3,5` among whole numbers has a decimal comma. If each
+    has only one possible meaning gets it: `3,5` among whole numbers has a decimal comma. If each
     comma has three digits after it, `highest`, the best or worst score, decides whether it
     separates thousands.
 
@@ -83,8 +84,8 @@ def _decimal_point(text: str) -> str:
 
 
 def _by_mark(texts: Sequence[str], decimal: str) -> Numerals:
-    """The texts read with that decimal mark; doubtful is the first number that has the other mark
-    in its place.
+    """The texts read with this decimal mark; `doubtful` is the first number that uses the other
+    mark for decimals.
     """
     read, doubtful = [], []
     for text in texts:

@@ -1,5 +1,5 @@
-"""Which end of a criterion's scale is better: by its labels, by its name, or by its name and scores
-together.
+"""Which end of a criterion's scale is better, judged by its labels, its name, or its name and
+scores.
 """
 
 from __future__ import annotations
@@ -46,7 +46,10 @@ _ANCHOR = re.compile(
 
 
 def direction_of(name: str, scale: Scale, scores: Scores) -> Direction:
-    """The direction guessed for a table's criterion. scores: all of them, NaN for no answer."""
+    """The direction guessed for a table's criterion.
+
+    scores: all its scores, NaN for no answer.
+    """
     if _of_quality(scale):
         return "higher"
     if _of_severity(scale):
@@ -58,7 +61,9 @@ def direction_of(name: str, scale: Scale, scores: Scores) -> Direction:
 
 
 def _by_scores(name: str, scores: Scores) -> Direction | None:
-    """The direction of penalties and school grades, which their scores show; None for others."""
+    """The direction of penalties and school grades, as their scores show it; None for other
+    criteria.
+    """
     answered = scores[~np.isnan(scores)]
     if not len(answered) or metal_name(name):
         return None
@@ -73,8 +78,8 @@ def _by_scores(name: str, scores: Scores) -> Direction | None:
 
 
 def _of_quality(scale: Scale) -> bool:
-    """Whether the labels are bad < good: the last is better whatever is asked, even for
-    hallucinations.
+    """Whether the labels are like bad < good, so that the last is better whatever the criterion is,
+    even for hallucinations.
     """
     return (order_of([level.label for level in scale.levels]) or ("",))[0] == "quality"
 
@@ -88,9 +93,7 @@ def _of_severity(scale: Scale) -> bool:
 
 
 def guessed_direction(name: str) -> Direction:
-    """METAL's direction of the criterion, or `lower` for a name of something one would rather not
-    find.
-    """
+    """METAL's direction of the criterion, or `lower` for a name of something undesirable."""
     if metal_name(name):
         return metal_criterion(metal_name(name)).direction
     folded = fold(name)
@@ -106,9 +109,7 @@ def guessed_direction(name: str) -> Direction:
 
 
 def why_direction(criterion: Criterion, scores: Scores, *, declared: bool) -> str:
-    """Where the direction of a table's criterion comes from; one of GUESSED if it is only a
-    guess.
-    """
+    """The reason for the direction of a table's criterion; one of GUESSED if it is only a guess."""
     if declared:
         return "as told"
     if not _of_quality(criterion.scale) and criterion.direction == _by_scores(
@@ -130,8 +131,9 @@ def why_direction(criterion: Criterion, scores: Scores, *, declared: bool) -> st
 def notes_on_directions(
     criteria: Sequence[Criterion], scores_of: Mapping[str, Scores], declared: Collection[str]
 ) -> list[str]:
-    """Notes on which scores count as better, and why. declared: the criteria whose directions are
-    set by options.
+    """Notes on which scores count as better, and why.
+
+    declared: the criteria whose direction an option sets.
     """
     reasons: dict[tuple[str, str], list[str]] = {}
     # by order
@@ -154,8 +156,8 @@ def notes_on_directions(
 def doubtful_directions(
     criteria: Sequence[Criterion], scores_of: Mapping[str, Scores], declared: Collection[str]
 ) -> list[str]:
-    """The criteria with names of penalties or school grades whose direction is only assumed; it is
-    often the opposite.
+    """The criteria whose names are those of penalties or school grades and whose direction is only
+    assumed, which is often wrong.
     """
     doubtful = []
     for criterion in criteria:

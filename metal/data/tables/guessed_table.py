@@ -1,4 +1,4 @@
-"""A table on its way to one rating per row, as passed between the steps of the pipeline."""
+"""A table on its way to one rating per row, in the form that the steps of the pipeline pass on."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ PARTED = " (criterion)"  # the end of a column's name that was parted from that 
 
 @dataclass(frozen=True)
 class GuessedTable:
-    """A table as far as it is understood.
+    """A table as far as it has been understood.
 
-    frame: its cells; the index is the row in the file. notes: what was guessed, for the user; steps
-    add to the one list. lists: what came out of lists in cells. reopened: whether lists were just
-    turned into rows or columns, so everything has to be looked at again. paths: where columns were
-    in objects. pair: the column joined from two that hold a pair of languages. roles: role ->
-    column. places: the columns that hold answers. chosen: whether these are raters' choices between
-    two outputs. on_its_side: whether each of them is about one output. people: columns of people in
-    a judge's row. long: whether one column holds everybody's answers. doubtful: columns that may
-    hold answers, but it is not known whose. unread: columns from which nothing was read.
+    frame: its cells; the index is the row in the file. notes: what was guessed, for the user; all
+    steps add to this list. lists: what came out of lists in cells. reopened: whether lists were
+    just turned into rows or columns, so that all steps have to start again. paths: for columns that
+    were members of objects, their paths. pair: the column joined from two that hold a pair of
+    languages. roles: role -> column. places: the columns that hold answers. chosen: whether these
+    are raters' choices between two outputs. on_its_side: whether each of them is about one output.
+    people: columns of people's answers in a judge's row. long: whether one column holds everybody's
+    answers. doubtful: columns that may hold answers, but do not show whose. unread: columns from
+    which nothing was read.
     """
 
     frame: pd.DataFrame
@@ -66,18 +67,18 @@ class GuessedTable:
 
     @property
     def role_of(self) -> dict[str, str]:
-        """Column -> its role."""
+        """The role of each column that has one."""
         return {column: role for role, column in self.roles.items()}
 
     @property
     def roles_in_file(self) -> dict[str, str]:
-        """The roles, without columns that reading added."""
+        """The roles without columns that were added while reading."""
         added = (surveys.RESPONDENT, ROW, f"{self.roles.get('rater')}{PARTED}")
         return {role: column for role, column in self.roles.items() if column not in added}
 
     def opened(self, columns: Sequence[str]) -> GuessedTable:
-        """The table with the lists in these columns turned into rows or columns, and nothing else
-        known.
+        """The table with the lists in these columns turned into rows or columns; everything else is
+        unknown again.
         """
         frame, lists = unnested(self.frame, columns, self.notes, self.where)
         return GuessedTable(frame, self.options, self.notes, self.where, lists, reopened=True)

@@ -1,4 +1,6 @@
-"""Where the header of a table is: titles above it, names in two rows (raters over criteria)."""
+"""Find the header of a table: titles may stand above it, and names may be in two rows (raters over
+criteria).
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,9 @@ _NUMBER = re.compile(r"\s*[+-]?\d+([.,]\d+)?\s*%?\s*")
 def titles_above(rows: Sequence[Row]) -> int:
     """How many rows are above the header, which names more columns than each of them.
 
-    The header is the first row that names two columns known to METAL, or that row together with the
-    one above; without such a row, it is the first of the widest rows, if the first row of the table
-    is a title.
+    The header is the first row with the names of two columns known to METAL, perhaps together with
+    the row above. If there is no such row and the first row of the table is a title, the header is
+    the first of the widest rows.
     """
     filled = [sum(bool(cell and cell.strip()) for cell in row) for row in rows]
     named = [sum(is_known(cell) for cell in row if cell) > 1 for row in rows]
@@ -33,12 +35,12 @@ def titles_above(rows: Sequence[Row]) -> int:
 
 
 def joined(first: Row, second: Row, below: Sequence[Row]) -> list[str] | None:
-    """The names of a header in two rows, `A1__fluency`; None if the second row does not belong to
-    the header.
+    """The names of a header in two rows, such as `A1__fluency`; None if the second row does not
+    belong to the header.
 
-    It does in SurveyMonkey's exports, and if the first row leaves cells empty or repeats them, the
-    second repeats names under different names of the first, and numbers or other cells are below.
-    below: some rows of data.
+    The second row belongs to the header in SurveyMonkey's exports. It also does if the first row
+    has empty or repeated cells, the second repeats names under different names of the first, and
+    numbers or other cells are below. below: some rows of data.
     """
     if {*first} >= SURVEY_MONKEY and not second[0]:
         return _questions(first, second)
@@ -60,8 +62,8 @@ def joined(first: Row, second: Row, below: Sequence[Row]) -> list[str] | None:
 
 
 def _in_one_row(top: Sequence[str], sub: Sequence[str]) -> list[str]:
-    """The names of both rows, joined with `__`; an upper name holds for the columns up to the next
-    one.
+    """The names of both rows, joined with `__`; a name in the upper row holds for all columns up to
+    the next name.
     """
     above, names = "", []
     for over, under in zip(top, sub, strict=True):
@@ -76,8 +78,8 @@ def _as_wide(row: Row, width: int) -> list[str]:
 
 
 def _may_be_two_rows(top: Sequence[str], sub: Sequence[str]) -> bool:
-    """Whether the lower of two rows repeats names, none of them a number, and the upper does not
-    name each column by itself.
+    """Whether the lower row repeats names that are no numbers, and the upper row does not name each
+    column by itself.
     """
     named = list(filter(None, sub))
     if len(set(named)) == len(named) or any(map(_NUMBER.fullmatch, named)):
@@ -86,7 +88,7 @@ def _may_be_two_rows(top: Sequence[str], sub: Sequence[str]) -> bool:
 
 
 def _questions(first: Row, second: Row) -> list[str]:
-    """The names of a header of SurveyMonkey: a question, and below it one of its rows or
+    """The names of a SurveyMonkey header, which has a question and below it one of its rows or
     `Response`.
     """
     names, question = [], ""
@@ -98,7 +100,7 @@ def _questions(first: Row, second: Row) -> list[str]:
 
 
 def is_cell(text: str) -> bool:
-    """Whether a text in a header is a number, a truth value or a list, none of which names a
+    """Whether a text in a header is a number, a truth value or a list, none of which can name a
     column.
     """
     return bool(_NUMBER.fullmatch(text)) or text in ("True", "False", "[]")

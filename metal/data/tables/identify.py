@@ -62,7 +62,7 @@ def identified(
 
 
 def _name_all(tidy: pd.DataFrame, role: str, notes: list[str], file: Path) -> None:
-    """Read a column as names. Raises DataError for a row without one."""
+    """Read a column as names. Raises DataError for a row without a name."""
     tidy[role] = as_names(tidy[role], role, notes)
     if role == "language":
         missing = [name for name in tidy[role].cat.categories if fold(name) in MISSING]
@@ -76,8 +76,10 @@ def _name_all(tidy: pd.DataFrame, role: str, notes: list[str], file: Path) -> No
 
 
 def _read_languages(tidy: pd.DataFrame, option: str, notes: list[str], file: Path) -> None:
-    """Write languages as their codes. Raises DataError for an unknown one; option: the option that
-    named it, if no row did. Note: names of places read as languages.
+    """Write languages as their codes, with a note on names of places that are read as languages.
+
+    Raises DataError for an unknown language. option: the option that named the language, if no row
+    did.
     """
     codes: dict[str, str] = {}
     for name in tidy["language"].cat.categories:
@@ -94,9 +96,7 @@ def _read_languages(tidy: pd.DataFrame, option: str, notes: list[str], file: Pat
 
 
 def _ids_of_sources(tidy: pd.DataFrame, named: Mapping[str, str], notes: list[str]) -> pd.DataFrame:
-    """The rows with ids read as those of sources, if one id occurs with several generators or
-    languages.
-    """
+    """Read ids as those of sources if one id occurs with several generators or languages."""
     if "output" not in tidy or "source" in tidy or "output" in named:
         return tidy
     several = [role for role in ("generator", "language") if has_several(tidy, "output", role)]
@@ -138,7 +138,7 @@ def _find_sources(tidy: pd.DataFrame, notes: list[str]) -> None:
 
 
 def _fill(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], file: Path) -> None:
-    """Give all rows the criterion, generator and language that no column has."""
+    """Give all rows the criterion, generator and language that no column states."""
     tidy.attrs["unnamed"] = "criterion" not in tidy and not options.get("criterion")
     for role, default in (("criterion", "overall"), ("generator", "text")):
         if role not in tidy or options.get(role):
@@ -159,14 +159,14 @@ def _fill(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], file
 
 
 def one_each(tidy: pd.DataFrame, first: str, second: str) -> bool:
-    """Whether each value of a column goes with one value of the other, both ways."""
+    """Whether each value of a column goes with exactly one value of the other, and vice versa."""
     if first not in tidy or second not in tidy:
         return False
     return not (has_several(tidy, first, second) or has_several(tidy, second, first))
 
 
 def has_several(tidy: pd.DataFrame, name: str, other: str) -> bool:
-    """Whether one name occurs with several values of another column."""
+    """Whether any name occurs with several values of another column."""
     names, values = tidy[name].array.codes, tidy[other].array.codes
     last = np.zeros(len(tidy[name].cat.categories) + 1, dtype=np.int64)
     last[names] = values

@@ -1,5 +1,5 @@
-"""How outputs and sources of a table are told apart: ids, ids in several columns, and the texts of
-the inputs.
+"""Find what tells outputs and sources of a table apart: ids, ids in several columns, or the texts
+of the inputs.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ SEGMENTS = ("segid", "segmentid", "segment", "seg", "segno", "sentenceid", "item
 def with_ids_in_parts(
     frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str]
 ) -> dict[str, str]:
-    """The roles with ids of several columns (`subset+index`), if nothing else distinguishes
-    outputs, or one judge's answers under several prompts. named: the roles that the user named,
-    which stay.
+    """The roles with ids that consist of several columns (`subset+index`), if nothing else
+    distinguishes outputs, or one judge's answers under several prompts.
+
+    named: the roles that the user named, which stay.
     """
     free = {plain(str(name)): str(name) for name in frame if name not in roles.values()}
     parts = [free[name] for name in (*SUBSETS, *NUMBERS) if name in free]
@@ -61,9 +62,10 @@ def with_ids_in_parts(
 def with_unique_id(
     frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str]
 ) -> dict[str, str]:
-    """The roles with a column called `*_id` as the output, if nothing else names outputs and it
-    makes rows unique: a rater has one row for each of its values. If there are several such
-    columns, the one with the most values.
+    """The roles with a column called `*_id` as the output, if nothing else names outputs and each
+    rater has only one row for each of its values.
+
+    Of several such columns, the one with the most values is taken.
     """
     if roles.keys() & {"output", "first_text", "winner"} or "output" in named:
         return roles
@@ -81,8 +83,8 @@ def with_unique_id(
 
 
 def _called_ids(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:
-    """The columns without a role whose names end like those of ids or, if nothing names raters,
-    like those of numbers.
+    """The columns without a role whose names end like names of ids or, if nothing names raters,
+    like names of numbers.
     """
     ends = {"id", "ids"} if "rater" in roles else _NUMBER_ENDS
     columns = []
@@ -131,8 +133,9 @@ def with_source_texts(
 
 
 def with_joined(frame: pd.DataFrame, named: Mapping[str, str]) -> pd.DataFrame:
-    """The frame with several columns replaced by one (`subset+index`): ids joined with a slash,
-    texts of the input below each other. If a part is empty, the others are used.
+    """The frame with several columns joined into one (`subset+index`).
+
+    Ids are joined with a slash, and texts of the input by line breaks. Empty parts are left out.
     """
     parts_of = {}
     for role, name in named.items():

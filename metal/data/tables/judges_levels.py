@@ -1,4 +1,4 @@
-"""Levels that only judges gave, if a scale is derived from the answers."""
+"""Mark levels that only judges gave, if a scale is derived from the answers."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ def levels_of_judges(
     options: Mapping[str, Any],
     notes: list[str],
 ) -> list[Criterion]:
-    """The criteria with marks on the levels that no person gave, if the levels are those that
-    occur.
+    """Mark the levels that no person gave, in criteria whose levels are those that occur.
 
-    Notes: which these are; and where people's answers are levels but all answers are read as
-    scores, because judges' answers are not levels.
+    Notes say which levels these are. They also say where people's answers are levels but all
+    answers are read as scores, because judges' answers are not levels.
     """
     answered = tidy[tidy["score"].notna()]
     people = [rater.rater for rater in raters if rater.kind == "human"]
@@ -51,8 +50,9 @@ def _beside_people(
     judges: pd.DataFrame,
     notes: list[str],
 ) -> Criterion:
-    """The criterion with marks on the levels that only judges gave. judges: their ratings with
-    answers that no person gave.
+    """Mark the levels of a criterion that only judges gave.
+
+    judges: the judges' ratings with answers that no person gave.
     """
     who = first_few([*dict.fromkeys(judges["rater"].astype(str))])
     levels = tuple(

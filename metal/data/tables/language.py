@@ -1,5 +1,5 @@
-"""The language of a table without a column of that name: a column of language pairs or names, or
-the file's name.
+"""Find the language of a table without a column of that name: by a column of language pairs or
+names, or by the file's name.
 """
 
 from __future__ import annotations
@@ -56,9 +56,10 @@ _SCRIPTS: Mapping[str, frozenset[str]] = {
 
 
 def with_language(frame: pd.DataFrame, roles: Mapping[str, str]) -> dict[str, str]:
-    """The roles with a language column found by its values, if no column has that name: all values
-    are language pairs (`en-de`), names of languages or codes; of several such columns, the first.
-    The languages of input and output in two columns are a pair.
+    """The roles with a language column that is found by its values, if no column has that name.
+
+    All its values are language pairs (`en-de`), names of languages, or codes; of several such
+    columns, the first is taken. Two columns with the languages of input and output form a pair.
     """
     if "language" in roles:
         by_name = {plain(str(name)): str(name) for name in frame.columns}
@@ -76,7 +77,7 @@ def with_language(frame: pd.DataFrame, roles: Mapping[str, str]) -> dict[str, st
 
 
 def _all(column: pd.Series, says_it: Callable[[str], bool]) -> bool:
-    """Whether every cell is a text that passes the test."""
+    """Whether every cell is a text for which the test is true."""
     first = column.array[0] if len(column) else None
     if not (isinstance(first, str) and says_it(first)):
         return False
@@ -85,7 +86,7 @@ def _all(column: pd.Series, says_it: Callable[[str], bool]) -> bool:
 
 
 def _is_pair_or_name(text: str) -> bool:
-    """Whether it is a language pair, or the name of a language.
+    """Whether a text is a language pair, or the name of a language.
 
     >>> [_is_pair_or_name(text) for text in ("en-de", "Swahili", "no", "pre-test")]
     [True, True, False, False]
@@ -99,7 +100,7 @@ def _is_pair_or_name(text: str) -> bool:
 
 
 def _is_code(text: str) -> bool:
-    """Whether it is a language's code of two letters, or of more with a script or region.
+    """Whether a text is a language code of two letters, or a longer one with a script or region.
 
     >>> [_is_code(text) for text in ("sw", "zh-Hant", "pt_BR", "deu_Latn", "EN", "and", "cat")]
     [True, True, True, True, False, False, False]
@@ -110,8 +111,8 @@ def _is_code(text: str) -> bool:
 
 
 def _are_codes(name: str, column: pd.Series) -> bool:
-    """Whether the cells are language codes, and not countries (by the column's name), answers or
-    words (`no`).
+    """Whether the cells are language codes, rather than countries (by the column's name), answers
+    or words (`no`).
     """
     if not _all(column, _is_code):
         return False
@@ -136,7 +137,7 @@ def pair_in_two(frame: pd.DataFrame) -> str:
 
 
 def _is_one_language(text: str) -> bool:
-    """Whether it is the code or name of one language.
+    """Whether a text is the code or name of one language.
 
     >>> [_is_one_language(text) for text in ("de", "DEU", "German", "deu_Latn", "Haus", "en-de")]
     [True, True, True, True, False, False]
@@ -151,11 +152,12 @@ def _is_name(text: str) -> bool:
 
 
 def language_of(stem: str, columns: Iterable[str], texts: pd.Series | None) -> tuple[str, str]:
-    """The code of the language that a file is named after, or UNKNOWN; and why.
+    """The code of the language after which a file is named, or UNKNOWN; with the reason.
 
-    stem: the file's name without its ending. columns: those of the table. texts: the rated texts or
-    the inputs, if any. A name counts if the texts are in the language's script (a two-letter code
-    only then), but not if it is also a column's name (`da.csv` with a column `DA`).
+    stem: the file's name without its ending. columns: the columns of the table. texts: the rated
+    texts or the inputs, if there are any. A name counts unless the texts are in another script, or
+    a column has the same name (`da.csv` with a column `DA`). A two-letter code counts only if the
+    texts are in the language's script.
     """
     word = re.split(r"[^A-Za-z]+", stem)[-1]  # polish_quality.csv is not in Polish
     script = _script(texts) if texts is not None else ""
@@ -175,7 +177,7 @@ def language_of(stem: str, columns: Iterable[str], texts: pd.Series | None) -> t
 
 
 def _in_english(texts: pd.Series | None) -> bool:
-    """Whether every tenth word or more is one that only English has in such numbers."""
+    """Whether at least every tenth word is one that is so frequent only in English."""
     words: list[str] = []
     for text in islice([] if texts is None else texts.dropna().unique(), LOOKED_AT):
         words += re.findall(r"[a-z']+", str(text).lower())
@@ -189,7 +191,7 @@ def _letters_of(code: str) -> frozenset[str]:
 
 
 def _script(texts: pd.Series) -> str:
-    """Unicode's name of the script of most letters in the texts; "" if there are none."""
+    """Unicode's name of the script of most letters in the texts; "" without letters."""
     counts: Counter[str] = Counter()
     for text in islice(texts.dropna().unique(), LOOKED_AT):
         for letter in str(text)[:LOOKED_AT]:

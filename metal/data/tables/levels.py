@@ -1,4 +1,4 @@
-"""Levels and ends of a scale, as given by options and METAL's criteria."""
+"""Levels and ends of a scale, as options and METAL's criteria state them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LETTERS_NUMBER = re.compile(r"(?P<letters>[^\W\d_]+)[\s_.\-]*(?P<number>\d+)")
 
 
 def levels_from(value: Any) -> tuple[Level, ...]:
-    """Levels from `0=Bad,1=Good`, `Bad<Good` (0, 1), `1<2<3` (their own values), {0: "Bad"} or
+    """Levels from `0=Bad,1=Good`, `Bad<Good` (0, 1), `1<2<3` (each its own value), {0: "Bad"} or
     pairs. Raises UsageError.
 
     >>> levels_from("Bad<Good") == levels_from("0=Bad,1=Good") == levels_from({0: "Bad", 1: "Good"})
@@ -26,13 +26,13 @@ def levels_from(value: Any) -> tuple[Level, ...]:
 
 
 def in_list(text: str) -> str:
-    """The text in the form for options that split at commas outside quotes."""
+    """The text as one item of an option that is split at commas outside quotes."""
     return f'"{text}"' if "," in text else text
 
 
 def numbers_in(labels: Iterable[str]) -> dict[str, float]:
-    """Label -> its number, for labels such as S1, S2, ..., S5; empty if one label has another form
-    or two are alike.
+    """The number of each label, for labels such as S1, S2, ..., S5; empty if a label has another
+    form, or two are equal.
 
     >>> numbers_in(["S1", "S3"]), numbers_in(["A1", "B1"])
     ({'S1': 1.0, 'S3': 3.0}, {})
@@ -50,11 +50,13 @@ def numbers_in(labels: Iterable[str]) -> dict[str, float]:
 
 
 def metal_name(name: str) -> str:
-    """METAL's criterion of that name or label, in any case, also in the singular; "" for others."""
+    """The name of METAL's criterion with this name or label, in upper or lower case, also in the
+    singular; "" for others.
+    """
     folded = fold(name).rstrip("s")
     return next((ours for ours in METAL_CRITERIA if fold(ours).rstrip("s") == folded), "")
 
 
 def metal_levels(name: str) -> tuple[Level, ...]:
-    """The levels of METAL's criterion of that name; none for others."""
+    """The levels of METAL's criterion of this name; none for other names."""
     return metal_criterion(metal_name(name)).scale.levels if metal_name(name) else ()

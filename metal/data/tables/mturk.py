@@ -1,5 +1,5 @@
-"""Batch results as Mechanical Turk exports them: `Input.NAME`, `Answer.NAME`, and the site's own
-columns about the work.
+"""Batch results as Mechanical Turk exports them, with columns `Input.NAME`, `Answer.NAME`, and
+others about the work.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ CHOICE = re.compile(r"(Answer\..+)\.([^.]+)")  # a radio button: true in one col
 
 
 def without_administration(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """The frame without rejected assignments and the site's own columns; radio buttons become one
-    column with the level that was chosen. Other tables are not changed.
+    """The frame without rejected assignments and without Mechanical Turk's columns about the work.
+
+    Radio buttons become one column with the chosen level. Other tables are not changed.
     """
     if not {"HITId", "WorkerId", "AssignmentStatus"} <= {*frame.columns}:
         return frame
@@ -43,5 +44,7 @@ def without_administration(frame: pd.DataFrame, notes: list[str]) -> pd.DataFram
 
 
 def asked(column: str) -> str:
-    """The name that the requester gave: `Input.source` and `Answer.source` are `source`."""
+    """The name that the requester gave to a column: `source` for `Input.source` and
+    `Answer.source`.
+    """
     return re.sub(r"^(Input|Answer)\.", "", column)

@@ -1,6 +1,4 @@
-"""Names of columns and raters, and what they mean: a role, a rater, a criterion, or none of
-these.
-"""
+"""What names of columns and raters mean: a role, a rater, a criterion, or none of these."""
 
 from __future__ import annotations
 
@@ -115,12 +113,13 @@ ABSENCE = re.compile(
 
 
 def plain(name: str) -> str:
-    """A column's name without differences in spelling."""
+    """The name of a column without differences in spelling."""
     return re.sub(r"[\s_\-]+|[:*?]+$", "", unicodedata.normalize("NFC", name).lower())
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a column's name, in lower case: `isCorrect`, `answer1_prob`, `scores.gpt-4`.
+    """The words of a column's name in lower case; names may be like `isCorrect`, `answer1_prob` or
+    `scores.gpt-4`.
 
     >>> words_of("answer1_prob"), words_of("isCorrect")
     (['answer', 'prob'], ['is', 'correct'])
@@ -136,7 +135,9 @@ _OF_RATERS |= {"prompts", "raw", "runs", "sd", "std", "years"}
 
 @lru_cache(maxsize=16384)
 def is_nobodys(name: str) -> bool:
-    """Whether a column's name says that it counts, measures, sums up, or holds true or false."""
+    """Whether a column's name says that it counts, measures or summarises something, or holds true
+    or false.
+    """
     name_words = words_of(name)
     if not name_words:
         return False
@@ -149,8 +150,10 @@ def is_nobodys(name: str) -> bool:
 
 
 def is_no_criterion(name: str) -> bool:
-    """Whether a column's name shows that it is not a criterion, if there are others: it counts,
-    measures or sums up something, or describes what happened to its row (`reviewed`, `is_final`).
+    """Whether a column's name shows that it is no criterion, if other columns may be.
+
+    It counts, measures or summarises something, or describes what happened to its row (`reviewed`,
+    `is_final`).
     """
     name_words = words_of(name)
     if not name_words:
@@ -160,7 +163,7 @@ def is_no_criterion(name: str) -> bool:
 
 
 def _is_probability(name_words: Sequence[str]) -> bool:
-    """Whether the words of a name form one such as `p_correct`."""
+    """Whether the words of a name are those of a probability, such as `p_correct`."""
     return name_words[0] == "p" and len(name_words) > 1
 
 
@@ -175,8 +178,8 @@ _PEOPLE_ELSEWHERE = tuple(
 
 @lru_cache(maxsize=16384)
 def is_person(name: str) -> bool:
-    """Whether a column's name says that a person answered there: `A1`, `human_score`,
-    `annotator_anna`, `评分人 2`.
+    """Whether a column's name says that a person answered: `A1`, `human_score`, `annotator_anna`,
+    `评分人 2`.
     """
     if is_nobodys(name):
         return False

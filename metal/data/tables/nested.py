@@ -1,5 +1,5 @@
-"""Ratings inside a cell: objects become columns named by their path; a list becomes one rater per
-place, or one rater per row.
+"""Ratings inside a cell: objects become columns named by their path; a list becomes a column for
+each of its positions, or a row for each rater.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ _OF_THE_TEXT = {name for role in _ABOUT for name in GUESSES[role]}
 
 
 def flattened(frame: pd.DataFrame, notes: list[str]) -> tuple[pd.DataFrame, Paths]:
-    """The frame with each object in its cells as columns named by their path (`metadata.language`),
-    and those paths.
+    """The frame with each object in its cells turned into columns named by their path
+    (`metadata.language`), and these paths.
 
     Columns of text whose cells are JSON are parsed if they have names of ratings or metadata. A
     conversation, or an object with more than MOST_PATHS paths, stays unchanged.
@@ -95,8 +95,8 @@ def _with_json_read(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _without_wrapping(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with numbers in place of Label Studio's lists of one object with one number:
-    `[{"rating": 4}]`.
+    """The frame with a number in place of each of Label Studio's lists of one object with one
+    number: `[{"rating": 4}]`.
     """
     numbers: dict[str, pd.Series] = {}
     for name, column in frame.items():
@@ -121,7 +121,7 @@ def _without_wrapping(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _number_in(wrapped: Any) -> str:
-    """The number in `[{"rating": 4}]`, a list or matched as text; "" if it is something else."""
+    """The number in `[{"rating": 4}]`, given as a list or as text; "" for anything else."""
     if isinstance(wrapped, re.Match):
         return str(wrapped[1])
     inner = wrapped[0] if isinstance(wrapped, list) and len(wrapped) == 1 else None
@@ -131,7 +131,7 @@ def _number_in(wrapped: Any) -> str:
 
 
 def _read_json(text: str) -> Any:
-    """The object, or the list of numbers, that the text is; None for anything else."""
+    """The object, or the list of numbers, that a text is; None for any other text."""
     if text[:1] not in ("[", "{"):
         return None
     try:
@@ -144,7 +144,7 @@ def _read_json(text: str) -> Any:
 
 
 def _holds_objects(column: pd.Series) -> bool:
-    """Whether all cells of the column are objects and none is a message of a conversation."""
+    """Whether all cells of the column are objects, and none is a message of a conversation."""
     if column.dtype != object:
         return False
     cells = column[column.notna()]
@@ -159,7 +159,7 @@ def _is_message(value: Mapping[str, Any]) -> bool:
 
 
 def _leaves(value: Mapping[str, Any], path: tuple[str, ...]) -> dict[tuple[str, ...], Any]:
-    """Path -> value for everything in an object, including objects inside it."""
+    """The path and value of everything in an object, including objects inside it."""
     leaves: dict[tuple[str, ...], Any] = {}
     for key, item in value.items():
         inner = (*path, str(key))
@@ -174,8 +174,9 @@ def _leaves(value: Mapping[str, Any], path: tuple[str, ...]) -> dict[tuple[str, 
 
 
 def nested_columns(frame: pd.DataFrame, roles: Sequence[str]) -> list[str]:
-    """The columns of lists that have names of ratings or raters. roles: columns that play a
-    role.
+    """The columns of lists whose names are those of ratings or raters.
+
+    roles: the columns that play a role.
     """
     free = [
         column for column in frame.columns if column not in roles and frame[column].dtype == object
@@ -186,8 +187,10 @@ def nested_columns(frame: pd.DataFrame, roles: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class FromLists:
-    """What came out of lists. by_place: raters who are known by their place in a list. of_raters:
-    the columns that describe a rater's rating; others describe the output.
+    """What came out of lists.
+
+    by_place: raters who are known only by their position in a list. of_raters: the columns that
+    describe a rater's rating; the others describe the output.
     """
 
     by_place: frozenset[str] = frozenset()
@@ -200,13 +203,13 @@ NO_LISTS = FromLists()
 def unnested(
     frame: pd.DataFrame, columns: Sequence[str], notes: list[str], file: Path
 ) -> tuple[pd.DataFrame, FromLists]:
-    """The frame with the ratings in the lists of these columns moved to columns of their own; and
-    which these are.
+    """The frame with the ratings in the lists of these columns moved to new columns, and the names
+    of the new columns.
 
-    A list of numbers, or of objects of numbers, gives a column for each place (`human_scores`:
-    human_scores_1, ...). Objects that name their rater become one row each. Raises DataError for
-    anything else, such as several lists in a row, because nothing says which of their items belong
-    together.
+    A list of numbers, or of objects with numbers, gives a column for each position (`human_scores`
+    gives human_scores_1, ...). Objects that name their rater become one row each. Raises DataError
+    for other lists, for example if a row has several, because nothing says which of their items
+    belong together.
     """
     by_place, of_raters = set[str](), set[str]()
     for column in columns:
@@ -231,8 +234,10 @@ def unnested(
 def _taken_apart(
     frame: pd.DataFrame, column: str, columns: Sequence[str], file: Path
 ) -> tuple[pd.DataFrame, list[dict[str, Any]], bool]:
-    """The frame, with one row per rater if the lists name raters; for each row, name -> the
-    contents of its list; and whether the lists name raters.
+    """Take the lists of a column apart.
+
+    Returns the frame, with one row per rater if the lists name raters; for each row, the contents
+    of its list by name; and whether the lists name raters.
     """
     cells = list(map(_plain, frame[column]))
     items = list(chain.from_iterable(cell for cell in cells if isinstance(cell, list)))
@@ -262,7 +267,7 @@ def _names_its_rater(item: Any) -> bool:
 
 
 def _hold_numbers(items: Iterable[Any]) -> bool:
-    """Whether items, or the members of those that are objects, are numbers or nothing."""
+    """Whether all items, or all members of items that are objects, are numbers or empty."""
     leaves: list[Any] = []
     for item in items:
         leaves += item.values() if isinstance(item, dict) else [item]
@@ -273,7 +278,7 @@ def _hold_numbers(items: Iterable[Any]) -> bool:
 
 
 def _first(column: pd.Series) -> Any:
-    """The first cell that is not empty, nor an empty list or object."""
+    """The first cell that is neither empty nor an empty list or object."""
     filled = map(_plain, column if column.dtype == object else ())
     return next((cell for cell in filled if isinstance(cell, list | dict) and cell), None)
 
@@ -287,8 +292,8 @@ def _keys(item: Iterable[object]) -> set[str]:
 
 
 def _said_by_a_rater(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Name of a column -> its cell, for an object that names its rater: without its facts about the
-    text, and with objects in it (`scores`) split up.
+    """The cells, by column, of an object that names its rater: without facts about the text, and
+    with objects inside it (`scores`) split up.
     """
     parts: dict[str, Any] = {}
     for path, value in _leaves(
@@ -300,7 +305,7 @@ def _said_by_a_rater(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _by_place(cell: Any, column: str) -> dict[str, Any]:
-    """Name of a column -> its cell: the places of a list, and the keys of objects in it."""
+    """The cells, by column, of a list: one for each position, and for each key of objects in it."""
     parts: dict[str, Any] = {}
     for number, item in enumerate(cell if isinstance(cell, list) else (), 1):
         if isinstance(item, dict):

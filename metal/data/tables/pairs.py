@@ -1,9 +1,9 @@
-"""Comparisons of pairs of outputs: which one is better, in whatever words, and in which order they
-were shown.
+"""Comparisons of pairs of outputs: which one is better, in whatever words, and in which order the
+two were shown.
 
-A pair is an output whose `first` and `second` are compared; which of them is first does not depend
-on how they were shown. Shown in reverse order it is another output, `of` the pair, with the
-condition SWAPPED.
+A pair is an output whose `first` and `second` are compared; which one is `first` does not depend on
+the order in which they were shown. A pair that was shown in reverse order is another output, made
+from the pair (`of`), with the condition SWAPPED.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ def with_preferences(
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The rows with `score` in words (first, second, tie), and the options that belong to them.
 
-    tidy: one judgement per row, with `winner` and, if known, `first` and `second` (who wrote them),
-    `first_text` and `second_text`, and `shown`; without `winner` the first text was chosen. Adds
-    `generator` ("A | B", in the order of their names), `swapped` and, if there are texts, `text`;
-    if nothing says who wrote them, `first` and `second` are named by their texts. Raises DataError
-    for a winner or an order that is not understood.
+    tidy: one judgement per row, with `winner` and, if known, `first` and `second` (who wrote the
+    outputs), `first_text` and `second_text`, and `shown`. Without `winner`, the first text is the
+    winner. Adds `generator` ("A | B", in the order of their names), `swapped` and, if there are
+    texts, `text`; if nothing says who wrote them, `first` and `second` are named by their texts.
+    Raises DataError for a winner or an order that is not understood.
     """
     order_known = _is_order_known(tidy)
     texts = [
@@ -108,7 +108,7 @@ def with_preferences(
 def _winners(
     tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], file: Path
 ) -> np.ndarray[Any, np.dtype[np.object_]]:
-    """Which output of its pair each row prefers, in words. Raises DataError for a winner that is
+    """The output of its pair that each row prefers, in words. Raises DataError for a winner that is
     not understood.
     """
     coded: dict[str, str | None] = {}
@@ -160,8 +160,9 @@ def _in_order(
 
 
 def are_winners(column: pd.Series, names: Collection[str] = ()) -> bool:
-    """Whether every cell says which of a pair is better. names: those of the two writers,
-    folded.
+    """Whether every cell says which output of a pair is better.
+
+    names: the names of the two writers, folded.
     """
     distinct = as_texts(column).cat.categories
     return len(distinct) > 0 and all(
@@ -172,7 +173,9 @@ def are_winners(column: pd.Series, names: Collection[str] = ()) -> bool:
 def _meaning(
     winner: str, first: str = "", second: str = "", *, coded: Mapping[str, str | None]
 ) -> str | None:
-    """`first`, `second`, `tie`, a missing answer unchanged; None for anything else."""
+    """A winner as `first`, `second` or `tie`; a missing answer stays as it is; None for anything
+    else.
+    """
     folded = fold(winner)
     if not folded or folded in MISSING:
         return winner or "NA"
@@ -215,7 +218,9 @@ def _is_order_known(tidy: pd.DataFrame) -> bool:
 
 
 def with_swapped_outputs(tidy: pd.DataFrame) -> pd.DataFrame:
-    """The rows, with swapped pairs as outputs of their own, `of` the pair."""
+    """The rows, with each swapped pair as an output of its own that is made from the pair
+    (`of`).
+    """
     swapped = tidy["swapped"].to_numpy()
     output = tidy["output"].astype(object)
     return tidy.assign(

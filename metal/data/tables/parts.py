@@ -1,4 +1,4 @@
-"""Rater and criterion in the names of columns: `annotator_1__fluency`,
+"""Read rater and criterion from names of columns, such as `annotator_1__fluency` or
 `scores.gpt-4o.helpfulness.value`.
 """
 
@@ -25,8 +25,8 @@ _GAPS = ("(", "[", " - ", ": ", "__", "_", ".", ":", "/", " ", "-", _ANY_GAP)
 
 
 def places_of(columns: Sequence[str], paths: Paths) -> list[AnswerColumn]:
-    """Whose answers the columns hold, and on which criterion: those in objects by their paths,
-    others by their names.
+    """Find whose answers each column holds, and on which criterion: by its path if it was in an
+    object, else by its name.
     """
     in_objects = [column for column in columns if column in paths]
     places = _by_path(in_objects, paths) if in_objects else []
@@ -40,8 +40,8 @@ def _each_a_rater(columns: Sequence[str], others: Collection[str]) -> list[Answe
 
 
 def _by_path(columns: Sequence[str], paths: Paths) -> list[AnswerColumn]:
-    """Columns that were in objects: `scores.gpt-4o.helpfulness.value` is gpt-4o's answer on
-    helpfulness.
+    """Read columns that were in objects by their paths: `scores.gpt-4o.helpfulness.value` is
+    gpt-4o's answer on helpfulness.
     """
     steps = {column: without_last_end(paths[column]) for column in columns}
     depths = list(map(_depth_of_rater, steps.values()))
@@ -61,7 +61,7 @@ def _by_path(columns: Sequence[str], paths: Paths) -> list[AnswerColumn]:
 
 
 def name_of_path(path: tuple[str, ...]) -> str:
-    """A column's name from its path, without the objects that only hold ratings: `ratings.anna` is
+    """A column's name from its path, without objects that only group ratings: `ratings.anna` gives
     anna.
     """
     if len(path) == 1:
@@ -71,17 +71,17 @@ def name_of_path(path: tuple[str, ...]) -> str:
 
 
 def without_last_end(path: tuple[str, ...]) -> tuple[str, ...]:
-    """The path without a last step that only says that it is a score."""
+    """The path without its last step, if that only says that it is a score."""
     return path[:-1] if len(path) > 1 and fold(path[-1]) in ENDS else path
 
 
 def _depth_of_rater(path: tuple[str, ...]) -> int | None:
-    """At which step of a path the rater is named; None if no step is named like a rater."""
+    """The step of a path that names the rater; None if no step is named like a rater."""
     return next((at for at, name in enumerate(path) if is_person(name) or is_machine(name)), None)
 
 
 def _comment_beside(path: tuple[str, ...], paths: Paths) -> str:
-    """The column with the comment of the same object: `scores.gpt-4o.explanation`."""
+    """The column with the comment in the same object, such as `scores.gpt-4o.explanation`."""
     beside = {
         other[-1].lower(): column for column, other in paths.items() if other[:-1] == path[:-1]
     }
@@ -89,8 +89,10 @@ def _comment_beside(path: tuple[str, ...], paths: Paths) -> str:
 
 
 def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
-    """Columns read as raters or, if their names are pairs of two parts, as each rater's answer on
-    each criterion: all columns, or those named like raters.
+    """Read columns as raters or, if their names have two parts, as each rater's answer on each
+    criterion.
+
+    These are all columns, or those named like raters.
     """
     called_like_raters = [
         name for name in columns if is_person(without_end(name)) or is_machine(name)
@@ -109,10 +111,10 @@ def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
 
 
 def _pairs_of_parts(columns: Sequence[str]) -> list[AnswerColumn]:
-    """Rater and criterion of each column, if all names are pairs of the two; else empty.
+    """The rater and criterion of each column, if all names consist of the two; else empty.
 
-    If some raters were not asked everything, the names are split in the way that leaves the fewest
-    gaps, preferring shorter criteria.
+    If some raters were not asked on every criterion, names are split so that the fewest
+    combinations are missing; of equal splits, the one with shorter criteria is taken.
     """
     incomplete: list[tuple[int, int, list[AnswerColumn]]] = []
     for gap, divide in product(_GAPS, (str.partition, str.rpartition)):
@@ -133,8 +135,9 @@ def _pairs_of_parts(columns: Sequence[str]) -> list[AnswerColumn]:
 def _sides_told_apart(
     columns: Sequence[str], pairs: Sequence[tuple[str, str]]
 ) -> tuple[list[AnswerColumn], set[str], set[str]]:
-    """Whose answers each column holds, and on which criterion; all raters; and all criteria. Of the
-    two sides, that which looks more like raters is taken for them.
+    """The rater and criterion of each column, all raters, and all criteria.
+
+    Of the two parts of names, the one that looks more like raters is taken for them.
     """
     sides = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
     rater, criterion = sorted((0, 1), key=lambda side: -_raters_among(sides[side]))
@@ -148,7 +151,7 @@ def _sides_told_apart(
 def _halves(
     columns: Sequence[str], gap: str, divide: Callable[[str, str], tuple[str, str, str]]
 ) -> list[tuple[str, str]]:
-    """The two parts of each name that contains the gap."""
+    """The two parts of each name that contains the gap, a separator."""
     if gap == _ANY_GAP:
         return _halves_of_any_gap(columns, 0 if divide is str.partition else -1)
     halves = []
@@ -162,8 +165,8 @@ def _halves(
 
 
 def _halves_of_any_gap(columns: Sequence[str], gap_index: int) -> list[tuple[str, str]]:
-    """The parts before and after the first or last gap, each in the spelling of the first name that
-    has it.
+    """The parts of each name before and after its first or last gap, each part in the spelling of
+    the first name that has it.
     """
     halves = []
     spelled: dict[str, str] = {}
@@ -186,8 +189,8 @@ def _raters_among(names: Collection[str]) -> float:
 
 
 def in_two(names: Collection[str]) -> dict[str, tuple[str, str]]:
-    """Name -> rater and criterion, if a column of raters holds both (`Anna, fluency`), every rater
-    with every criterion. Empty otherwise.
+    """The rater and criterion of each name in a column of raters, if names hold both
+    (`Anna, fluency`), with every rater on every criterion. Empty otherwise.
     """
     for gap in (", ", " / ", "/", " | ", "|", ": ", " - ", "; "):
         pairs = {name: tuple(map(str.strip, name.split(gap))) for name in names}

@@ -1,9 +1,8 @@
-"""A table becomes one rating per row: the steps, in their order, and what is passed from one to the
-next.
+"""Turn a table into one rating per row: the steps and their order.
 
-Each step takes the table as understood so far and returns it a little better understood. A line in
-its notes says what was guessed or left out. STEPS is the order; each step says which note it may
-leave, and what it refuses.
+Each step takes the table as far as it has been understood, and returns it understood a little
+better. A note says what was guessed or left out. STEPS has the order. The docstring of each step
+says which notes it adds, and what it refuses.
 """
 
 from __future__ import annotations
@@ -60,7 +59,8 @@ from metal.errors import DataError
 def tidy_frame(
     frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str], file: Path
 ) -> pd.DataFrame:
-    """One rating per row, columns named by role; the index is the row in the file.
+    """Turn a table into one rating per row, with columns named by role; the index is the row in the
+    file.
 
     options: `columns` {role: column}; `wide`, the columns that hold answers, as patterns with * or
     as a template such as `{rater}_{criterion}`; `kinds`. Without them roles and answers are guessed
@@ -72,7 +72,9 @@ def tidy_frame(
 
 
 def _understood(table: GuessedTable) -> GuessedTable:
-    """The table after all steps, starting again from the first each time that lists were opened."""
+    """The table after all steps. Each time that lists were opened, the steps start again from the
+    first.
+    """
     for step in STEPS:
         table = step(table)
         if table.reopened:

@@ -1,5 +1,5 @@
-"""Who rates in a table: kinds and groups of raters, judges asked again, and metrics on scales of
-their own.
+"""Find who rates in a table: kinds and groups of raters, judges asked again, and metrics on scales
+of their own.
 """
 
 from __future__ import annotations
@@ -27,9 +27,11 @@ def metrics_apart(
     tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
 ) -> tuple[pd.DataFrame, bool]:
     """Move metrics' scores that are off the scale of people and judges to METAL's criterion for
-    metrics; return the rows and whether there are any.
+    metrics.
 
-    They are left out if that criterion exists already or an output has several of them.
+    Returns the rows, and whether there are such scores.
+
+    These scores are left out if that criterion exists already, or if an output has several of them.
     """
     kinds = (
         tidy.reindex(columns=["rater", "kind"]).drop_duplicates("rater").astype(object).fillna("")
@@ -72,7 +74,9 @@ def metrics_apart(
 
 
 def is_human(tidy: pd.DataFrame, options: Mapping[str, Any], rater: str) -> bool:
-    """Whether a rater is a person: as given by the user, by the column of kinds, or by its name."""
+    """Whether a rater is a person, as stated by the user or the column of kinds, or as guessed from
+    its name.
+    """
     kind = ""
     if "kind" in tidy:
         kind = str(tidy["kind"][tidy["rater"] == rater].iloc[0])
@@ -86,8 +90,10 @@ def raters_of(
     by_place: Collection[str],
     notes: list[str],
 ) -> tuple[Rater, ...]:
-    """The raters by name. again: for raters that are a judge asked again, the judge and the number
-    of the repetition. by_place: raters who are known only by their place in a list.
+    """The raters by name.
+
+    again: for raters that are a judge asked again, the judge and the number of the repetition.
+    by_place: raters who are known only by their position in a list.
     """
     raters, by_name = [], []
     replying = set(tidy["rater"][tidy["reply"].notna()]) if "reply" in tidy else set()
@@ -124,8 +130,8 @@ def _about_guesses(by_name: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def kind_of(name: str, stated: str, options: Mapping[str, Any], *, guess: bool = True) -> str:
-    """The kind as named in the options or the table, else from the rater's name; "" if no guess is
-    wanted.
+    """The kind of a rater as stated by the options or the table, else guessed from its name; "" if
+    no guess is wanted.
     """
     kind = _matching(name, options.get("kinds") or {}) or fold(stated)
     if kind or not guess:

@@ -1,4 +1,4 @@
-"""Ratings that a rater gave again: an epoch, a round or a trial is a repeat by its rater, not
+"""Ratings that a rater gave again: an epoch, a round or a trial is a repetition by the rater, not
 another output.
 """
 
@@ -19,7 +19,7 @@ def without_copies_of_rows(
     frame: pd.DataFrame, tidy: pd.DataFrame, notes: list[str]
 ) -> pd.DataFrame:
     """The table without ratings from rows that repeat an earlier row of the file; a note says how
-    many.
+    many there were.
 
     frame: the file, with the rows of the table as its index. Rows are only compared if a rating is
     given twice.
@@ -40,12 +40,13 @@ def without_copies_of_rows(
 def with_repeats(
     tidy: pd.DataFrame, is_person: Callable[[str], bool], notes: list[str]
 ) -> tuple[pd.DataFrame, Mapping[str, tuple[str, int]]]:
-    """The table with a judge's second answers under a name of their own (`gpt-4o#2`); and for each
-    such name the judge and the number of the repeat. For people the first answer is kept, and a
-    note says how many later ones are dropped.
+    """The table with a judge's second answers under a name of their own (`gpt-4o#2`).
+
+    Also returns the judge and the number of the repeat for each such name. Of people's answers the
+    first is kept, and a note says how many later ones are dropped.
 
     tidy: has the column `repeat`, which is removed. If nothing was rated twice, the column only
-    tells when a rating was made.
+    says when a rating was made.
     """
     rows = tidy.index
     tidy = tidy.reset_index(drop=True)

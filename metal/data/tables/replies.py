@@ -1,4 +1,4 @@
-"""Judges' replies in a table: the scores that they give, and whether these agree with the scores in
+"""Judges' replies in a table: read the scores that they give, and compare these with the scores in
 their rows.
 """
 
@@ -31,10 +31,11 @@ def read_replies(
     notes: list[str],
     file: Path,
 ) -> None:
-    """Give `tidy` the scores, reasons and comments that it lacks from its column `reply`; each
-    distinct reply is read once for a criterion. If a scale in `criteria` was derived from the
-    levels that occur, it becomes the whole numbers between them, with a note, because a judge may
-    use a level that nobody else did.
+    """Give `tidy` the scores, reasons and comments that it lacks from its column `reply`.
+
+    Each distinct reply is read once for a criterion. If a scale in `criteria` was derived from the
+    levels that occur, it is extended to all whole numbers between them, with a note, because a
+    judge may use a level that nobody else did.
 
     options: `reader`, a ReplyReader. A column that was not named in `columns` is dropped, with a
     note, if most rows have a score and the column may be the rated text: most of its cells do not
@@ -110,8 +111,10 @@ def _verdicts(
     read: Callable[[str, int], tuple[float | None, str, str, bool]],
 ) -> Any:
     """What each reply says: the score or the reason why there is none, the comment, and whether it
-    wavers. read: reads a reply on the criterion with that number; it is called once for each
-    different reply.
+    wavers between scores.
+
+    read: a function that reads a reply on the criterion with this number; it is called once for
+    each distinct reply.
     """
     texts = replies.cat.categories.tolist()
     key, rows = np.unique(of_criterion * len(texts) + replies.array.codes, return_inverse=True)
@@ -121,9 +124,7 @@ def _verdicts(
 
 
 def _problem(criteria: Sequence[Criterion], options: Mapping[str, Any]) -> str:
-    """Why replies on these criteria cannot be read: a scale with open ends, or one that was
-    moved.
-    """
+    """Why replies on these criteria cannot be read: a scale has open ends, or was shifted."""
     for criterion in criteria:
         if not criterion.scale.levels and criterion.scale.low is None:
             ends = {criterion.name: "0-100"}

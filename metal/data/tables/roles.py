@@ -1,5 +1,5 @@
-"""Which column plays which role: as the user named it, else by its name, unless its cells refute
-that.
+"""Decide which column plays which role: as the user says, else by its name, unless its cells
+contradict that.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _TRANSLATED = frozenset({"source", "src", "sourcetext", "lp", "langpair", "langu
 def roles_of(
     frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any], file: Path
 ) -> dict[str, str]:
-    """{role: column}, as named in the options, else from the names of the columns."""
+    """{role: column}, as the options name them, else by the names of the columns."""
     roles: dict[str, str] = dict(options.get("columns") or {})
     for role, column in roles.items():
         if role not in GUESSES:
@@ -71,8 +71,9 @@ def _guessed(
     wide: Sequence[str],
     refuted: Collection[tuple[str, str]],
 ) -> dict[str, str]:
-    """{role: column} from the names of columns, for roles that are not named. refuted: guesses that
-    cells contradict.
+    """{role: column} by the names of columns, for roles that the options do not name.
+
+    refuted: guesses that the cells contradict.
     """
     by_name = _by_name(frame)
     also = {"source_text": ("src",)}  # which may name the source, too
@@ -94,8 +95,8 @@ def _guessed(
 
 
 def _by_name(frame: pd.DataFrame) -> dict[str, str]:
-    """Column by its plain name; one with a path (`metadata.language`, `output.text`) also by the
-    end of the path.
+    """The columns by their plain names; a column with a path (`metadata.language`, `output.text`)
+    also by the end of its path.
     """
     columns: dict[str, str] = {}
     for column in frame.columns:
@@ -112,10 +113,11 @@ def _by_name(frame: pd.DataFrame) -> dict[str, str]:
 def without_pairs(
     frame: pd.DataFrame, roles: dict[str, str], options: Mapping[str, Any], *, chosen: bool
 ) -> dict[str, str]:
-    """The roles, without those of pairs unless there is a winner and no score, or they are named.
+    """The roles without those of pairs, unless there is a winner and no score, or the user named
+    them.
 
-    chosen: whether the winners are in columns of their raters. For two texts, the scores may say
-    which is better; if the first is called `chosen`, it is the better one.
+    chosen: whether winners are in columns named after raters. If there are two texts, scores may
+    say which is better; if the first text is called `chosen`, it is the better one.
     """
     named = options.get("columns") or {}
     texts = {"first_text", "second_text"} <= roles.keys()
@@ -150,7 +152,7 @@ def _without(roles: Mapping[str, str], *gone: str) -> dict[str, str]:
 def _no_objects(
     frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
 ) -> dict[str, str]:
-    """Objects play no role, but their members may."""
+    """Take roles from columns of objects; their members may have roles."""
     objects = [
         role for role in roles if {*map(type, frame[roles[role]].dropna().head(1))} == {dict}
     ]
@@ -160,7 +162,7 @@ def _no_objects(
 def _inputs_of_mturk(
     frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
 ) -> dict[str, str]:
-    """Inputs of MTurk with names of ids are texts if other columns hold the ids."""
+    """Read inputs of MTurk with names of ids as texts, if other columns hold the ids."""
     for role, text_role, id_column in (
         ("source", "source_text", "Input.source_id"),
         ("output", "text", "Input.system"),
@@ -177,7 +179,9 @@ def _inputs_of_mturk(
 def _no_names_of_prompts(
     frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
 ) -> dict[str, str]:
-    """Names of prompts (CoT, Vanilla), ids, and origins of inputs are not texts of sources."""
+    """Take the role of source texts from names of prompts (CoT, Vanilla), ids, and origins of
+    inputs.
+    """
     if "source_text" not in guessed:
         return roles
     column = roles["source_text"]
@@ -191,7 +195,7 @@ def _no_names_of_prompts(
 def _no_numbers_of_rows(
     frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
 ) -> dict[str, str]:
-    """A column with a new value in every row does not name outputs if texts repeat."""
+    """Take the role of outputs from a column with a new value in every row, if texts repeat."""
     text = roles.get("text") or roles.get("first_text")
     if "output" not in guessed or not text or "rater" not in roles:
         return roles
@@ -203,8 +207,10 @@ def _no_numbers_of_rows(
 def _no_other_facts(
     frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
 ) -> dict[str, str]:
-    """Kinds are words for kinds, confidence is a probability, a reference is not a label, and
-    raters are not scores.
+    """Take roles from columns whose cells cannot be kinds, confidences, references or raters.
+
+    Kinds are words for kinds, confidences are probabilities, references are no labels, and raters
+    are no scores.
     """
     if "kind" in guessed and not _are_kinds(frame, frame[roles["kind"]], roles.get("rater", "")):
         roles = _without(roles, "kind")
@@ -221,8 +227,10 @@ def _no_other_facts(
 def _no_texts_as_names(
     frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
 ) -> dict[str, str]:
-    """Long texts are not criteria, languages or ids, and a column with a new value in nearly every
-    row is not a criterion: they are the rated texts, or their sources.
+    """Take the roles of criterion, language and id from long texts, which are the rated texts or
+    their sources.
+
+    The same holds for a criterion with a new value in nearly every row.
     """
     text_roles = {"output": "text", "criterion": "source_text", "source": "source_text"}
     for role in ("criterion", "language", "output", "source", "generator"):
@@ -240,7 +248,7 @@ def _no_texts_as_names(
 def _no_texts_as_scores(
     frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
 ) -> dict[str, str]:
-    """Texts in a column named like scores (`answer`) are the rated texts."""
+    """Read texts in a column named like scores (`answer`) as the rated texts."""
     if "score" not in guessed:
         return roles
     column = roles["score"]
@@ -273,8 +281,8 @@ def _are_long(column: pd.Series, role: str) -> bool:
 
 
 def _are_inputs(frame: pd.DataFrame, roles: Mapping[str, str], role: str) -> bool:
-    """Whether a column that was guessed to hold criteria has too many values, or is an input's
-    text.
+    """Whether a column guessed to hold criteria holds inputs: it has too many values, or is an
+    input's text.
     """
     if role != "criterion":
         return False
@@ -293,8 +301,9 @@ def _are_inputs(frame: pd.DataFrame, roles: Mapping[str, str], role: str) -> boo
 
 
 def _is_text(frame: pd.DataFrame, column: str, long: bool) -> bool:
-    """Whether a column named like scores (`answer`) holds the rated texts. long: whether its texts
-    are long.
+    """Whether a column named like scores (`answer`) holds the rated texts.
+
+    long: whether its texts are long.
     """
     if is_numeric_dtype(frame[column]):
         return False
@@ -305,8 +314,8 @@ def _is_text(frame: pd.DataFrame, column: str, long: bool) -> bool:
 
 
 def _is_no_rater(frame: pd.DataFrame, roles: Mapping[str, str]) -> bool:
-    """Whether the column that was guessed to hold raters holds scores (`score`, `judge`), or
-    translators, each with texts of their own.
+    """Whether a column guessed to hold raters holds scores (`score`, `judge`), or translators who
+    each have their own texts.
     """
     column = roles["rater"]
     if plain(column) == "translator":
@@ -335,7 +344,7 @@ def _are_kinds(frame: pd.DataFrame, kind: pd.Series, rater: str) -> bool:
 
 
 def few_words(column: pd.Series) -> bool:
-    """Whether the cells are a few short words over and over, as labels are."""
+    """Whether the cells are a few short words that recur, as labels do."""
     texts = as_texts(column)
     if np.isfinite(as_numbers(pd.Series(texts.cat.categories))).all():
         return False
@@ -348,7 +357,7 @@ def few_words(column: pd.Series) -> bool:
 
 
 def columns_of(frame: pd.DataFrame) -> str:
-    """The existing columns, for messages."""
+    """The existing columns in words, for messages."""
     unnamed = sum(
         re.match(r"(column|Unnamed:) \d+$", column) is not None for column in frame.columns
     )

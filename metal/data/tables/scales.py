@@ -1,5 +1,5 @@
-"""The criteria of a table: what its answers mean as scores, on which scale, and which end of the
-scale is better.
+"""The criteria of a table: what its answers mean as scores, on which scale, and which end is
+better.
 """
 
 from __future__ import annotations
@@ -49,14 +49,15 @@ PER_CRITERION = ("directions", "levels", "measures", "missing", "ranges", "shift
 def read_scores(
     tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], file: Path
 ) -> list[Criterion]:
-    """The criteria in order of name; `tidy` gets its scores as numbers and the reasons of missing
+    """The criteria, sorted by name; `tidy` gets scores as numbers, and the reasons of missing
     answers.
 
-    options: for each criterion, by name or pattern, those of PER_CRITERION (`missing`: texts that
-    mean no answer, from all fitting patterns and MISSING); if these are silent, `described`, a
-    function that gives a criterion by its name and, with replies, `scales`, {criterion: Scale}; for
-    all criteria, `decimal`, the decimal mark. Raises DataError for words among numbers, words of no
-    known order and free text, UsageError and UnknownName for options that do not fit.
+    options: PER_CRITERION has the options for each criterion, by name or pattern; `missing` has
+    texts that mean no answer, from all fitting patterns and MISSING. If these say nothing,
+    `described` (a function that gives a criterion by its name) and, with replies, `scales`
+    ({criterion: Scale}) decide. `decimal` is the decimal mark for all criteria. Raises DataError
+    for words among numbers, words of no known order and free text, UsageError and UnknownName for
+    options that do not fit.
     """
     if options.get("decimal", ",") not in MARKS:
         raise UsageError(
@@ -114,8 +115,8 @@ def _about_zeros(
 
 
 def _counted(scores: np.ndarray[Any, Any], scale: Scale) -> str:
-    """How often each level was given, and which are rare; for continuous scores, how many there are
-    and their range.
+    """Words on how often each level was given, and which levels are rare; for continuous scores,
+    their number and range.
     """
     answered = scores[~np.isnan(scores)]
     if not scale.levels or not len(answered):
@@ -132,7 +133,7 @@ def _counted(scores: np.ndarray[Any, Any], scale: Scale) -> str:
 
 
 def options_of(name: str, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of one criterion. Raises UnknownName for a pattern that fits none of them."""
+    """The options for one criterion. Raises UnknownName for a pattern that fits no criterion."""
     chosen = _by_pattern(name, names, options)
     if isinstance(chosen.get("levels"), str) and "<" in chosen["levels"]:
         chosen.setdefault("directions", "higher")  # from the worst to the best
@@ -152,8 +153,8 @@ def options_of(name: str, names: Sequence[str], options: Mapping[str, Any]) -> d
 
 
 def _by_pattern(name: str, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
-    """For each of PER_CRITERION, the value of the most specific pattern that fits the name; for
-    `missing`, the values of all that fit.
+    """The value of each of PER_CRITERION from the most specific pattern that fits the name; for
+    `missing`, the values from all patterns that fit.
     """
     chosen = {}
     for option in PER_CRITERION:
@@ -179,7 +180,7 @@ def _scale_of(
     notes: list[str],
     file: Path,
 ) -> tuple[Scale, np.ndarray[Any, Any]]:
-    """The scale of one criterion and its scores, NaN for no answer."""
+    """The scale of one criterion, and its scores with NaN for no answer."""
 
     def say(line: str) -> None:
         notes.append(f"{name}: {line}")
@@ -228,7 +229,7 @@ def _answers_in(
     missing: frozenset[str],
     say: Callable[[str], None],
 ) -> AnswerTexts:
-    """What the texts of a criterion mean; and which of them are missing answers."""
+    """The meaning of the texts of a criterion, and which of them are missing answers."""
     levels = levels_from(chosen["levels"]) if chosen.get("levels") else ()
     ends = ends_of(chosen["ranges"]) if chosen.get("ranges") else [level.value for level in levels]
     highest = max(map(abs, ends), default=None)
@@ -256,7 +257,7 @@ def _check_missing(name: str, texts: Iterable[str], missing: Collection[str]) ->
 def _by_labels(
     scores: np.ndarray[Any, Any], name: str, chosen: Mapping[str, Any]
 ) -> np.ndarray[Any, Any]:
-    """Numbers on levels such as 0=S1,1=S2: 2 is S2, not the level of value 2.
+    """Read numbers on levels such as 0=S1,1=S2 by their labels: 2 is S2, not the level of value 2.
 
     Raises UsageError if they can be read both ways.
     """
@@ -279,8 +280,8 @@ def _by_labels(
 
 
 def _scale(name: str, values: np.ndarray[Any, Any], chosen: Mapping[str, Any]) -> Scale:
-    """The scale of scores in numbers: as named in options, METAL's if they fit, else the levels
-    that occur.
+    """The scale of scores in numbers: as the options state, METAL's scale if the scores fit it,
+    else the levels that occur.
     """
     measure = chosen.get("measures", "")
     if chosen.get("ranges"):
@@ -296,7 +297,7 @@ def _scale(name: str, values: np.ndarray[Any, Any], chosen: Mapping[str, Any]) -
 
 
 def are_levels(values: np.ndarray[Any, Any]) -> bool:
-    """Whether the different answers are whole numbers, and few enough to be levels."""
+    """Whether the distinct answers are whole numbers, and few enough to be levels."""
     return 2 <= len(values) <= MOST_LEVELS and all(map(float.is_integer, values.tolist()))
 
 
@@ -306,7 +307,7 @@ def whole_scale(
     """The scale with every whole number between its levels; None if it does not come from the
     levels that occur.
 
-    names: those of all criteria of the table.
+    names: the names of all criteria of the table.
     """
     levels, chosen = criterion.scale.levels, options_of(criterion.name, names, options)
     if (

@@ -1,5 +1,5 @@
 """The shape of a table: which columns `wide` names, which columns hold a rater's choices, and how
-answers in columns become rows.
+columns of answers become rows.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ _TEMPLATE = re.compile(r"\{(rater|criterion|output)\}")
 def without_answers(
     frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str]
 ) -> dict[str, str]:
-    """The roles without columns of people's answers in rows of judges: a gold label, and scores."""
+    """The roles without columns that hold people's answers (a gold label, or scores) in rows of
+    judges.
+    """
     guessed = roles.keys() - named.keys()
     if "reference" in guessed and holds_answers(frame[roles["reference"]]):
         roles = {role: column for role, column in roles.items() if role != "reference"}
@@ -54,7 +56,7 @@ def replies_alone(
 
 
 def shape(roles: Mapping[str, str], places: Sequence[AnswerColumn]) -> str:
-    """The line that says how the table was read."""
+    """A line on how the table was read."""
     renamed = [f"{role} from {column!r}" for role, column in roles.items() if role != column]
     columns = f"columns read: {', '.join(renamed)}"
     if len(renamed) < len(roles):
@@ -77,7 +79,7 @@ def shape(roles: Mapping[str, str], places: Sequence[AnswerColumn]) -> str:
 
 
 def places_named(frame: pd.DataFrame, patterns: Iterable[str], paths: Paths) -> list[AnswerColumn]:
-    """The columns that match, each read as one rater's, or as its template says."""
+    """The columns that match the patterns, each read as one rater's or as its template says."""
     places: dict[str, AnswerColumn] = {}
     for pattern in patterns:
         if pattern == surveys.EACH_ROW:
@@ -125,9 +127,9 @@ def choices(
     """For pairs without a column for the rater, the columns that each hold a rater's choices; empty
     for other tables.
 
-    named: whether only `places` are wanted. Otherwise the function looks for columns with names of
-    choices (`gpt4_winner`) or of raters; if there is a column of winners, which is people's, only
-    for those of judges.
+    named: whether to look only at `places`. Otherwise all columns named like choices
+    (`gpt4_winner`) or raters are found; if there is a column of winners, which is people's, only
+    those of judges.
     """
     if not _are_unrated_pairs(roles):
         return []
@@ -159,8 +161,10 @@ def _are_unrated_pairs(roles: Mapping[str, str]) -> bool:
 def _called_like_choices(
     frame: pd.DataFrame, roles: Mapping[str, str], names: set[str]
 ) -> dict[str, str]:
-    """Column -> rater, for the column of winners and for columns whose names say that they hold a
-    rater's choices. names: those of the compared generators.
+    """The rater of the column of winners, and of each column whose name says that it holds a
+    rater's choices.
+
+    names: the names of the compared generators.
     """
     winners = [roles[role] for role in ("winner", "score") if role in roles]
     of_all = next((column for column in winners if are_winners(frame[column], names)), "")
@@ -192,8 +196,8 @@ def _template(pattern: str) -> re.Pattern[str]:
 def stacked(
     frame: pd.DataFrame, named: Mapping[str, str], places: Sequence[AnswerColumn]
 ) -> pd.DataFrame:
-    """The answers of all places below each other, with the columns that play a role. Empty cells
-    mean that the rater was not asked.
+    """The answers of all columns in `places` in rows, with the columns that play a role. An empty
+    cell means that the rater was not asked.
     """
     parts = {
         field.name: [getattr(answer, field.name) for answer in places]

@@ -1,4 +1,4 @@
-"""The cells of an XLSX sheet as texts, as wide as its header."""
+"""Read the cells of an XLSX sheet as texts, in rows as wide as its header."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ MOST_BLANKS = 10_000_000  # blank cells between those that hold something
 def sheet_rows(
     path: Path, notes: list[str], name: str = "", progress: Progress = no_progress
 ) -> list[list[str | None]]:
-    """The rows of a sheet, as wide as its header, without empty ones at the end; None for an empty
-    cell.
+    """The rows of a sheet, as wide as its header, without empty rows at the end; an empty cell is
+    None.
 
-    name: that of the sheet; by default the first sheet whose header names two columns known to
-    METAL. notes: get a line on which sheet was read and which others exist. progress: in bytes.
-    Raises UnknownName for a sheet that does not exist.
+    name: the name of the sheet; by default the first sheet whose header names two columns known to
+    METAL. notes: gets a line on which sheet was read and which others exist. progress: counts
+    bytes. Raises UnknownName for a sheet that does not exist.
 
-    pandas makes every row as wide as the widest: one cell at XFD1048576 takes 8 GB.
+    pandas is not used here, because it makes every row as wide as the widest: a single cell at
+    XFD1048576 takes 8 GB.
     """
     from openpyxl.reader.excel import ExcelReader
 
@@ -67,7 +68,10 @@ def sheet_rows(
 def _sheet_to_read(
     headers: Mapping[str, Sequence[Sequence[Any]]], name: str, notes: list[str]
 ) -> str:
-    """The title of the sheet to read. headers: for each sheet, the rows that may be its header."""
+    """The title of the sheet to read.
+
+    headers: for each sheet, the rows that may be its header.
+    """
     if name and name not in headers:
         raise UnknownName("sheet", name, list(headers))
     tables = [
@@ -81,8 +85,8 @@ def _sheet_to_read(
 
 
 def _filled_up(path: Path, cells: Iterable[Sequence[Any]], width: int) -> list[list[str | None]]:
-    """The rows as texts, filled up to the width, without empty ones at the end. Raises DataError
-    if they are too many, or nearly all cells are blank.
+    """The rows as texts, filled up to the width, without empty rows at the end. Raises DataError if
+    there are too many, or nearly all cells are blank.
     """
     rows: list[list[str | None]] = []
     blanks = 0
@@ -108,7 +112,7 @@ def _filled_up(path: Path, cells: Iterable[Sequence[Any]], width: int) -> list[l
 
 
 def _read_since(text: SheetText) -> Iterator[int]:
-    """For each row, the bytes that were read since the previous one."""
+    """For each row, the number of bytes read since the previous row."""
     before = 0
     while True:
         yield text.done - before
@@ -116,8 +120,8 @@ def _read_since(text: SheetText) -> Iterator[int]:
 
 
 def _merged_down(ranges: Iterable[bytes]) -> list[tuple[int, int, int, int]]:
-    """Left, top, right and bottom of cells merged over several rows: the content of the first holds
-    for all.
+    """The left, top, right and bottom of cells merged over several rows; the content of the first
+    cell holds for all.
     """
     from openpyxl.utils import range_boundaries
 
@@ -126,7 +130,7 @@ def _merged_down(ranges: Iterable[bytes]) -> list[tuple[int, int, int, int]]:
 
 
 def _text(cell: Any) -> str | None:
-    """A cell as text, a whole number without a point."""
+    """A cell as text; a whole number is written without a point."""
     if cell is None or cell == "":
         return None
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)

@@ -1,5 +1,5 @@
-"""The sources of outputs by the texts of the inputs, if no column names them, because answers to
-one question are alike.
+"""Tell the sources of outputs apart by the texts of the inputs, if no column names them, because
+answers to one question are alike.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def by_text(tidy: pd.DataFrame, unread: Sequence[str], notes: list[str], file: P
     """Name sources and outputs by their texts if the table has no ids. Raises NoColumn if it has no
     texts.
 
-    unread: columns to choose from.
+    unread: the columns that may hold the texts of inputs.
     """
     texts = [role for role in ("source_text", "text") if role in tidy]
     if not texts:
@@ -48,7 +48,7 @@ def by_text(tidy: pd.DataFrame, unread: Sequence[str], notes: list[str], file: P
 
 
 def _write_alike(tidy: pd.DataFrame, role: str, notes: list[str]) -> None:
-    """Give texts that differ only in blanks or Unicode form the spelling of the first."""
+    """Write texts that differ only in blanks or Unicode form as the first of them is written."""
     spelled = as_texts(tidy[role])
     keys = {text: _same(text) for text in spelled.cat.categories}
     first = {key: text for text, key in reversed(keys.items())}
@@ -67,13 +67,13 @@ def _same(text: str) -> str:
 
 
 def by_inputs(tidy: pd.DataFrame, column: str, ids: str, notes: list[str]) -> bool:
-    """Give outputs with the same input one source; return whether this was done. Each output has an
-    id in `output`.
+    """Give outputs with the same input the same source; return whether this was done. Each output
+    has an id in `output`.
 
     A source is named by the digest of its text, or by the text itself if it has no blank (`q7`). An
-    output without an input is a source of its own. Nothing is done if all outputs have one input,
-    which is then an instruction, if each output has its own, or (with a note) if an output has two.
-    column, ids: the columns of inputs and of ids of outputs, for notes.
+    output without an input is a source of its own. Nothing is done if all outputs have the same
+    input, which is then an instruction; if each output has its own input; or (with a note) if an
+    output has two inputs. column, ids: the columns of inputs and of ids of outputs, for notes.
     """
     texts = as_texts(tidy["source_text"])
     first = pd.DataFrame(

@@ -1,5 +1,5 @@
-"""Tables on their side, as survey tools export them: one row per respondent, one column per
-output.
+"""Tables on their side, as survey tools export them: one row per respondent, one column
+per output.
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ _OF_A_PERSON = re.compile(
 def respondents_of(
     frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[str, str]
 ) -> dict[str, str] | None:
-    """The roles of a table whose rows are respondents, without roles that none of its columns can
-    have; None for other tables.
+    """The roles of a table whose rows are respondents, without roles that such a table cannot have;
+    None for other tables.
 
-    A table is of this kind if nothing names outputs or their texts and each rater has one row, or
-    if a survey tool marked it.
+    A table is of this kind if nothing names outputs or their texts and each rater has only one row,
+    or if it has the marks of a survey tool.
     """
     for marks, respondent in _TOOLS:
         if marks <= {*frame.columns} and not named:
@@ -110,9 +110,11 @@ def with_respondents(
 
 
 def outputs_asked_about(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[AnswerColumn]:
-    """The columns of answers, each about an output; empty if they may be criteria, or are too few.
+    """The columns of answers that are each about one output; empty if they may be criteria, or if
+    there are too few.
 
-    The rest of a name besides the output, such as the question before a bracket, is the criterion.
+    The part of a name that is not the output, such as the question before a bracket, is the
+    criterion.
     """
     taken = {*roles.values()}
     columns = [
@@ -132,8 +134,8 @@ def outputs_asked_about(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[A
 
 
 def every_column(frame: pd.DataFrame) -> list[AnswerColumn]:
-    """The columns that the template EACH_ROW selects: all that hold answers and do not name the
-    rater.
+    """The columns that the template EACH_ROW selects: all columns that hold answers and do not name
+    the rater.
     """
     columns = [str(name) for name in frame.columns if plain(str(name)) not in GUESSES["rater"]]
     columns = [name for name in columns if _may_be_asked(frame[name])]
@@ -141,13 +143,13 @@ def every_column(frame: pd.DataFrame) -> list[AnswerColumn]:
 
 
 def are_texts(names: Sequence[str]) -> bool:
-    """Whether names of columns are texts that were rated, rather than names of such texts."""
+    """Whether names of columns are the rated texts themselves, rather than names of texts."""
     long = [name for name in names if len(name) >= _TEXT_LENGTH or len(name.split()) >= _TEXT_WORDS]
     return 2 * len(long) > len(names)
 
 
 def _may_be_asked(column: pd.Series) -> bool:
-    """Whether a column holds answers that are not about the respondents themselves. Its name may be
+    """Whether a column holds answers about something other than the respondents. Its name may be
     any text.
     """
     name = str(column.name)
@@ -184,8 +186,8 @@ def _in_parts(columns: Sequence[str], pattern: re.Pattern[str]) -> list[AnswerCo
 
 
 def _alike(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
-    """The columns with answers that most other columns share, which excludes somebody's age among
-    answers from 1 to 5.
+    """The columns whose answers also occur in most other columns, which excludes somebody's age
+    among answers from 1 to 5.
     """
     answers = {name: set(as_texts(frame[name].dropna()).unique()) for name in columns}
     counts = Counter(answer for own in answers.values() for answer in own)
@@ -194,7 +196,7 @@ def _alike(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
 
 
 def template_of(answer: AnswerColumn) -> str:
-    """The template of `wide` that reads a column in this way: `Q{output}`, `{criterion}
+    """The template of `wide` that reads a column in the same way: `Q{output}`, `{criterion}
     [{output}]`.
     """
     template = answer.column

@@ -1,4 +1,4 @@
-"""The columns from which a table was read, as kept in a draft."""
+"""The columns from which a table was read, as a draft records them."""
 
 from __future__ import annotations
 

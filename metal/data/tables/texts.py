@@ -1,4 +1,4 @@
-"""Texts of sources that a dataset lacks, joined by the id of the source: from XL-Sum, or a file of
+"""Fill in missing texts of a dataset's sources by the source's id, from XL-Sum or from a file of
 ids and texts.
 """
 
@@ -24,7 +24,7 @@ XLSUM_SPLITS = ("test", "validation", "train")
 
 
 def join_texts(dataset: Dataset, origin: str) -> Dataset:
-    """The dataset with the texts that its sources lack; its report says how many were found.
+    """Fill in the missing texts of a dataset's sources; its report says how many were found.
 
     origin: `xlsum` (all its splits), a folder as `find_passages` reads it, or a table with columns
     IDS and TEXTS. A source's id may include its language (`sw/12`) even if the passage's id does
@@ -52,7 +52,10 @@ def join_texts(dataset: Dataset, origin: str) -> Dataset:
 
 
 def _passages_of(dataset: Dataset, lacking: Mapping[str, str], origin: str) -> dict[str, Passage]:
-    """The passage of each source that has one. lacking: {source: its language}."""
+    """The passage of each source for which there is one.
+
+    lacking: {source: its language}.
+    """
     names = _named_there(dataset)
     passages: dict[str, Passage] = {}
     met, example = False, ""
@@ -76,8 +79,8 @@ def _passages_of(dataset: Dataset, lacking: Mapping[str, str], origin: str) -> d
 
 
 def _named_there(dataset: Dataset) -> dict[str, str]:
-    """{id of a passage: source}: the source's own, and without its language if that leaves one
-    source.
+    """{id of a passage: source}: the source's own id, and the id without its language if only one
+    source has it.
     """
     bare = {
         name: name.removeprefix(f"{source.language}/") for name, source in dataset.sources.items()
@@ -88,8 +91,8 @@ def _named_there(dataset: Dataset) -> dict[str, str]:
 
 
 def _passages(origin: str, languages: Sequence[str]) -> Iterator[tuple[str, Passage]]:
-    """The passages of these languages, each with its language; those of a table may be in any
-    (empty).
+    """The passages of these languages, each with its language; for passages of a table the language
+    is unknown (empty).
     """
     if Path(origin).is_file():
         for passage in _table(Path(origin)):

@@ -1,4 +1,4 @@
-"""Options of a table as they are typed, read with the existing columns in view."""
+"""Read options of a table as they are typed, with knowledge of its columns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ _NEXT_PAIR = re.compile(r",(?=[^,=]+=)")
 
 
 def several_pairs(text: str) -> list[str]:
-    """`NAME=VALUE,NAME=VALUE` as its pairs: a comma begins another pair if a name and = follow.
+    """Split `NAME=VALUE,NAME=VALUE` into its pairs; a comma begins a new pair if a name and =
+    follow it.
 
     >>> several_pairs("rater=who,output=id"), several_pairs("text=answer, in full")
     (['rater=who', 'output=id'], ['text=answer, in full'])
@@ -18,8 +19,8 @@ def several_pairs(text: str) -> list[str]:
 
 
 def columns_apart(columns: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
-    """Role -> column, for roles that were typed together (`rater=who,output=id`), if no column has
-    that name.
+    """{role: column}, with roles that were typed together (`rater=who,output=id`) taken apart if no
+    column has that name.
 
     >>> columns_apart({"rater": "who,output=id"}, ["who", "id"])
     {'rater': 'who', 'output': 'id'}

@@ -1,4 +1,4 @@
-"""Columns that were not read: which of them may tell ratings or sources apart, so leaving them out
+"""Find columns that were not read but may tell ratings or sources apart, so that leaving them out
 may mislead.
 """
 
@@ -18,9 +18,10 @@ LONGEST = 60  # characters of a value, on average, beyond which a column holds r
 
 
 def differing(frame: pd.DataFrame, unread: Sequence[str], tidy: pd.DataFrame) -> list[str]:
-    """The unread columns whose values differ between ratings of one output, and that may therefore
-    be a rater, a criterion, a round or another output. tidy: one rating per row, with the index of
-    the frame's rows.
+    """The unread columns whose values differ between ratings of one output.
+
+    Such a column may be a rater, a criterion, a round or another output. tidy: one rating per row,
+    with the index of the frame's rows.
 
     Columns that count or measure something, hold remarks, describe a rater, or number the rows are
     left out.
@@ -49,7 +50,9 @@ def differing(frame: pd.DataFrame, unread: Sequence[str], tidy: pd.DataFrame) ->
 
 
 def telling_apart(frame: pd.DataFrame, unread: Sequence[str], tidy: pd.DataFrame) -> str:
-    """The first unread column that distinguishes ratings that are given twice; "" if none does."""
+    """The first unread column that tells apart ratings that otherwise occur twice; "" if
+    none does.
+    """
     for name in unread:
         if name in frame:
             values = as_texts(frame[name]).reindex(tidy.index)
@@ -59,8 +62,8 @@ def telling_apart(frame: pd.DataFrame, unread: Sequence[str], tidy: pd.DataFrame
 
 
 def may_be_sources(frame: pd.DataFrame, unread: Sequence[str], tidy: pd.DataFrame) -> list[str]:
-    """The unread columns that may name sources: one value for each output, several outputs to most
-    values, and a name that ends like an id.
+    """The unread columns that may name sources: an output has one value, most values have several
+    outputs, and the name ends like that of an id.
     """
     outputs = tidy["output"].cat.codes.to_numpy()
     names = []
@@ -81,7 +84,7 @@ def may_be_sources(frame: pd.DataFrame, unread: Sequence[str], tidy: pd.DataFram
 
 
 def _several(keys: np.ndarray, values: np.ndarray) -> bool:
-    """Whether any key goes with several values."""
+    """Whether any key occurs with several values."""
     last = np.zeros(int(keys.max(initial=0)) + 1, dtype=np.int64)
     last[keys] = values
     return bool((last[keys] != values).any())

@@ -1,4 +1,4 @@
-"""Columns with names of raters that hold scores, and judges' scores in rows with people's names."""
+"""Columns named like raters that hold scores, and judges' scores in rows with people's names."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ _OF_IDS = ("id", "name", "email", "emailaddress", "pid", "by", "model")
 
 
 def are_scores(frame: pd.DataFrame, column: str, roles: Mapping[str, str]) -> bool:
-    """Whether a column with a name of raters holds scores: decimals, words of a known order or, in
-    a column `judge`, the same values as the column of scores, one for each output.
+    """Whether a column named like raters holds scores.
+
+    Scores are decimals, words of a known order or, in a column `judge`, the same values as in the
+    column of scores, one for each output.
     """
     if plain(column).endswith(_OF_IDS):
         return False
@@ -46,8 +48,8 @@ def are_scores(frame: pd.DataFrame, column: str, roles: Mapping[str, str]) -> bo
 
 
 def may_be_scores(frame: pd.DataFrame, column: str, roles: Mapping[str, str]) -> bool:
-    """Whether names of raters may be scores: each output has one, and most of them also occur as
-    scores.
+    """Whether names of raters may be scores: each output has only one, and most of them also occur
+    as scores.
     """
     if not is_person(column) or plain(column).endswith(_OF_IDS):
         return False
@@ -88,7 +90,7 @@ def _one_to_each_output(frame: pd.DataFrame, column: str, roles: Mapping[str, st
 
 
 def _key(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:
-    """The columns that tell outputs, and criteria, apart."""
+    """The columns that tell outputs and criteria apart."""
     told_apart_by = ("output", "source", "generator", "text", "criterion", "language")
     key = [roles[role] for role in told_apart_by if roles.get(role) in frame]
     return [
@@ -106,8 +108,8 @@ def _key_of_outputs(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:
 def check_raters(
     frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[str, str], file: Path
 ) -> None:
-    """Raise DataError if it is unclear whether a column that was guessed to hold raters holds their
-    names or their scores.
+    """Raise DataError if it is unclear whether a column guessed to hold raters holds their names or
+    their scores.
     """
     column = roles["rater"]
     if "rater" in named or column not in frame or not may_be_scores(frame, column, roles):
@@ -126,9 +128,10 @@ def check_raters(
 def with_judging_model(
     frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str], notes: list[str]
 ) -> dict[str, str]:
-    """The roles with `model` as the rater, not the generator, if models judged: with a judge's
-    scores (`llm_score`), outputs occur with several models, but each has one person's score and one
-    text.
+    """The roles with `model` as the rater instead of the generator, if the models judged.
+
+    This is so if there are a judge's scores (`llm_score`), and outputs occur with several models,
+    but each output has one person's score and one text.
     """
     model = roles.get("generator", "")
     if plain(model) not in _CALLED_MODEL or {"generator", "rater"} & named.keys():
@@ -155,10 +158,12 @@ def with_judging_model(
 def people_beside(
     frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str], file: Path
 ) -> tuple[dict[str, str], list[str]]:
-    """If a row is a judge's (`judge_model`, `judge_score`): the roles with its score, and the
-    columns of people (`human_score`), each of whom rated the row's output once.
+    """If a row is a judge's (`judge_model`, `judge_score`): the roles with the judge's score, and
+    the columns of people (`human_score`).
 
-    Raises DataError if a person's scores of an output differ, or several columns may be the
+    Each of these people rated the row's output once.
+
+    Raises DataError if a person's scores of an output differ, or if several columns may hold the
     judge's.
     """
     raters = as_texts(frame[roles["rater"]]).cat.categories
@@ -198,7 +203,7 @@ def with_people(
     people: Sequence[str],
     notes: list[str],
 ) -> pd.DataFrame:
-    """The judges' ratings, and below them those of people whose scores are in other columns of the
+    """The judges' ratings, followed by those of people whose scores are in other columns of the
     same rows.
     """
     if not people:
@@ -251,7 +256,7 @@ def _people_in(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
 def check_no_judge_beside(
     frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[str, str], file: Path
 ) -> None:
-    """Raise DataError if rows are people's, as a column says, and another column holds a judge's
+    """Raise DataError if a column says that rows are people's, and another column holds a judge's
     scores.
     """
     if "score" in named or roles["rater"] not in frame:

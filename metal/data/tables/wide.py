@@ -1,7 +1,8 @@
-"""Which columns of a wide table hold answers, and whose: a column is a criterion, a rater, or both.
+"""Find which columns of a wide table hold answers, and whose: a column is a criterion, a rater, or
+both.
 
-A column is a rater's only if its name says so (`annotator_1`, `human_score`, `gpt_4o`), or the user
-does. If names leave open whose answers a table holds, METAL asks.
+A column is a rater's only if its name (`annotator_1`, `human_score`, `gpt_4o`) or the user says so.
+If names do not show whose answers a table holds, METAL asks.
 """
 
 from __future__ import annotations
@@ -58,8 +59,9 @@ class WideTable:
     """A table on its way to ratings: its cells, the columns that play a role, and the paths of
     columns in objects.
 
-    people: further raters who are people: a column named like scores next to a judge's, places in a
-    list. of_raters: if not empty, only these columns can be criteria; the others describe outputs.
+    people: further raters who are people: a column named like scores next to a judge's, or
+    positions in a list. of_raters: if not empty, only these columns can be criteria; the others
+    describe outputs.
     """
 
     frame: pd.DataFrame
@@ -85,11 +87,14 @@ def answer_columns(
     table: WideTable, kinds: Mapping[str, str], notes: list[str], described: Callable[[str], object]
 ) -> tuple[list[AnswerColumn], list[str]]:
     """The columns that hold answers, if no single column holds all; empty if answers may be in
-    lists. Also the columns left out because their names do not say whose they are.
+    lists.
 
-    kinds: those of raters, as the user names them. described: gives a criterion by its name; its
-    scale is the order of its words. Raises NoColumn, with the columns to choose from, if names do
-    not say whose the answers are.
+    Also returns the columns that are left out because their names do not say whose answers they
+    hold.
+
+    kinds: the kinds of raters that the user names. described: a function that gives a criterion by
+    its name; its scale has the order of words. Raises NoColumn, which lists the columns to choose
+    from, if names do not say whose the answers are.
     """
     doubtful: list[str] = []
     if "rater" in table.roles:
@@ -132,8 +137,10 @@ def _nothing_found(table: WideTable, notes: Sequence[str]) -> NoColumn:
 
 
 def _may_be_asked_about(table: WideTable) -> list[str]:
-    """The columns that may hold answers, whatever their names. If there is one column, a judge's,
-    this includes columns that sum people up, and scores next to a person's.
+    """The columns that may hold answers, whatever their names are.
+
+    If a judge has the only column of answers, columns that summarise people also count, and so do
+    scores next to a person's.
     """
     answers = [
         name for name in table.free if not is_nobodys(name) and _may_hold_answers(table.frame[name])
@@ -146,7 +153,7 @@ def _may_be_asked_about(table: WideTable) -> list[str]:
 
 
 def _may_hold_answers(column: pd.Series) -> bool:
-    """Whether the cells are numbers or a few words over and over, whatever the column's name."""
+    """Whether the cells are numbers or a few recurring words, whatever the column's name is."""
     filled = column.dropna()
     if filled.empty or isinstance(filled.iloc[0], list | dict):
         return False
@@ -159,7 +166,7 @@ def _may_hold_answers(column: pd.Series) -> bool:
 def _criteria(
     table: WideTable, notes: list[str], described: Callable[[str], object]
 ) -> list[AnswerColumn]:
-    """In a table with a column of raters: the columns of answers, each on a criterion."""
+    """In a table with a column of raters: the columns of answers, one for each criterion."""
     frame = table.frame
     columns = [
         name for name in table.free if holds_answers(frame[name]) or described(without_end(name))
@@ -182,7 +189,7 @@ def _criteria(
 
 
 def _check_one_output(frame: pd.DataFrame, columns: Sequence[str], file: Path) -> None:
-    """Raise DataError if answers are about several outputs of a row: gpt_output, gpt_score,
+    """Raise DataError if the answers of a row are about several outputs: gpt_output, gpt_score,
     llama_output, ...
     """
     text_names = (*GUESSES["text"], "output")
@@ -218,10 +225,12 @@ def _check_no_ranks(frame: pd.DataFrame, columns: Sequence[str], file: Path) -> 
 def _raters(
     table: WideTable, kinds: Mapping[str, str], notes: list[str]
 ) -> tuple[list[AnswerColumn], list[str]]:
-    """If no column names the rater: the columns of answers whose names are raters', and the others.
+    """If no column names the rater: the columns of answers that have names of raters, and the other
+    columns.
 
     Answers under other names are not read if there are people and judges without them. Raises
-    NoColumn if there are not, and if models may be either the judges or what was judged.
+    NoColumn if people or judges are missing, or if models may be either the judges or the judged
+    generators.
     """
     free = [name for name in table.free if {*COMMENTS}.isdisjoint(words_of(name)[-1:])]
     columns = asides.raters_by_name(_called_like_raters(table, free), notes)
@@ -248,8 +257,8 @@ def _raters(
 def _of_raters_named(
     table: WideTable, places: Sequence[AnswerColumn], kinds: Mapping[str, str]
 ) -> tuple[list[AnswerColumn], list[AnswerColumn]]:
-    """The columns whose names say whose they are (and on which criterion, if any name does); and
-    the others.
+    """The columns whose names say whose answers they hold (and on which criterion, if any name
+    does), and the other columns.
     """
     by_criterion = any(answer.criterion for answer in places)
     alike = [answer for answer in places if bool(answer.criterion) == by_criterion]
@@ -267,7 +276,7 @@ TOLD_OF_ITEMS = frozenset(("difficulty", "disagreement", "effort", "familiarity"
 
 
 def _called_like_raters(table: WideTable, free: Sequence[str]) -> list[str]:
-    """The columns of answers, and of raters' words; if there are scores, only those with names of
+    """The columns of answers and of raters' words; if there are scores, only columns with names of
     raters.
     """
     answering = columns_with_answers(table.frame, free)
@@ -285,8 +294,9 @@ def _check_whose(
     raters_named: Sequence[AnswerColumn],
     rest: Sequence[AnswerColumn],
 ) -> None:
-    """Raise NoColumn if models may be either the judges or what was judged, and if some columns are
-    nobody's while people or judges are missing without them.
+    """Raise NoColumn if models may be either the judges or the judged generators.
+
+    Also raised if some columns belong to nobody, and people or judges are missing without them.
     """
     machines = sum(is_machine(answer.rater) for answer in raters_named)
     people = len(raters_named) - machines
@@ -299,7 +309,7 @@ def _check_whose(
 
 
 def _may_be_a_raters(table: WideTable, column: str) -> bool:
-    """Whether an unread column has a name of a rater and holds short texts."""
+    """Whether an unread column is named like a rater and holds short texts."""
     name = without_end(column)
     if not (is_person(name) or is_machine(name)) or is_nobodys(column):
         return False
@@ -308,7 +318,7 @@ def _may_be_a_raters(table: WideTable, column: str) -> bool:
 
 
 def _words_of_a_rater(table: WideTable, column: str) -> bool:
-    """Whether a column named like a rater holds short words over and over, whose order METAL may
+    """Whether a column named like a rater holds a few recurring short words, whose order METAL may
     not know.
     """
     name = without_end(column)
@@ -325,9 +335,10 @@ def _words_of_a_rater(table: WideTable, column: str) -> bool:
 def _is_rater(
     name: str, people: Collection[str], kinds: Mapping[str, str], numbered: Collection[str]
 ) -> bool:
-    """Whether the name, or the user by naming its kind, says that it is a rater's.
+    """Whether a column is a rater's: by its name, or because the user states its kind.
 
-    numbered: such as `human` from `human_1` and `human_2`; `human_difficulty` is then not a person.
+    numbered: names such as `human`, which occur with numbers (`human_1`, `human_2`);
+    `human_difficulty` is then no person.
     """
     first, _, word = name.lower().replace("-", "_").replace(" ", "_").rpartition("_")
     if first in numbered and word in TOLD_OF_ITEMS:
@@ -382,8 +393,8 @@ def _asked(
 
 
 def _in_parts(places: Sequence[AnswerColumn]) -> list[str]:
-    """The one template that reads rater and criterion from the names of all columns; empty if there
-    is none.
+    """The single template that reads rater and criterion from the names of all columns; empty if
+    there is none.
     """
     templates = set(map(as_wide, places))
     in_two_parts = all(answer.rater and answer.criterion for answer in places)
@@ -391,7 +402,7 @@ def _in_parts(places: Sequence[AnswerColumn]) -> list[str]:
 
 
 def as_wide(answer: AnswerColumn) -> str:
-    """The pattern of `wide` that reads the column in this way."""
+    """The pattern of `wide` that reads this column in the same way."""
     if answer.output:
         return template_of(answer)
     if answer.language or answer.column in (answer.rater, answer.criterion):
@@ -416,8 +427,8 @@ def _as_raters(table: WideTable, places: Sequence[AnswerColumn]) -> str:
 
 
 def _as_option(columns: Sequence[str], every: Sequence[str]) -> str:
-    """The option that reads just these columns among all: their names or, if there are many, how
-    they begin.
+    """The option that reads exactly these columns among all: by their names or, if there are many,
+    by how their names begin.
     """
     start = os.path.commonprefix(list(columns))  # noqa: RUF071  of names, letter by letter
     pattern = f"{escape(start)}*"
@@ -431,7 +442,7 @@ def _as_option(columns: Sequence[str], every: Sequence[str]) -> str:
 
 
 def _template_of(answer: AnswerColumn, path: tuple[str, ...]) -> str:
-    """The template of `wide` that reads such a path: `scores.{rater}.{criterion}.value`."""
+    """The template of `wide` that reads this path, such as `scores.{rater}.{criterion}.value`."""
     steps, kept = list(without_last_end(path)), path[len(without_last_end(path)) :]
     if not answer.rater:
         steps[-2:] = ["{rater}", "{criterion}"]
@@ -444,8 +455,8 @@ def _template_of(answer: AnswerColumn, path: tuple[str, ...]) -> str:
 
 
 def beside_a_judge(frame: pd.DataFrame, roles: Mapping[str, str]) -> bool:
-    """Whether there are scores, or a reference, and only one other column of answers, which has a
-    name of a judge.
+    """Whether there are scores or a reference, and only one other column of answers, which is named
+    like a judge.
     """
     answers = [
         name for name in frame.columns if name not in roles.values() and holds_answers(frame[name])

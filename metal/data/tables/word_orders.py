@@ -1,4 +1,4 @@
-"""Orders of answers in words: METAL's, in orders/LANGUAGE.toml, and those of the user's own file.
+"""Orders of answers in words: METAL's in orders/LANGUAGE.toml, and those in the user's own file.
 
 A file holds tables like this one, from the worst or least to the best or most:
 
@@ -6,10 +6,10 @@ A file holds tables like this one, from the worst or least to the best or most:
     kind = "quality"
     words = ["cold", ["tepid", "lukewarm"], "warm"]
 
-A list holds spellings of one answer. Case, blanks, dashes, commas and accents do not count. A scale
-may lack answers and uses one spelling of each. kind: truth (whether something is so), quality (the
-last is better whatever is asked), degree, or agreement. `stars = ["star", "stars"]` above the
-tables gives the words that follow the number in "4 stars".
+An inner list holds spellings of one answer. Case, blanks, dashes, commas and accents do not matter.
+A scale may use only some of the answers, each in one spelling. kind: truth (whether something is
+so), quality (the last is better on every criterion), degree, or agreement.
+`stars = ["star", "stars"]` above the tables gives the words that follow the number in "4 stars".
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ _NOT_READ = re.compile("[\u0640\u064b-\u0652\u200b-\u200f\u093c\u09bc,،、]|[.!
 
 @dataclass(frozen=True)
 class Order:
-    """A known order of words. places: spelling (as returned by `spelled`) -> its place, with 0 for
-    the worst or least.
+    """A known order of words.
+
+    places: the position of each spelling (as `spelled` returns it), with 0 for the worst or least.
 
     kind: one of ORDER_KINDS. of: the language, or the user's file.
     """
@@ -59,7 +60,10 @@ class Order:
 
 @dataclass(frozen=True)
 class OrderFile:
-    """The contents of one file. stars: words after a number of stars."""
+    """The contents of one file.
+
+    stars: the words after a number of stars.
+    """
 
     orders: tuple[Order, ...]
     stars: tuple[str, ...] = ()
@@ -86,8 +90,8 @@ def spelled(word: str) -> str:
 
 
 def read_orders(path: Path) -> OrderFile:
-    """The orders of a TOML file. Raises DataError, with the number of the table, for one that is
-    not an order.
+    """The orders of a TOML file. Raises DataError, with the number of the table, for a table that
+    is no order.
     """
     if not path.is_file():
         raise UsageError(f"`word_orders`: {path}: no such file")
@@ -115,7 +119,7 @@ def _are_words(value: Any) -> bool:
 
 
 def _order(table: Any, path: Path, location: str) -> Order:
-    """One [[order]] table, checked."""
+    """Read and check one [[order]] table."""
     if not isinstance(table, dict) or table.keys() != {"kind", "words"}:
         raise DataError(location, "an order has only kind and words", FORMAT)
     if table["kind"] not in ORDER_KINDS:
@@ -137,8 +141,8 @@ def _order(table: Any, path: Path, location: str) -> Order:
 
 @lru_cache(maxsize=1)
 def _metal_orders() -> tuple[OrderFile, ...]:
-    """METAL's files, English first: if two orders agree on the ranks, the first decides their
-    kind.
+    """METAL's files of orders, English first. If two orders agree on the ranks, the first one
+    decides the kind.
     """
     paths = sorted(FOLDER.glob("*.toml"), key=lambda path: (path.stem != "en", path.stem))
     return tuple(map(read_orders, paths))
@@ -146,7 +150,7 @@ def _metal_orders() -> tuple[OrderFile, ...]:
 
 @lru_cache(maxsize=1)
 def _by_word() -> dict[str, list[Order]]:
-    """Spelling -> METAL's orders that hold it."""
+    """METAL's orders that contain each spelling."""
     orders: dict[str, list[Order]] = {}
     for file in _metal_orders():
         for order in file.orders:
@@ -175,10 +179,10 @@ def star_words() -> list[str]:
 
 
 def fitting_orders(words: Collection[str]) -> list[tuple[Order, dict[str, int]]]:
-    """The orders that contain all words, each at a place of its own, and word -> rank in each; only
-    the user's orders if one of them does.
+    """The orders that contain all words, each at a position of its own, with the rank of each word;
+    only the user's orders if one of them does.
 
-    Places without a word close up: `poor` and `good` are 0 and 1.
+    Positions without a word are skipped: `poor` and `good` get the ranks 0 and 1.
     """
     by_spelling = {spelled(word): word for word in words}
     # it may stand for anything
@@ -201,8 +205,8 @@ def fitting_orders(words: Collection[str]) -> list[tuple[Order, dict[str, int]]]
 
 
 def order_of(words: Collection[str]) -> tuple[str, dict[str, int]] | None:
-    """The kind of the first known order that contains all words, and word -> rank; None if there is
-    none, or if two such orders contradict each other.
+    """The kind of the first known order that contains all words, with the rank of each word; None
+    without such an order, or if two orders contradict each other.
 
     >>> order_of(["Good", "bad", "Medium"])
     ('quality', {'bad': 0, 'Medium': 1, 'Good': 2})
@@ -214,7 +218,7 @@ def order_of(words: Collection[str]) -> tuple[str, dict[str, int]] | None:
 
 
 def in_upper_half(word: str) -> bool:
-    """Whether a word is nearer to the end than to the beginning of the first known order that
+    """Whether a word is nearer to the best end than to the worst end of the first known order that
     contains it.
     """
     order = fitting_orders([word])[0][0]

@@ -1,5 +1,5 @@
-"""Answers in words: their scale, from the levels named in options, the numbers in them, or a known
-order.
+"""Answers in words: their scale comes from the levels in options, from numbers in the words, or
+from a known order.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ def scale_of_words(
     place_of: Callable[[str], str],
     say: Callable[[str], None],
 ) -> tuple[Scale, np.ndarray[Any, Any]]:
-    """Scale and scores of a criterion's answers, of which some or all are words.
+    """The scale and scores of a criterion's answers, if some or all of them are words.
 
-    place_of: the file and row of a word. say: gets a line on what was decided. Raises DataError for
-    dates, free text, words among numbers and answers that are not levels, UnknownOrder for words
-    whose order is not known.
+    place_of: a function that gives the file and row of a word. say: called with a line on what was
+    decided. Raises DataError for dates, free text, words among numbers and answers that are not
+    levels, UnknownOrder for words whose order is not known.
     """
     in_words = answers.in_words
     numbers = [number for number in answers.numbers if not np.isnan(number)]
@@ -78,8 +78,8 @@ def scale_of_words(
 def _scores_on(
     levels: Sequence[Level], name: str, answers: AnswerTexts, place_of: Callable[[str], str]
 ) -> np.ndarray[Any, Any]:
-    """Scores of answers on known levels. A number among labels such as S1 and S2 is read as that of
-    a label.
+    """The scores of answers on known levels. A number among labels such as S1 and S2 is read as the
+    number of a label.
     """
     by_word = {fold(level.label): level.value for level in levels}
     numbered = numbers_in(level.label for level in levels)
@@ -98,7 +98,7 @@ def _scores_on(
 
 
 def _check_dates(name: str, in_words: Mapping[str, int], place_of: Callable[[str], str]) -> None:
-    """Raise DataError for a date, because spreadsheets turn ranges into dates."""
+    """Raise DataError for a date, because spreadsheets turn answers such as 1-3 into dates."""
     date = next(filter(_DATE.fullmatch, in_words), None)
     if date is None:
         return
@@ -114,7 +114,7 @@ def _check_dates(name: str, in_words: Mapping[str, int], place_of: Callable[[str
 
 
 def _check_free_text(name: str, answers: AnswerTexts, place_of: Callable[[str], str]) -> None:
-    """Raise DataError if nearly every answer is a different text."""
+    """Raise DataError if the answers are free text, because nearly all of them differ."""
     in_words = answers.in_words
     answered = sum(in_words.values())
     for count, number in zip(answers.counts, answers.numbers, strict=True):
@@ -145,7 +145,7 @@ def _word_among_numbers(name: str, word: str, place_of: Callable[[str], str]) ->
 def _unknown_order(
     name: str, in_words: Mapping[str, int], place_of: Callable[[str], str]
 ) -> UnknownOrder:
-    """The error for words that no order contains, or that several orders rank differently."""
+    """The error for words that no known order contains, or that several orders rank differently."""
     listed = first_few(list(map(_shown, in_words)), 5)
     problem = f"answers in words whose order METAL does not know ({listed})"
     rankings: dict[str, str] = {}
@@ -178,8 +178,8 @@ def _shown(word: str) -> str:
 def _coded(
     name: str, in_words: Mapping[str, int], numbers: Sequence[float]
 ) -> dict[str, tuple[float, str]] | None:
-    """Word -> (score, label) by METAL's levels, the numbers in the words, or a known order; None
-    if none fits.
+    """The score and label of each word, by METAL's levels, the numbers in the words, or a known
+    order; None if none fits.
     """
     ours = metal_levels(name)
     by_label = {fold(level.label): (level.value, level.label) for level in ours}
@@ -205,8 +205,8 @@ def _coded(
 def _numbered(
     in_words: Mapping[str, int], numbers: Sequence[float]
 ) -> dict[str, tuple[float, str]] | None:
-    """Word -> (score, label) by the numbers in all words; None if there are none, or if plain
-    numbers among the answers lie outside them.
+    """The score and label of each word, by the numbers in all words; None if words have no numbers,
+    or if plain numbers among the answers lie outside their range.
     """
     numbered, pattern = numbered_words(in_words), "{:g}"
     if numbered is None:
@@ -219,8 +219,8 @@ def _numbered(
 
 
 def _two_or_more(coded: Mapping[str, tuple[float, str]]) -> tuple[Level, ...]:
-    """The levels in order; a scale has at least two answers, even if all raters always gave the
-    same one.
+    """The levels in order. A scale has at least two levels, even if all raters always gave the same
+    answer.
     """
     levels = tuple(Level(value, label) for value, label in sorted(set(coded.values())))
     if len(levels) > 1:

@@ -1,5 +1,5 @@
-"""An XLSX file as its parts, read as a stream without the blanks that can make a small file a large
-one.
+"""The parts of an XLSX file, read as streams without blanks, because blanks can make a small file
+huge.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ _MERGED = re.compile(rb'<(?:\w+:)?mergeCell ref="([A-Z]+\d+:[A-Z]+\d+)"')
 
 
 class Workbook(zipfile.ZipFile):
-    """The file; its sheets are opened as `SheetText`. Raises DataError for a part that is packed
-    too tightly.
+    """An XLSX file whose sheets are opened as `SheetText`. Raises DataError for a part that is
+    packed too tightly.
 
-    rows_wanted: until it is set, a sheet opens as an empty one. Otherwise openpyxl, when it lists
-    sheets, would read those without a stated size to the end, which takes as long as reading them.
+    rows_wanted: until it is set, sheets open as empty. Otherwise openpyxl, when it lists sheets,
+    would read every sheet without a stated size to its end.
     """
 
     rows_wanted = False
@@ -108,8 +108,8 @@ class SheetText:
     """The XML of a sheet as a stream, without blank cells, blank rows and long blanks between
     elements.
 
-    done: bytes that were read. cells: the number of filled cells. merged: the ranges of merged
-    cells so far.
+    done: the number of bytes read so far. cells: the number of filled cells. merged: the ranges of
+    merged cells so far.
     """
 
     def __init__(self, opened: IO[bytes], path: Path) -> None:
@@ -128,7 +128,7 @@ class SheetText:
         self._opened.close()
 
     def read(self, size: int = -1) -> bytes:
-        """The next elements, as many as a piece of the file contains; `size` is ignored."""
+        """The elements of the next piece of the file; `size` is ignored."""
         while size:
             piece = self._opened.read(CHUNK)
             self.done += len(piece)
@@ -144,8 +144,8 @@ class SheetText:
         return b""
 
     def _checked(self, rest: bytes) -> bytes:
-        """The beginning of an element that is not complete yet. Raises DataError if it never
-        ends.
+        """Keep the beginning of an incomplete element. Raises DataError if the element
+        never ends.
         """
         if len(rest) > LONGEST_TEXT:
             raise DataError(
@@ -154,8 +154,8 @@ class SheetText:
         return _FEW_BLANKS if len(rest) > len(_FEW_BLANKS) and rest.isspace() else rest
 
     def _full(self, text: bytes) -> bytes:
-        """The text without what is blank. Raises DataError if hardly anything is left of a very
-        long text.
+        """The text without blank parts. Raises DataError if hardly anything is left of a very long
+        text.
         """
         text = _BLANKS.sub(b"><", text)
         if b"/>" in text or b"></c>" in text:

@@ -1,1 +1,1 @@
-"""Charts: figures of one criterion in, a Chart out (metal.show.view)."""
+"""Charts: each function makes a Chart (metal.show.view) from figures of one criterion."""

@@ -1,5 +1,5 @@
-"""Judges against people on one criterion: METAL's Figures 9 and 10 as radar and dots, and F1
-against kappa.
+"""Charts of judges compared with people on one criterion: METAL's Figures 9 and 10 as radar and
+dots, and F1 against kappa.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class CriterionF1:
     """Weighted F1 on one criterion.
 
     judges: name -> language -> (value, low, high), NaN if undefined; at most svg.SERIES judges.
-    ceiling, floor: language -> what people reach, what the most frequent class reaches.
-    ceiling_name: which of the human ceilings it is. part: `1 of 2` where the judges do not fit one
-    drawing.
+    ceiling: language -> the F1 of people. floor: language -> the F1 of the most frequent class.
+    ceiling_name: which of the human ceilings is shown. part: `1 of 2` if the judges do not fit into
+    one drawing.
     """
 
     key: str
@@ -44,12 +44,12 @@ class CriterionF1:
 
     @property
     def title(self) -> str:
-        """`Task quality (1 of 2)`."""
+        """The title of the chart, such as `Task quality (1 of 2)`."""
         return f"{self.label} ({self.part})" if self.part else self.label
 
     @property
     def people(self) -> str:
-        """`people, against the others`."""
+        """The legend entry for people, such as `people, against the others`."""
         return f"people, {self.ceiling_name}"
 
     def file(self, kind: str) -> str:
@@ -58,7 +58,7 @@ class CriterionF1:
 
 
 def dots(shown: CriterionF1) -> Chart:
-    """One row per language, in it a dot for each judge with its interval, between floor and
+    """A chart with one row per language: a dot with its interval for each judge, between floor and
     ceiling.
     """
     entries = [
@@ -106,7 +106,9 @@ def dots(shown: CriterionF1) -> Chart:
 
 
 def _finding(shown: CriterionF1) -> str:
-    """How often judges are below people, and how often no better than the most frequent class."""
+    """Say how often judges are below people, and how often no better than the most
+    frequent class.
+    """
     cases = below = floored = 0
     for by_language in shown.judges.values():
         for language, (value, *_) in by_language.items():
@@ -126,8 +128,9 @@ def _ring(
     at: Callable[[int, float], tuple[float, float]],
     class_: str,
 ) -> str:
-    """A line around the radar, open where a value is missing. at: the place of a value on an
-    axis.
+    """A line around the radar, with a gap if a value is missing.
+
+    at: a function that gives the position of a value on an axis.
     """
     steps, drawing = [], False
     for position, language in [*enumerate(languages), (0, languages[0])]:
@@ -140,8 +143,8 @@ def _ring(
 
 
 def radar(shown: CriterionF1) -> Chart | None:
-    """One axis per language, one line per judge, the human ceiling dashed; None with fewer than
-    three languages.
+    """A radar with one axis per language, one line per judge, and the human ceiling dashed; None
+    for fewer than three languages.
     """
     languages = shown.languages
     if len(languages) < 3:
@@ -201,7 +204,7 @@ def radar(shown: CriterionF1) -> Chart | None:
 
 
 def _in_words(shown: CriterionF1) -> str:
-    """The range of each judge, for those who cannot see it."""
+    """The range of each judge in words, for readers who cannot see the chart."""
     ranges = []
     for judge, by_language in shown.judges.items():
         values = {code: value for code, (value, _, _) in by_language.items() if known(value)}
@@ -234,9 +237,11 @@ def _numbers(shown: CriterionF1) -> TableView:
 def f1_against_kappa(
     key: str, title: str, label: str, rows: Sequence[Row], judges: Sequence[str]
 ) -> Chart:
-    """One dot per row of the table of judges, hollow where kappa's interval holds 0 or there is
-    none. High up on the left is a judge that says what most answers are, not which. label: the
-    criterion.
+    """A chart with one dot per row of the table of judges, hollow if kappa's interval contains 0 or
+    is missing.
+
+    A judge at the top left knows the most frequent answer, but not which outputs differ. label: the
+    criterion's name.
     """
     drawn = [row for row in rows if known(row["weighted_f1"]) and known(row["kappa"])]
     hollow = (
@@ -313,8 +318,10 @@ def f1_against_kappa(
 
 
 def _labels(dots: Sequence[tuple[float, float, str]]) -> list[str]:
-    """The word of each dot (x, y, word) right, left, above or below it, where it meets no other
-    word and no dot; a dot that has no such place has its word under the mouse and in the numbers.
+    """Place the word of each dot (x, y, word) right, left, above or below it, where it touches no
+    other word or dot.
+
+    A dot without such a place shows its word only under the mouse and in the table of numbers.
     """
     parts: list[str] = []
     taken = [(x - 5, y - 5, x + 5, y + 5) for x, y, _ in dots]
@@ -344,12 +351,16 @@ def _beyond_chance(row: Row) -> bool:
 
 
 def _at_chance(row: Row) -> bool:
-    """Whether kappa's interval holds 0 or lies below; a kappa without an interval says neither."""
+    """Whether kappa's interval contains 0 or lies below it; False for a kappa without an
+    interval.
+    """
     return known(row["kappa_low"]) and not _beyond_chance(row)
 
 
 def _chance_finding(rows: Sequence[Row]) -> str:
-    """`In 2 of 5 cases agreement beyond chance is not shown; in 1 more kappa has no interval.`"""
+    """A sentence such as
+    `In 2 of 5 cases agreement beyond chance is not shown; in 1 more kappa has no interval.`
+    """
     without = sum(not known(row["kappa_low"]) for row in rows)
     measured = len(rows) - without
     if rows and not measured:

@@ -1,4 +1,6 @@
-"""Bars: the classes that were given (METAL's Figures 2 and 3), and the lengths of passages."""
+"""Charts of bars: the classes that raters gave (METAL's Figures 2 and 3), and the lengths of
+passages.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,10 @@ TITLE_LENGTH = 22
 
 @dataclass(frozen=True)
 class Bar:
-    """Counts of the classes somebody gave to a set of items; panel: the heading it stands under."""
+    """Counts of the classes that somebody gave to a set of items.
+
+    panel: the heading above the bar.
+    """
 
     panel: str
     label: str
@@ -40,8 +45,8 @@ class Bar:
 
 
 def class_bars(key: str, criterion: Criterion, bars: Sequence[Bar]) -> Chart:
-    """A bar of shares for each entry, the counts in it; with too many classes for shades, the
-    numbers alone.
+    """A chart with a bar of shares for each entry; with too many classes to tell apart by shade,
+    only the numbers.
 
     What is not a level of the scale (no class, no answer) is grey and comes last.
     """
@@ -94,8 +99,8 @@ def class_bars(key: str, criterion: Criterion, bars: Sequence[Bar]) -> Chart:
 
 
 def _finding(bars: Sequence[Bar], levels: Sequence[str]) -> str:
-    """Under headings, which bar is furthest from the first of its panel; else which class's share
-    varies most.
+    """Say which bar differs most: under headings, from the first bar of its panel; else in the
+    share of one class.
     """
     gaps: list[tuple[float, str]] = []
     firsts: dict[str, Bar] = {}
@@ -149,10 +154,11 @@ def _numbers(key: str, label: str, bars: Sequence[Bar], levels: Sequence[str]) -
 def length_histograms(
     histograms: Mapping[str, Mapping[str, Any]], sampled: Mapping[str, int]
 ) -> Chart:
-    """One panel per language, below each other; the fullest bin is full, the others pale.
+    """A chart of passage lengths with one panel per language; the fullest bin is dark, the others
+    are pale.
 
-    histograms: language -> what `metal.building.sample.Histogram.record` wrote. sampled: language
-    -> passages drawn.
+    histograms: language -> the record that `metal.building.sample.Histogram.record` wrote. sampled:
+    language -> number of passages drawn.
     """
     full = (svg.swatch(class_="m0"), "the fullest bin, from which the sample is drawn")
     head, top = svg.legend([full, (svg.swatch(class_="h0"), "the other bins")])

@@ -1,4 +1,6 @@
-"""Figures with their intervals as dots: a row each, pairs of judges, populations of raters."""
+"""Charts of figures with their intervals as dots: one row each, pairs of judges, or populations of
+raters.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,10 @@ Looks = Mapping[str, tuple[int, str]]  # series and words for each entry of the 
 
 @dataclass(frozen=True)
 class Dot:
-    """A figure. look: its entry of the legend; ranks: those that are not ruled out, in words."""
+    """A figure that is drawn as a dot.
+
+    look: its entry in the legend. ranks: the ranks that are not ruled out, in words.
+    """
 
     label: str
     value: float | None
@@ -49,7 +54,7 @@ class Dot:
 
     @classmethod
     def of(cls, row: Row, figure: str, label: str, look: str) -> Self:
-        """The figure of a row with its interval, and the ranks of the row, where it has them."""
+        """The dot of a row: its figure with the interval, and its ranks if it has any."""
         open_ranks = ranks(row["rank_low"], row["rank_high"]) if "rank_low" in row else ""
         return cls(
             label, row[figure], row[f"{figure}_low"], row[f"{figure}_high"], look, open_ranks
@@ -57,17 +62,20 @@ class Dot:
 
     @property
     def figures(self) -> Figures:
-        """The value and the ends of its interval."""
+        """The value and the two ends of its interval."""
         return self.value, self.low, self.high
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """The table of numbers under a chart of dots. value, label: headings of its last and first
-    column; between: the others', with what stands there.
+    """The table of numbers under a chart of dots.
 
-    before: rows that stand first and are not drawn. caption: the chart's title if empty. heads:
-    columns that name a row. source: the run's table that the rows come from.
+    value, label: the headings of its last and first column. between: the headings of the other
+    columns, with their contents.
+
+    before: rows at the top that are not drawn. caption: the title of the table; the chart's title
+    if empty. heads: the number of columns that name a row. source: the run's table from which the
+    rows come.
     """
 
     value: str
@@ -81,7 +89,7 @@ class Numbers:
     def view(
         self, key: str, title: str, rows: Sequence[Dot], form: Callable[[Any], str]
     ) -> TableView:
-        """The table of a chart of this key and title."""
+        """The table of numbers for a chart of this key and title."""
         body: Rows = []
         for row in (*self.before, *rows):
             last = Cell(form(row.value), interval(row.low, row.high, form))
@@ -106,9 +114,9 @@ def dots_chart(
     most: int = MOST_DOTS,
     **drawn: Any,
 ) -> Chart:
-    """A row each; the first `most` are drawn.
+    """A chart with one row for each figure; only the first `most` are drawn.
 
-    finding: as of a chart. looks, form, drawn (mark, sides, beside): of `interval_dots`.
+    finding: as in Chart. looks, form, drawn (mark, sides, beside): as in `interval_dots`.
     """
     notes = (f"The first {most} of {len(rows)}; all are in the table.",) if len(rows) > most else ()
     drawing = interval_dots(rows[:most], looks, form=form, **drawn)
@@ -125,9 +133,10 @@ def generator_dots(
     form: Callable[[Any], str],
     most: int = MOST_DOTS,
 ) -> Chart:
-    """The scores that people give on the main criterion, from rows of ranked generators with their
-    ranks; people's writing apart from machines' where it occurs. score: what is drawn, in words;
-    most: of how many.
+    """A chart of the scores that people give on the main criterion, from rows of ranked generators.
+
+    If people wrote some of the outputs, these are drawn differently from those of machines. score:
+    what is drawn, in words. most: how many generators to draw.
     """
     rows = [
         Dot.of(row, "score", row["generator"], "human" if row["human"] else "machine")
@@ -166,11 +175,11 @@ def interval_dots(
     form: Callable[[Any], str] = figure,
     beside: str = "",
 ) -> str:
-    """The drawing, with the entries of the legend that occur.
+    """The drawing, and the legend with the entries that occur.
 
-    mark: a line through all rows, with its words. sides: what lies left and right of 0, where 0
-    divides. beside: what is written above the ranks. Rows without a figure have a dash. Nothing is
-    drawn ("") where no row has a figure.
+    mark: the position and words of a line through all rows. sides: what is left and right of 0, if
+    0 divides the rows. beside: the heading above the ranks. Rows without a figure have a dash. The
+    drawing is empty ("") if no row has a figure.
     """
     rows = rows[:MOST_DOTS]
     figures = chain.from_iterable(row.figures for row in rows if known(row.value))
@@ -205,7 +214,7 @@ def interval_dots(
 
 
 def _used(looks: Looks, occurring: Iterable[str]) -> Looks:
-    """The looks that occur."""
+    """The looks that occur among the rows."""
     names = set(occurring)
     return {look: entry for look, entry in looks.items() if look in names}
 
@@ -213,14 +222,16 @@ def _used(looks: Looks, occurring: Iterable[str]) -> Looks:
 def _entries(
     rows: Sequence[Dot], looks: Looks, mark: tuple[float, str] | None
 ) -> list[tuple[str, str]]:
-    """The legend: the looks that occur, and what the line through all rows is."""
+    """The entries of the legend: the looks that occur, and the meaning of the line through all
+    rows.
+    """
     used = _used(looks, (row.look for row in rows)).values()
     entries = [(svg.marker(12, 0, series), label) for series, label in used if label]
     return [*entries, (svg.line(12, -6, 12, 6, "ceiling"), mark[1])] if mark else entries
 
 
 def _estimate(axis: Axis, row: Dot, looks: Looks, left: float, y: float) -> str:
-    """A row's figure with its interval; a dash where it has none."""
+    """A row's figure drawn with its interval, or a dash if it has none."""
     if not known(row.value):
         return svg.text(left + 4, y + 4, UNDEFINED, class_="soft")
     return axis.estimate(y, within(row.label), row.figures, looks.get(row.look, (0, ""))[0])
@@ -229,9 +240,11 @@ def _estimate(axis: Axis, row: Dot, looks: Looks, left: float, y: float) -> str:
 def forest(
     key: str, label: str, pairs: Sequence[tuple[str, Row]], behind: str, ahead: str
 ) -> Chart:
-    """Rows of the table `differences`, each under its pair, right of the line where the first is
-    ahead; full where significant at 5% after correction over languages, hollow where not. behind,
-    ahead: what below and above 0 means.
+    """A chart of the table `differences`, with each row under its pair.
+
+    A dot is right of the line if the first judge is ahead. It is full if the difference is
+    significant at 5% after correction over languages, else hollow. behind, ahead: the meaning of a
+    figure below and above 0.
     """
     drawn = [(pair, row) for pair, row in pairs if known(row["difference"])]
     ends = filter(known, chain.from_iterable(_ends(row) for _, row in drawn))
@@ -289,16 +302,17 @@ def _ends(row: Row) -> Figures:
 
 
 def significant(row: Row) -> bool:
-    """Whether a difference is not 0 at the 5% level, after correction."""
+    """Whether a difference is significant at the 5% level after correction."""
     return known(row["p_adjusted"]) and row["p_adjusted"] < 0.05
 
 
 def population_panels(panels: Mapping[str, Sequence[Row]], looks: Looks) -> str:
-    """Scores by population of raters, with the central 95% of the rounds: how repeatable each is
-    (GENIE, Figure 2).
+    """A drawing of scores by population of raters, with the central 95% of the rounds: how
+    repeatable each is (GENIE, Figure 2).
 
-    panels: a design's rows of the table `designs`, one below the other on one scale, a line for
-    each population. looks: by labelling. "" where nothing has a score.
+    panels: for each design, its rows of the table `designs`; panels are stacked on one scale, with
+    a line for each population. looks: the look for each labelling. The drawing is empty ("") if
+    nothing has a score.
     """
     rows = list(chain.from_iterable(panels.values()))
     drawn = [row for row in rows if known(row["mean"])]

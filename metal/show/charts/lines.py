@@ -1,4 +1,4 @@
-"""Lines: what more items or references bring, and how rankings differ."""
+"""Charts of lines: the effect of more items or references, and how rankings differ."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ _NOTES = (
 
 @dataclass(frozen=True)
 class ItemsCurve:
-    """points: (items, value), items rising; people: an item; now: items there are; needed: items,
-    None if unknown.
+    """A curve over the number of items.
+
+    points: (items, value), with rising numbers of items. people: the number of people per item.
+    now: the existing number of items. needed: the number of items needed, None if unknown.
     """
 
     people: int
@@ -48,8 +50,11 @@ class ItemsCurve:
 def design_curve(
     curves: Sequence[ItemsCurve], target: float, value: str, form: Callable[[Any], str] = figure
 ) -> str:
-    """Items run on a logarithmic axis; full until where the data go, dashed beyond. value: what the
-    lines show, written in `form`.
+    """A drawing of curves over items on a logarithmic axis; lines are full up to the existing
+    items, dashed beyond.
+
+    value: what the lines show, formatted by `form`. The drawing is empty ("") if no curve has a
+    point.
 
     "" where no curve has a point.
     """
@@ -97,7 +102,7 @@ def design_curve(
 def _curve(
     series: int, curve: ItemsCurve, x: Axis, y: Axis, form: Callable[[Any], str]
 ) -> Iterator[str]:
-    """The lines of a curve, then its points."""
+    """The lines of a curve, followed by its points."""
     points = [(x(math.log10(items)), y(height)) for items, height in curve.points]
     beyond = [items > curve.now * 1.001 for items, _ in curve.points]
     for (start, end), dashed in zip(pairwise(points), beyond[1:], strict=True):
@@ -109,7 +114,7 @@ def _curve(
 
 
 def _round_logarithms(low: float, high: float) -> list[float]:
-    """Logarithms of round numbers: powers of ten, and 2 and 5 times these where there is room."""
+    """Logarithms of round numbers: powers of ten and, if there is room, 2 and 5 times these."""
     factors = (1, 2, 5) if high - low < 2.2 else (1,)
     powers = range(math.floor(low), math.ceil(high) + 1)
     ticks = [power + math.log10(factor) for power in powers for factor in factors]
@@ -117,7 +122,7 @@ def _round_logarithms(low: float, high: float) -> list[float]:
 
 
 def _short(logarithm: float) -> str:
-    """`500`, `2k`, `1M`."""
+    """A number from its logarithm in short form: `500`, `2k`, `1M`."""
     number = 10.0**logarithm
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if number >= size:
@@ -126,7 +131,7 @@ def _short(logarithm: float) -> str:
 
 
 def reference_charts(curve: ReferenceCurve) -> Iterator[Chart]:
-    """A picture per cell, with a curve for each metric."""
+    """A chart for each cell, with a curve for each metric."""
     for (language, criterion), rows in curve.table.groupby(["language", "criterion"], sort=False):
         key, label = cell_key_and_label(
             "references", str(criterion), str(language), curve.titles[str(criterion)]
@@ -142,7 +147,7 @@ MetricOfCell = tuple[str, float, list[dict[Any, Any]]]
 
 
 def metrics_of_cell(rows: pd.DataFrame) -> Iterator[MetricOfCell]:
-    """(name, level, steps) of each metric of a cell; a metric that is a line has a level and no
+    """(name, level, steps) of each metric of a cell; a metric that is drawn as a level line has no
     steps.
     """
     line = rows["references"].isna()
@@ -155,11 +160,12 @@ def metrics_of_cell(rows: pd.DataFrame) -> Iterator[MetricOfCell]:
 def references_chart(
     key: str, label: str, metrics: Sequence[MetricOfCell], people: str
 ) -> Chart | None:
-    """The curves with the spread of their draws; None if nothing has a value. people: whom they
-    agree with.
+    """A chart of the curves with the spread of their draws; None if nothing has a value.
 
-    Steps have `references`, `pearson` and `spread`, the standard deviation over draws, NaN with one
-    draw.
+    people: the people with whom the metrics are compared.
+
+    Each step has `references`, `pearson` and `spread`: the standard deviation over draws, NaN for a
+    single draw.
     """
     shown = list(_with_values(metrics))
     if not shown:
@@ -190,7 +196,7 @@ def references_chart(
 
 
 def _with_values(metrics: Sequence[MetricOfCell]) -> Iterator[MetricOfCell]:
-    """Metrics that have a value, with the steps that have one."""
+    """The metrics that have a value, each with the steps that have one."""
     for metric, level, steps in metrics:
         steps = [step for step in steps if known(step["pearson"])]
         if steps or known(level):
@@ -198,7 +204,7 @@ def _with_values(metrics: Sequence[MetricOfCell]) -> Iterator[MetricOfCell]:
 
 
 def _entry(series: int, metric: str, level: float, steps: Sequence[Row]) -> tuple[str, str]:
-    """A metric in the legend: a line alone where it needs no references."""
+    """A metric's entry in the legend; only a line if it needs no references."""
     symbol = svg.line_symbol(svg.way(series))
     if not known(level):
         symbol = svg.line_symbol(f"way s{series % svg.SERIES}", series)
@@ -206,7 +212,7 @@ def _entry(series: int, metric: str, level: float, steps: Sequence[Row]) -> tupl
 
 
 def _steps(series: int, metric: str, steps: Sequence[Row], x: Axis, y: Axis) -> Iterator[str]:
-    """A metric's curve, then its points with the spread of their draws."""
+    """A metric's curve, followed by its points with the spread of their draws."""
     colour = f"s{series % svg.SERIES}"
     points = [(x(step["references"]), y(step["pearson"])) for step in steps]
     for start, end in pairwise(points):
@@ -224,7 +230,7 @@ def _spread(step: Row) -> float:
 
 
 def _references_finding(shown: Sequence[MetricOfCell]) -> str:
-    """Which metric gains most by further references."""
+    """Say which metric gains most from further references."""
     gains = [
         (steps[-1]["pearson"] - steps[0]["pearson"], metric, steps)
         for metric, _, steps in shown
@@ -275,8 +281,9 @@ def _numbers(key: str, label: str, metrics: Sequence[MetricOfCell]) -> TableView
 
 @dataclass(frozen=True)
 class Ranks:
-    """by: who ranks -> generator -> rank, the same generators everywhere. people: the generators
-    that are human.
+    """Several rankings of the same generators.
+
+    by: who ranks -> generator -> rank. people: the generators that are human.
     """
 
     by: Mapping[str, Mapping[str, int]]
@@ -284,22 +291,24 @@ class Ranks:
 
     @property
     def generators(self) -> list[str]:
-        """In the order of the first ranking."""
+        """The generators in the order of the first ranking."""
         first = next(iter(self.by.values()))
         return sorted(first, key=first.__getitem__)
 
     def moved(self, generator: str) -> int:
-        """How far up (below 0) or down it is at most, away from where the first ranking has it."""
+        """The largest move of a generator away from its rank in the first ranking; below 0 if it
+        moves up.
+        """
         first, *rest = [ranks[generator] for ranks in self.by.values()]
         return max((rank - first for rank in rest), key=abs, default=0)
 
     @property
     def furthest(self) -> list[str]:
-        """The four generators whose score changes most, the largest change first."""
+        """The four generators that move most, the largest move first."""
         return sorted(self.generators, key=lambda generator: -abs(self.moved(generator)))[:4]
 
     def finding(self) -> str:
-        """Which generator moves most, and how far."""
+        """Say which generator moves most, and how far."""
         (first, ranks), *_ = self.by.items()
         generator = self.furthest[0]
         if not (moved := self.moved(generator)):
@@ -311,7 +320,7 @@ class Ranks:
         )
 
     def words(self) -> str:
-        """For those who cannot see the lines."""
+        """The chart in words, for readers who cannot see the lines."""
         (first, ranks), *rest = self.by.items()
         apart = []
         for generator in self.furthest:
@@ -326,8 +335,8 @@ class Ranks:
 
 
 def rank_lines(shown: Ranks) -> str:
-    """Rankings side by side, first on top: one column per ranking, one line per generator, coloured
-    where it moves.
+    """A chart of rankings side by side with rank 1 at the top: one column per ranking, one line per
+    generator, coloured if it moves.
     """
     first = next(iter(shown.by))
     entries = [
@@ -395,5 +404,5 @@ def _line(shown: Ranks, generator: str, x: Axis, top: float, step: float) -> str
 
 
 def _small(x: float, y: float, *, hollow: bool = False) -> str:
-    """The dot of what need not be looked at."""
+    """A small dot for a rank that needs no attention."""
     return svg.element("circle", cx=x, cy=y, r=2.6, class_=f"dot {'h' if hollow else 'm'}{SAME}")

@@ -1,5 +1,5 @@
-"""What a rater said against what the reference people said: a small scatter plot a rater, as Figure
-2 of Billboard.
+"""A small scatter plot for each rater of its scores against those of the reference people, as in
+Figure 2 of Billboard.
 """
 
 from __future__ import annotations
@@ -40,8 +40,10 @@ ScorePair = tuple[float, float, int]
 
 @dataclass(frozen=True)
 class RaterPanel:
-    """One rater. underrated, overrated: outputs in the corners, NaN if its scores are on a scale
-    of its own.
+    """The plot of one rater.
+
+    underrated, overrated: the numbers of outputs in the corners; NaN if the rater's scores are on a
+    scale of their own.
     """
 
     rater: str
@@ -54,12 +56,12 @@ class RaterPanel:
 
     @property
     def outputs(self) -> int:
-        """All that are drawn."""
+        """The number of all drawn outputs."""
         return sum(outputs for _, _, outputs in self.pairs)
 
 
 def panels(raters: pd.DataFrame, dots: pd.DataFrame) -> list[RaterPanel]:
-    """Panels from the rows that metal.boards.crowd has of one criterion and language."""
+    """Panels from the rows that metal.boards.crowd has for one criterion and language."""
     by_rater = {
         rater: list(rows[["score", "people", "outputs"]].itertuples(index=False, name=None))
         for rater, rows in dots.groupby("rater", sort=False)
@@ -80,10 +82,10 @@ def disagreement(
     ends: Ends | None,
     area: float,
 ) -> Chart | None:
-    """The panels, two in a row; None if no rater has a dot.
+    """A chart of the panels, two in a row; None if no rater has a dot.
 
-    people: what the reference people are called. ends: of their scale, None if it has none;
-    area: share of the scale that a corner is wide.
+    people: what to call the reference people. ends: the ends of their scale, None if it has none.
+    area: the width of a corner as a share of the scale.
     """
     drawn = [panel for panel in panels if panel.pairs]
     if not drawn:
@@ -158,7 +160,9 @@ def _panel(
 
 
 def _bands(left: float, top: float, corner: float, frame: str) -> list[str]:
-    """The corners where rater and people are far apart, the frame, and the line of equal scores."""
+    """Draw the corners in which rater and people are far apart, the frame, and the line of equal
+    scores.
+    """
     right, bottom = left + SIDE, top + SIDE
     return [
         svg.rect(left, top, corner, corner, class_="band"),
@@ -169,7 +173,7 @@ def _bands(left: float, top: float, corner: float, frame: str) -> list[str]:
 
 
 def _labels(x: Axis, y: Axis, people: str) -> list[str]:
-    """The ends of both axes, and what they are."""
+    """Draw the numbers at the ends of both axes, and the names of the axes."""
     turned = f"translate({x.start - 8:.0f} {(y.start + y.end) / 2:.0f}) rotate(-90)"
     return [
         svg.text(
@@ -202,8 +206,8 @@ def _labels(x: Axis, y: Axis, people: str) -> list[str]:
 
 
 def _radius(*places: set[float]) -> float:
-    """Of the largest dot, from where dots stand along each axis: neighbours may overlap by a
-    third.
+    """The radius of the largest dot, from the distance of dots along each axis; neighbours may
+    overlap by a third.
     """
     gaps = [
         SIDE,
@@ -252,7 +256,7 @@ def _numbers(key: str, label: str, panels: Sequence[RaterPanel]) -> TableView:
 
 
 def crowd_charts(crowd: Crowd, area: float) -> Iterator[Chart]:
-    """A picture per cell, with a panel for each rater."""
+    """A chart for each cell, with a panel for each rater."""
     dots = crowd.tables["crowd_dots"]
     for (language, criterion), rows in crowd.tables["crowd_raters"].groupby(
         ["language", "criterion"], sort=False

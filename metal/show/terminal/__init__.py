@@ -1,1 +1,1 @@
-"""What people read in a terminal."""
+"""The output that people read in a terminal."""

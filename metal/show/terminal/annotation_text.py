@@ -1,4 +1,4 @@
-"""What `metal annotate` shows: tasks handed out, answers taken in, campaigns."""
+"""What `metal annotate` shows: tasks handed out, answers imported, and campaigns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ON_PLATFORMS = ("label-studio", "mturk")  # forms that `metal annotate push` pos
 
 
 def is_inside(dataset: Path) -> bool:
-    """Whether the working directory is in the dataset's folder. Ask before the folder is
+    """Whether the working directory is inside the dataset's folder; call this before the folder is
     rewritten.
     """
     return Path.cwd().is_relative_to(dataset.resolve())
@@ -33,8 +33,8 @@ def _say_moved() -> None:
 
 
 def show_handed_out(handed_out: HandedOut, *, inside: bool) -> None:
-    """Show how many tasks go to whom, which criteria the test questions are judged by, and how to
-    go on.
+    """Show how many tasks each language and person gets, which criteria the test questions suit,
+    and how to continue.
     """
     from metal.building.store import FOLDER
     from metal.genie.gold_questions import NEGATIVE, POSITIVE
@@ -67,7 +67,9 @@ def show_handed_out(handed_out: HandedOut, *, inside: bool) -> None:
 
 
 def _loads(assignments: Sequence[Assignment]) -> list[list[str]]:
-    """One row per language: its tasks, its people, and how many tasks each of them rates."""
+    """A table with one row per language: its tasks, its people, and how many tasks each person
+    rates.
+    """
     by_language = grouped(assignments, lambda assignment: assignment.language)
     rows = []
     for language, group in by_language.items():
@@ -79,14 +81,14 @@ def _loads(assignments: Sequence[Assignment]) -> list[list[str]]:
 
 
 def _telling(asked: Sequence[Criterion], side: str) -> str:
-    """The criteria by which test questions of this side show who does not read."""
+    """The criteria on which test questions of this side show who does not read the texts."""
     from metal.genie.gold_questions import tells
 
     return ", ".join(each.short for each in asked if tells(each, side)) or "nothing"
 
 
 def show_import(report: ImportReport, *, inside: bool) -> None:
-    """Show who answered, how far people agree, and where they do not agree at all."""
+    """Show who answered, how far people agree, and which outputs everybody rated differently."""
     _show_answers(report)
     for note in report.notes:
         show.say(f"note: {note}")
@@ -102,7 +104,7 @@ def show_import(report: ImportReport, *, inside: bool) -> None:
 
 
 def _show_answers(report: ImportReport) -> None:
-    """Show how many tasks each person answered, and what became of the answers."""
+    """Show how many tasks each person answered, and what was done with the answers."""
     from metal.building.store import ANSWERS, FOLDER
 
     answers = report.answers
@@ -126,7 +128,7 @@ def _show_answers(report: ImportReport) -> None:
 
 
 def _show_tests(tests: Monitoring) -> None:
-    """Show how everybody did on the test questions so far, and who is noisy by them."""
+    """Show how everybody has done on the test questions so far, and who is noisy by them."""
     from metal.genie.gold_questions import SIDES
 
     columns = [f"{side}_{figure}" for side in SIDES for figure in ("right", "asked")]
@@ -143,7 +145,7 @@ def _show_tests(tests: Monitoring) -> None:
 
 
 def _show_agreement(report: ImportReport) -> None:
-    """Show the agreement of the people so far, one row per language and criterion."""
+    """Show how far people agree so far, with one row per language and criterion."""
     rows = []
     for record in report.agreement.to_dict("records"):
         row = {str(key): value for key, value in record.items()}
@@ -160,7 +162,7 @@ def _show_agreement(report: ImportReport) -> None:
 
 
 def _show_ambiguous(report: ImportReport) -> None:
-    """Show the outputs that everybody rated differently, and what can be done about them."""
+    """Show the outputs that everybody rated differently, and what to do about them."""
     if report.ambiguous.empty:
         return
     times = plural(len(report.ambiguous), "time")
@@ -178,7 +180,7 @@ def _show_ambiguous(report: ImportReport) -> None:
 
 
 def show_posted(posted: Posted, platform: str, dataset: Path) -> None:
-    """What a push posted, and what to do next."""
+    """Show what a push posted, and what to do next."""
     before = f", {posted.before:,} were there" if posted.before else ""
     what = f"{plural(posted.count, posted.unit)} {posted.where}"
     show.say(f"Posted {what}{before}. State: {posted.state}", wrap=False)
@@ -189,7 +191,7 @@ def show_posted(posted: Posted, platform: str, dataset: Path) -> None:
 
 
 def show_campaigns(campaigns: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-    """A table for each platform, a row for each campaign."""
+    """Show a table for each platform, with a row for each campaign."""
     for platform, group in campaigns.items():
         if group and platform == "mturk":
             _show_mturk(group)

@@ -31,8 +31,9 @@ QUIET_EVERY = 30.0  # seconds between two lines of progress where there is no te
 def show_estimates(
     coming: Sequence[CostEstimate], what: str, *, first_prompt: bool = False
 ) -> None:
-    """Calls, tokens, cost and time to come, one row per model; with first_prompt, what would be
-    sent first.
+    """Show the estimated calls, tokens, cost and time, one row per model.
+
+    first_prompt: whether to show the first prompt that would be sent.
     """
     if not any(estimate.calls for estimate in coming):
         show.say(
@@ -106,7 +107,7 @@ def show_message(system: str, user: str) -> None:
 
 
 def show_block(title: str, text: str) -> None:
-    """Print a text that was sent or came back, under its title."""
+    """Print a text that was sent or that came back, under its title."""
     show.say(f"[{title}]", bold=True, wrap=False)
     show.verbatim(text)
     show.say("")
@@ -117,8 +118,8 @@ def show_block(title: str, text: str) -> None:
 
 @contextmanager
 def progress(run: Engine) -> Iterator[Callable[[], None]]:
-    """Progress on standard error: one bar per model in a terminal, a line now and then
-    elsewhere.
+    """Show progress on standard error: one bar per model in a terminal, elsewhere a line now and
+    then.
     """
     if not sys.stderr.isatty():
         yield _quiet(run)
@@ -196,7 +197,7 @@ def _short(name: str) -> str:
 
 
 def _progress_words(state: Progress, seconds: float) -> str:
-    """`12 calls/s $0.40 429:12 refused:3`."""
+    """The progress of a model in a few words: `12 calls/s $0.40 429:12 refused:3`."""
     answered = sum(state.kinds.values())
     counted = answered and seconds > 0 and not state.under_way  # batches come all at once
     parts = [per_second(answered / seconds, " calls") if counted else ""]
@@ -214,7 +215,7 @@ def _progress_words(state: Progress, seconds: float) -> str:
 
 
 def show_calls(tallies: Mapping[str, CallStatistics], plan: RunPlan) -> None:
-    """Tokens, cost and latency, one row per model and prompt."""
+    """Show tokens, cost and latency, one row per model and prompt."""
     prices = {model.name: (model.price, model.batch_price) for model in plan.models}
     rows = []
     for (model, prompt), name in plan.names.items():
@@ -229,8 +230,9 @@ def show_calls(tallies: Mapping[str, CallStatistics], plan: RunPlan) -> None:
 
 
 def oddities(name: str, tally: CallStatistics, missing: str = "no score") -> Iterator[str]:
-    """Remarks on what is odd about the answers of a model and prompt. missing: the word for replies
-    without an answer.
+    """Remarks on unusual answers of a model and prompt.
+
+    missing: the word for replies without an answer.
     """
     reasons = {kind: count for kind, count in tally.kinds.items() if kind != "verdict"}
     if reasons:
@@ -264,7 +266,7 @@ def oddities(name: str, tally: CallStatistics, missing: str = "no score") -> Ite
 
 
 def show_judges(tallies: Mapping[str, CallStatistics], plan: JudgingPlan) -> None:
-    """The closing tables, one row per judge, and what is odd about a judge's answers."""
+    """Show the closing tables, one row per judge, and remarks on unusual answers."""
     rows = []
     for name in plan.names.values():
         tally = tallies[name]

@@ -1,5 +1,5 @@
-"""Output to a terminal: plain when piped, as wide as the terminal or COLUMNS, with hostile text
-made harmless.
+"""Output to a terminal: plain if piped, as wide as the terminal or COLUMNS, with hostile text made
+harmless.
 """
 
 from __future__ import annotations
@@ -60,9 +60,7 @@ ON_PAPER: ContextVar[Console | None] = ContextVar("ON_PAPER", default=None)
 
 
 def console() -> Console:
-    """The console on which everything here is printed: standard output or, within `as_text`, a
-    text.
-    """
+    """The console on which everything is printed: standard output or, within `as_text`, a text."""
     return ON_PAPER.get() or of_output()
 
 
@@ -77,13 +75,13 @@ def of_output() -> Console:
 
 
 def worded(message: str) -> str:
-    """The message in the words of its reader: those of the command line or of Python."""
+    """The message in the words of its reader: of the command line, or of Python."""
     return WORDING.get()(message)
 
 
 def clean(text: object) -> str:
-    """Text from files without control and bidirectional characters, which could rewrite the
-    screen.
+    """Text from files without control characters and bidirectional characters, which could rewrite
+    the screen.
     """
     return "".join(
         (
@@ -98,10 +96,11 @@ def clean(text: object) -> str:
 def say(
     text: str, *, bold: bool = False, dim: bool = False, wrap: bool = True, most: int | None = None
 ) -> None:
-    """A paragraph, wrapped at words with a hanging indent; wrap=False for what people copy (paths,
-    signatures).
+    """Print a paragraph, wrapped at words with a hanging indent.
 
-    most: lines; what is longer is cut (see _cut).
+    wrap: False for texts that people copy, such as paths and signatures.
+
+    most: the largest number of lines; a longer text is cut (see _cut).
     """
     from rich.text import Text
 
@@ -117,8 +116,8 @@ def say(
 
 
 def _cut(text: str, width: int, most: int) -> list[str]:
-    """The first lines of a paragraph; one more line if an option is named there that would
-    otherwise be cut.
+    """The first lines of a paragraph, and one more if it names an option that would otherwise be
+    cut.
     """
     option = _OPTION.search(text)
     more = folded(text, width, most + 1)
@@ -130,8 +129,8 @@ def _cut(text: str, width: int, most: int) -> list[str]:
 
 
 def verbatim(text: str) -> None:
-    """Print somebody else's text unchanged, line by line; only what could rewrite the screen is
-    replaced.
+    """Print somebody else's text unchanged, line by line, except for characters that could rewrite
+    the screen.
     """
     from rich.text import Text
 
@@ -142,8 +141,9 @@ def verbatim(text: str) -> None:
 def folded(
     text: str, width: int, most: int | None = None, indent: str = "", cut: str = " ..."
 ) -> list[str]:
-    """The lines of a paragraph with a hanging indent, at most `most` of them. indent: that of all
-    lines. cut: the ending of a text that is shortened.
+    """The lines of a paragraph with a hanging indent, at most `most` of them.
+
+    indent: the indent of all lines. cut: the ending of a shortened text.
     """
     under = f"{indent}  "
     return textwrap.wrap(
@@ -152,13 +152,14 @@ def folded(
 
 
 def aside(line: str) -> None:
-    """Print a line on standard error, so that standard output has only results."""
+    """Print a line on standard error, so that standard output contains only results."""
     print(clean(worded(line)), file=sys.stderr)
 
 
 def warn(messages: Iterable[str], *, more: str = "") -> None:
-    """Data problems that did not stop the run; more: where all of them stand, when only the first
-    are shown.
+    """Print data problems that did not stop the run.
+
+    more: words on where to find all warnings, if only the first are shown.
     """
     listed = list(messages)
     if listed:
@@ -171,8 +172,8 @@ def warn(messages: Iterable[str], *, more: str = "") -> None:
 
 
 def show(part: TableView | Paragraph) -> None:
-    """Show a table or paragraph. The lower text of a cell is on a second line; a name equal to the
-    one above is left blank.
+    """Show a table or paragraph. The lower text of a cell goes on a second line; a name equal to
+    the one above is left blank.
     """
     from metal.show.view import Paragraph
 
@@ -199,7 +200,7 @@ def show(part: TableView | Paragraph) -> None:
 
 
 def as_text(screen: Screen, width: int = WIDTH) -> str:
-    """What a terminal of that width would show, without colours."""
+    """What a terminal of this width would show, without colours."""
     from rich.console import Console
 
     paper = StringIO()
@@ -249,11 +250,11 @@ def _show_table(part: TableView, widths: Sequence[int] | None = None) -> None:
 
 
 def _fitted(part: TableView, width: int) -> list[tuple[TableView, list[int]]]:
-    """The table as it fits, with the width of each column: cells on one line, in lines of their
-    own, or else wrapped at words.
+    """The table in the form that fits, with the width of each column: cells on one line, on several
+    lines, or wrapped at words.
 
-    Either as it stands or with its rows as columns; as several tables of as many columns each where
-    neither fits.
+    If the table does not fit as it is, its rows become columns; if that does not fit either, it is
+    split into several tables with equally many columns.
     """
     joined = replace(part, rows=tuple(tuple(map(_on_one_line, row)) for row in part.rows))
     most = max(len(part.columns), len(part.rows) + 1) - part.heads
@@ -267,8 +268,9 @@ def _fitted(part: TableView, width: int) -> list[tuple[TableView, list[int]]]:
 
 
 def _wrapping(part: TableView, width: int, *, wraps: bool) -> list[int]:
-    """The width of each column if wide ones are wrapped at words. wraps: whether cells are wrapped,
-    in addition to names.
+    """The width of each column if wide columns are wrapped at words.
+
+    wraps: whether to wrap cells as well as names.
     """
     from rich.cells import cell_len
 
@@ -302,7 +304,7 @@ def _on_one_line(cell: Cell) -> Cell:
 
 
 def _wrapped(heading: str, texts: Sequence[str]) -> str:
-    """A heading on several lines, no wider than the cells below it or its longest word."""
+    """A heading on several lines, as wide as the cells below it or as its longest word."""
     from rich.cells import cell_len
 
     widths = [cell_len(line) for text in texts for line in text.split("\n")]
@@ -321,12 +323,13 @@ def table(
     brief: bool = False,
     left: Sequence[bool] = (),
 ) -> None:
-    """A table that fits: too many columns go into several tables that repeat the first `keep`
-    columns.
+    """Print a table that fits: columns that do not fit go into further tables, which repeat the
+    first `keep` columns.
 
-    styles: of cells, by row and column. widths: of columns of words; those of numbers are found.
-    left: of each column, whether it stands flush left; all with widths, else those kept. brief: the
-    first of these tables, and how many columns are left out.
+    styles: the styles of cells, by row and column. widths: the widths of columns of words; those of
+    numbers are computed. left: for each column, whether it is aligned on the left; by default all
+    columns if there are widths, else the kept ones. brief: print only the first of these tables,
+    and how many columns are left out.
     """
     from rich.text import Text
 
@@ -360,7 +363,7 @@ def _drawn(
     styles: Mapping[tuple[int, int], str],
     keep: int,
 ) -> Table:
-    """These columns of a table."""
+    """Print these columns of a table."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -396,7 +399,9 @@ def _cells(row: Sequence[str], group: Sequence[int], widths: Sequence[int], keep
 
 
 def _groups(widths: Sequence[int], width: int, keep: int) -> Iterator[list[int]]:
-    """Positions of the columns that fit together into `width`, the first `keep` in every group."""
+    """Groups of positions of columns that fit together into `width`; every group has the first
+    `keep`.
+    """
     group = list(range(keep))
     for column in range(keep, len(widths)):
         if (
@@ -412,8 +417,10 @@ def _groups(widths: Sequence[int], width: int, keep: int) -> Iterator[list[int]]
 def _widths(
     columns: Sequence[str], rows: Sequence[Sequence[str]], width: int, keep: int
 ) -> list[int]:
-    """The width of each column: names at most NAME_WIDTH, less where fewer tables come of it or
-    nothing would fit beside them; the others at most what is left. What is wider is wrapped.
+    """The width of each column; wider contents are wrapped.
+
+    Names get at most NAME_WIDTH, and less if that saves a table or if nothing would fit next to
+    them. Other columns get at most the width that is left.
     """
     from rich.cells import cell_len
 
@@ -450,8 +457,9 @@ def _widths(
 
 @contextmanager
 def progress(what: str, unit: str = PERCENT) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on standard error; the block is handed `advance(done, total)`. unit: of what
-    it counts.
+    """A progress bar on standard error; the block gets `advance(done, total)`.
+
+    unit: the unit that it counts.
     """
     with named_progress(what, unit) as advance:
         yield lambda done, total: advance("", done, total)
@@ -459,9 +467,10 @@ def progress(what: str, unit: str = PERCENT) -> Iterator[Callable[[int, int], No
 
 @contextmanager
 def named_progress(what: str, unit: str = PERCENT) -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar for one thing after the other; the block is handed `advance(name, done,
-    total)`. It also shows what is followed by FOLLOWER, each unit at its own rate. Where standard
-    error is no terminal, a line now and then.
+    """A progress bar for several things in turn; the block gets `advance(name, done, total)`.
+
+    It also shows work that reports to FOLLOWER, each unit at its own rate. If standard error is no
+    terminal, it prints a line now and then.
     """
     work = Stages(what)
     if sys.stderr.isatty():

@@ -1,4 +1,4 @@
-"""What a progress bar shows of long work: stages, each counted in a unit of its own, with rate and
+"""What a progress bar shows of long work: stages, each counted in its own unit, with rate and
 remaining time.
 """
 
@@ -23,8 +23,8 @@ QUIET_EVERY = 10.0  # seconds between two lines of progress where there is no te
 
 @dataclass
 class Stage:
-    """Steps of one kind: their name, how many there are in all and how many are done, when they
-    began, and when that was last reported.
+    """A stage of the work: its name, the number of its steps and of those done, when it began, and
+    when it last reported.
     """
 
     name: str
@@ -40,16 +40,16 @@ class Stage:
 
     @property
     def left(self) -> float:
-        """Seconds to the end at the rate so far; below 0 if a step takes longer than those
-        before.
+        """Seconds to the end at the rate so far; below 0 if a step takes longer than the earlier
+        ones.
         """
         return (self.total - self.done) * (self.reported - self.began) / self.done - (
             time.monotonic() - self.reported
         )
 
     def numbers(self, *, outermost: bool) -> str:
-        """The number done, the total, the rate and, for the outermost stage, the remaining time; if
-        nobody knows the total, the time that has passed.
+        """The number done, the total, the rate and, for the outermost stage, the remaining time;
+        the elapsed time if the total is unknown.
         """
         now, done, total, unit = (
             time.monotonic(),
@@ -77,8 +77,10 @@ class Stage:
 
 
 class Stages:
-    """What is done at present: of stages within one another the outermost that has a rate and keeps
-    to it, as only its remaining time is that of the work; else the last one.
+    """The stages of work that are going on at present.
+
+    Of nested stages the outermost one with a steady rate is shown, because only its remaining time
+    is that of the whole work; without one, the last stage.
     """
 
     def __init__(self, what: str) -> None:
@@ -86,7 +88,7 @@ class Stages:
         self.began = self.printed = time.monotonic()
 
     def advance(self, name: str, unit: str, done: int, total: int) -> None:
-        """Note how far the stage is."""
+        """Note how far a stage has come."""
         now, kind = time.monotonic(), (name, unit, total)
         stage = self.stages.pop(kind, None)
         if done < total or not total:
@@ -97,7 +99,7 @@ class Stages:
                 print(": ".join(self._shown()), file=sys.stderr)
 
     def _stages(self) -> tuple[Stage | None, Stage | None]:
-        """The stage that is shown, and the outermost one."""
+        """The stage to show, and the outermost stage."""
         under_way = [*reversed(self.stages.copy().values())]
         nested = sorted(
             (stage for stage in reversed(under_way) if stage.total), key=lambda stage: stage.began
