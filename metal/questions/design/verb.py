@@ -49,8 +49,7 @@ def design(
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Design:
-    """Plan the next ratings of `data`, based on its existing ratings and those of the run folders
-    `ratings`.
+    """Plan the next ratings of `data` from those it has.
 
     First the plan shows how to spend a budget of labels: one label each for many items
     (unilabelling) or several for few (multilabelling), with the scale as rated or made binary, and
@@ -65,7 +64,7 @@ def design(
 
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
-            `metal.read`.
+            `metal.read`; `ratings` are run folders whose ratings are added.
         progress: Called with the number of simulations done and of all simulations.
 
     Returns:

@@ -45,7 +45,7 @@ def design_anchors(
     seed: Seed = 0,
     force: Annotated[bool, Option("Replace an earlier draw.", rare=True)] = False,
 ) -> DrawnSources:
-    """Draw contents that the people of every language rate, to compare how severe they are.
+    """Draw contents for people of every language to rate, to compare how severe they are.
 
     A gap between a judge and people may come from the people: those of one language can be more
     severe than others. Anchors are contents that exist in every language and that each panel rates.
