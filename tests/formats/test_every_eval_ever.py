@@ -133,6 +133,24 @@ def test_judges_are_named_by_the_configuration(tmp_path: Path) -> None:
     assert data.criteria["set.polite"].direction == "lower"
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "ends"),
+    [(0, 100, (0, 100)), ("-Infinity", "Infinity", None), (-(10**400), 1e999, None), (5, 1, None)],
+)
+def test_bounds_are_the_ends_of_the_scale(tmp_path: Path, low: Any, high: Any, ends: Any) -> None:
+    metric = {
+        "metric_id": "points",
+        "score_type": "continuous",
+        "min_score": low,
+        "max_score": high,
+    }
+    lines = both()
+    for number, line in enumerate(lines):
+        line["evaluation"] = {"score": 7.5 * number}
+    data = metal.read(write(tmp_path / "out", *lines, metrics=[metric]))
+    assert data.criteria["set.polite"].scale.ends == ends
+
+
 def test_several_metrics_of_an_evaluation_are_criteria(tmp_path: Path) -> None:
     metrics = [BINARY, {**BINARY, "metric_id": "brief", "metric_name": "Brevity"}]
     lines = [*both(), *both(evaluation_result_id="brief")]

@@ -37,7 +37,7 @@ from metal.data.formats.harnesses.every_eval_ever import (
 )
 from metal.data.holdings import RECORDS, SIDECAR
 from metal.data.progress import Progress, followed
-from metal.data.records import Criterion, Output
+from metal.data.records import Criterion
 from metal.data.text import first_few, plural
 from metal.errors import UsageError
 from metal.version import __version__
@@ -77,14 +77,17 @@ def write(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
 
 def _means(dataset: Dataset) -> pd.DataFrame:
     """The mean of people's scores for each output and criterion, and from how many it is, where a
-    record can hold it.
+    record can hold it: no pair, no probe, nothing by a person.
     """
     scored = [
         name
         for name, criterion in dataset.asked.items()
         if criterion.scale.ends is not None or not criterion.scale.levels
     ]
-    single = [output.output for output in dataset.outputs.values() if _is_models(dataset, output)]
+    described: Mapping[str, Any] = dataset.extra.get("generators", {})
+    people = {name for name, facts in described.items() if facts.get("kind") == "human"}
+    singles = (o for o in dataset.outputs.values() if not (o.is_pair or o.condition))
+    single = [output.output for output in singles if output.generator not in people]
     rows = dataset.ratings
     rows = rows[(rows["kind"] == "human") & rows["score"].notna()]
     rows = rows[rows["criterion"].isin(scored) & rows["output"].isin(single)]
@@ -96,13 +99,6 @@ def _means(dataset: Dataset) -> pd.DataFrame:
     means["criterion"] = means["criterion"].astype(str)
     means = means.sort_values("output", key=lambda names: names.map(position), kind="stable")
     return means.reset_index(drop=True)
-
-
-def _is_models(dataset: Dataset, output: Output) -> bool:
-    """Whether an output is what a model wrote: no pair, no probe, and nothing by a person."""
-    generators: Mapping[str, Any] = dataset.extra.get("generators", {})
-    is_persons = generators.get(output.generator, {}).get("kind") == "human"
-    return not (output.is_pair or output.condition or is_persons)
 
 
 def _models(generators: Iterable[str]) -> dict[str, str]:

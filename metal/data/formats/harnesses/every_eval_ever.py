@@ -48,6 +48,7 @@ OUTPUT = "metal_output"  # in a record's metadata: the output's id
 CRITERION, OF_PEOPLE = "metal_criterion", "metal_people"  # in the details of a metric
 PEOPLE = "people"  # the rater whose scores are the means of people
 UNKNOWN_LEVEL = -1.0
+MOST = 1e300  # of an end of a scale; beyond it there is none
 # Options of a table that mean nothing where a sidecar says everything.
 _OF_TABLES = (
     *("columns", "levels", "measures", "ranges", "shifts", "directions"),
@@ -151,11 +152,13 @@ class _Records:
         if isinstance(lower := metric.get("lower_is_better"), bool):
             direction = "lower" if lower else "higher"
             self.gathered.say_scale(criterion, directions=direction)
-        ends = (metric.get("min_score"), metric.get("max_score"))
         if metric.get("score_type") == "binary":
             self.gathered.say_scale(criterion, levels="0<1")
-        elif all(isinstance(end, int | float) for end in ends) and ends[0] < ends[1]:  # type: ignore[operator]
-            self.gathered.say_scale(criterion, ranges=ends)
+            return
+        ends = [metric.get("min_score"), metric.get("max_score")]
+        finite = [end for end in ends if isinstance(end, int | float) and abs(end) < MOST]
+        if len(finite) == 2 and finite[0] < finite[1]:
+            self.gathered.say_scale(criterion, ranges=finite)
 
     def _add(self, sample: Mapping[str, Any], alone: bool) -> None:
         """Add the score of a sample. alone: whether all samples of its id have one input."""
