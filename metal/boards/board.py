@@ -50,7 +50,7 @@ from metal.boards.settings import BoardSettings, signature
 from metal.data.dataset import Dataset
 from metal.data.people import people_named
 from metal.data.progress import Progress, counted_as, followed, follower, no_progress
-from metal.data.text import first_few
+from metal.data.text import first_few, plural
 from metal.errors import Undefined, UsageError
 from metal.stats.bootstrap import SourceBootstrap
 
@@ -360,6 +360,7 @@ def _warnings(
         named = "every criterion" if len(unlike) == len(cells) else unlike_cells
         remedy = "`common` compares them only on outputs that all scored"
         yield f"{named}: raters scored different outputs (see coverage); {remedy}"
+    yield from _nearly_tied(dataset, cells, settings)
     yield from _assisted(dataset, cells, people_named(dataset, settings.reference))
     yield from left_out(dataset, settings)
     yield from dataset.extra.get("left_out", [])
@@ -371,6 +372,24 @@ def _warnings(
         )
     yield from _of_generators(dataset, titles, generators)
     yield from _of_raters(dataset, cells, settings, titles)
+
+
+def _nearly_tied(
+    dataset: Dataset, cells: Sequence[BoardCell], settings: BoardSettings
+) -> Iterator[str]:
+    """Where people's scores tie or not by how floats are compared; `overall` adds up floats
+    anyway.
+    """
+    own = [cell for cell in cells if cell.nearly_tied and cell.criteria == 1]
+    if own:
+        most = max(own, key=lambda cell: cell.nearly_tied)
+        effect = "are ties; `exact` compares floats"
+        if settings.exact:
+            effect = "are no ties (`exact`)"
+        yield (
+            f"{where(dataset, most)}: {plural(most.nearly_tied, 'pair')} of people's scores of one"
+            f" source differ only by rounding, like -25.2 and -25.200000000000003, and {effect}"
+        )
 
 
 def _scored_unlike(cell: BoardCell) -> bool:

@@ -64,7 +64,8 @@ class BoardCell:
     items), NaN without a score. outputs, source: (items,) positions in the dataset; items are in
     string order of the outputs. generator: (items,) codes into `generators`. alone: (ratings,) the
     score of one reference person; others: (ratings,) the mean of the other people's scores;
-    alone_source: (ratings,) the sources. criteria: the number of criteria combined.
+    alone_source: (ratings,) the sources. criteria: the number of criteria combined. nearly_tied:
+    the number of pairs of people's scores of one source that only rounding makes different.
     """
 
     criterion: str
@@ -81,6 +82,7 @@ class BoardCell:
     others: Numbers
     alone_source: Codes
     criteria: int = 1
+    nearly_tied: int = 0
 
     @property
     def place(self) -> dict[str, str]:
@@ -278,6 +280,20 @@ def without_rounding(scores: Numbers) -> Numbers:
     return np.asarray(np.round(scores, _DIGITS - math.ceil(math.log10(largest))))
 
 
+def nearly_tied(scores: Numbers, source: Codes) -> int:
+    """The number of pairs of scores of one source that only rounding makes different.
+
+    >>> nearly_tied(np.array([0.1 + 0.2, 0.3, 0.3, np.nan]), np.zeros(4))
+    2
+    """
+    scored = ~np.isnan(scores)
+    pairs = []
+    for values in (without_rounding(scores), scores):
+        _, count = np.unique(np.stack([source[scored], values[scored]]), axis=1, return_counts=True)
+        pairs.append(int((count * (count - 1) // 2).sum()))
+    return pairs[0] - pairs[1]
+
+
 NOMINAL = (
     "its labels have no order (nominal), so no rater can correlate with them; `metal.audit(...)`"
     " compares labels"
@@ -391,7 +407,9 @@ def _cells(
         means, scale, each_against_others = combined(parts)
         if of_metrics:
             means[1:] = np.where(np.isnan(means[1:]), of_metrics.means[1:], means[1:])
-        means = np.stack(list(map(without_rounding, means)))
+        exact_human = means[0]
+        if not settings.exact:
+            means = np.stack(list(map(without_rounding, means)))
         for language in [ALL_LANGUAGES, *languages] if len(languages) > 1 else languages:
             inside = (
                 np.isin(language_of, languages)
@@ -429,6 +447,7 @@ def _cells(
                 others,
                 source[output_of],
                 len(parts),
+                nearly_tied(exact_human[items], source[items]),
             )
 
 

@@ -30,9 +30,10 @@ class BoardSettings:
 
     reference: the people with whom raters are compared (people_named). common: whether to compare
     only on outputs that all raters scored. expected: whether to score by the mean of levels
-    weighted by probability, for raters that have it. members: the kinds of rater in the ensemble.
-    nonzero: the number of nonzero coefficients of the ensemble. alpha: the lasso's alpha; None
-    takes one from the interval by `rule` (metal.stats.ensemble.choose_alpha). human_generators:
+    weighted by probability, for raters that have it. exact: whether scores that differ only by
+    rounding are different. members: the kinds of rater in the ensemble. nonzero: the number of
+    nonzero coefficients of the ensemble. alpha: the lasso's alpha; None takes one from the interval
+    by `rule` (metal.stats.ensemble.choose_alpha). human_generators:
     generators that are people, besides those marked in dataset.toml. families: generator -> family,
     besides those in dataset.toml. resamples: number of bootstrap samples over sources.
     permutations: number per test. version: the version of the board. exclude_noisy: the model
@@ -54,6 +55,13 @@ class BoardSettings:
         bool,
         Option(
             "Score judges by the mean of levels weighted by token probabilities, where available.",
+            rare=True,
+        ),
+    ] = False
+    exact: Annotated[
+        bool,
+        Option(
+            "Compare scores as floats, as WMT does: -25.200000000000003 is no tie with -25.2.",
             rare=True,
         ),
     ] = False
@@ -170,7 +178,7 @@ def signature(data: str, settings: BoardSettings, **subject: object) -> str:
     }
     if subject.get("lang") == "all":
         parts |= {"langs": "+".join(settings.languages)}
-    parts |= {name: "yes" for name in ("common", "expected") if getattr(settings, name)}
+    parts |= {name: "yes" for name in ("common", "expected", "exact") if getattr(settings, name)}
     parts |= {
         "members": "+".join(settings.members),
         "nonzero": settings.nonzero,

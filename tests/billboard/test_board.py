@@ -53,6 +53,7 @@ def test_as_plain_values() -> None:
         "reference": "",
         "common": False,
         "expected": False,
+        "exact": False,
         "members": ["metric"],
         "nonzero": 3,
         "rule": "smallest",
@@ -161,6 +162,7 @@ def test_the_same_request_gives_the_same_board() -> None:
         {"reference": "expert"},
         {"raters": ("near",)},
         {"common": True},
+        {"exact": True},
         {"members": ("llm",)},
         {"nonzero": 2},
         {"alpha": 1.5},
@@ -177,6 +179,21 @@ def test_the_same_request_gives_the_same_board() -> None:
 def test_every_setting_that_moves_a_figure_is_in_its_signature(changed: dict[str, Any]) -> None:
     plain = signature("d@1", BoardSettings(), lang="all", crit="q")
     assert signature("d@1", BoardSettings(**changed), lang="all", crit="q") != plain
+
+
+def test_floats_are_compared_as_they_are_where_asked() -> None:
+    """0.1 + 0.2 is a float above 0.3: people tie these outputs, unless floats are compared."""
+    people, metric = [0.1 + 0.2, 0.3, 1.0, 0.0, 1.0, 2.0], [1.0, 1.0, 3.0, 0.0, 1.0, 2.0]
+    data = made({"quality": {"A1": people}, METRIC_SCORE.name: {"m": metric}}, ("a", "b", "c"))
+    accuracy = {}
+    for exact in (False, True):
+        board = billboard(data, replace(QUICK, exact=exact))
+        accuracy[exact] = board.tables["raters"]["pairwise_accuracy"].iloc[0]
+        effect = "no ties (`exact`)" if exact else "are ties; `exact`"
+        assert tells(board.warnings, "1 pair", "-25.200000000000003", effect)
+    assert accuracy == {False: pytest.approx(1.0), True: pytest.approx(5 / 6)}
+    plain = billboard(made(world(), FOUR), QUICK)
+    assert not tells(plain.warnings, "rounding")
 
 
 def test_signatures_of_figures_differ() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.boards.cells import without_rounding
+from metal.boards.cells import nearly_tied
 from metal.boards.official.layout import Layout
 from metal.boards.official.scores import LanguageScores, gold_scores, language_scores
 from metal.boards.official.tasks import Scores, TaskFigures, task_figures, task_values, tasks_of
@@ -211,10 +211,8 @@ def _about_rounding(
     """Where people's scores that differ in their last digits only change a figure."""
     notes = []
     for (language, criterion), each in scores.items():
-        rounded = without_rounding(each.gold)
-        first, second = np.triu_indices(len(rounded), 1)
-        differ = each.gold[first] != each.gold[second]
-        apart = int((differ & (rounded[first] == rounded[second])).sum())
+        columns = np.broadcast_to(np.arange(each.gold.shape[1]), each.gold.shape)
+        apart = nearly_tied(each.gold.ravel(), columns.ravel())
         if not apart:
             continue
         other = {(language, criterion): each.rounded() if exact else each}

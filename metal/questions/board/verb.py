@@ -51,6 +51,7 @@ def billboard(
     raters: Names = (),
     common: bool = False,
     expected: bool = False,
+    exact: bool = False,
     members: Names = ("metric",),
     nonzero: int = 3,
     alpha: float | None = None,
