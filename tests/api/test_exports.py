@@ -129,6 +129,14 @@ def test_promptfoo_gets_results_with_named_scores(dataset: Dataset, tmp_path: Pa
     assert tells(told, "1 rating", "metadata.unscored")
 
 
+def test_several_outputs_of_a_generator_for_one_source(dataset: Dataset, tmp_path: Path) -> None:
+    outputs = {**dataset.outputs, "o2": replace(dataset.outputs["o2"], generator="new")}
+    twice = replace(dataset, outputs=outputs, ratings=dataset.ratings.assign(generator="new"))
+    results = exported(twice, "promptfoo", tmp_path)["results"]["results"]
+    assert [(each["promptIdx"], each["testIdx"]) for each in results] == [(0, 0), (0, 1)]
+    assert tells(notes(twice, "inspect", tmp_path), "1 output", "`epoch`")
+
+
 def test_deepeval_gets_goldens(dataset: Dataset, tmp_path: Path) -> None:
     first, second = exported(dataset, "deepeval", tmp_path)
     texts = (first["input"], first["actual_output"], first["expected_output"], first["name"])
@@ -239,6 +247,8 @@ def test_a_table_with_verdicts_is_known_as_an_export(audit: Path, tmp_path: Path
     again = metal.read(path)
     ours = metal.read("datasets/demo")
     pd.testing.assert_series_equal(again.ratings["score"], ours.ratings["score"])
+    # label and verdict repeat what is read
+    assert not any("not read" in finding.message for finding in metal.check(again).findings)
 
 
 def test_verdicts_on_other_judges_are_refused(

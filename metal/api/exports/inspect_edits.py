@@ -9,6 +9,7 @@ A score that is missing is what inspect_ai calls unscored: NaN with a reason.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,19 @@ from metal.data.text import plural
 
 def write(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
     """Write a line for each rating."""
-    generators = set()
+    outputs: Counter[tuple[str, str]] = Counter()
     with path.open("w", encoding="utf-8", newline="\n") as file:
         for rated in exported.outputs(progress):
-            generators.add(rated.output.generator)
+            outputs[rated.output.source, rated.output.generator] += 1
             for rating in rated.ratings:
                 file.write(json_text(_edit(rated, rating)) + "\n")
+    generators = {generator for _, generator in outputs}
+    again = sum(outputs.values()) - len(outputs)
+    if again:
+        yield (
+            f"{plural(again, 'output')} of a sample that has one already: add `epoch` to their"
+            " lines, or they replace the scores of the first"
+        )
     if len(generators) > 1:
         yield (
             f"{plural(len(generators), 'generator')} in one file: a log of inspect_ai has one;"

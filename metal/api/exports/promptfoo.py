@@ -8,6 +8,7 @@ own scale. `pass` and `score` speak of positions on the scale: promptfoo expects
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ from typing import Any
 
 from metal.api.exports import MARK, Exported, Target, filled_in, json_text, named_score
 from metal.data.progress import Progress
-from metal.data.records import Criterion
+from metal.data.records import Criterion, Output
 from metal.data.text import plural
 
 PROMPT = "{{input}}"
@@ -62,12 +63,7 @@ class _Totals:
 def write(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
     """Write a result for each rated output."""
     generators = list(dict.fromkeys(exported.table["generator"]))
-    sources = list(dict.fromkeys(exported.table["source"]))
-    places = _Places(
-        {name: number for number, name in enumerate(generators)},
-        {name: number for number, name in enumerate(sources)},
-        exported.dataset.criteria,
-    )
+    places = _Places({name: number for number, name in enumerate(generators)})
     totals = {name: _Totals() for name in generators}
     identity = exported.dataset.digest
     with path.open("w", encoding="utf-8", newline="\n") as file:
@@ -85,19 +81,29 @@ def write(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
             "description": exported.dataset.card.name,
             "prompts": [PROMPT],
             "providers": generators,
-            "tests": [_test(exported, name) for name in sources],
+            "tests": [_test(exported, source) for source, _ in places.tests],
         }
         file.write(f'"config": {json_text(config)}}}\n')
     return list(_notes(totals.values(), exported))
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Places:
-    """The numbers of generators and sources, and the criteria by name."""
+    """The numbers of generators and tests. A test is a source; if a generator has several outputs
+    for it, each further one needs a test of its own.
+    """
 
     generators: Mapping[str, int]
-    sources: Mapping[str, int]
-    criteria: Mapping[str, Criterion]
+    tests: dict[tuple[str, int], int] = field(default_factory=dict)
+    outputs: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def of(self, output: Output) -> dict[str, int]:
+        """The place of the next output."""
+        written = output.source, output.generator
+        test = (output.source, self.outputs[written])
+        self.outputs[written] += 1
+        number = self.tests.setdefault(test, len(self.tests))
+        return {"promptIdx": self.generators[output.generator], "testIdx": number}
 
 
 def _prompt(generator: str) -> dict[str, Any]:
@@ -122,12 +128,13 @@ def _test(exported: Exported, name: str) -> dict[str, Any]:
 
 
 def _results(exported: Exported, places: _Places, progress: Progress) -> Iterator[dict[str, Any]]:
+    criteria = exported.dataset.criteria
     for rated in exported.outputs(progress):
         output, test = rated.output, _test(exported, rated.output.source)
         scored = [rating for rating in rated.ratings if rating["score"] is not None]
-        components = [_component(rating, places.criteria) for rating in scored]
+        components = [_component(rating, criteria) for rating in scored]
         named = {named_score(rating): rating["score"] for rating in scored}
-        outcome, grading = _grading(scored, components, named, places.criteria)
+        outcome, grading = _grading(scored, components, named, criteria)
         unscored = [
             {name: rating[name] for name in ("rater", "kind", "criterion", "reason")}
             for rating in rated.ratings
@@ -136,8 +143,7 @@ def _results(exported: Exported, places: _Places, progress: Progress) -> Iterato
         text = test["vars"]["input"]
         yield filled_in({"error": grading["reason"] if outcome == UNGRADED else None}) | {
             "id": f"metal-{_digest(output.output)[:32]}",
-            "promptIdx": places.generators[output.generator],
-            "testIdx": places.sources[output.source],
+            **places.of(output),
             "promptId": _prompt(output.generator)["id"],
             "prompt": {"raw": text, "label": PROMPT},
             "provider": {"id": output.generator, "label": output.generator},

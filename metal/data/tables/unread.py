@@ -24,7 +24,8 @@ def differing(frame: pd.DataFrame, unread: Sequence[str], tidy: pd.DataFrame) ->
     with the index of the frame's rows.
 
     Columns that count or measure something, hold remarks, describe a rater, or number the rows are
-    left out.
+    left out, and those that repeat what is read: the label of a score, or a fact about a rater on a
+    criterion in a language.
     """
     outputs, raters = tidy["output"].cat.codes.to_numpy(), tidy["rater"].cat.codes.to_numpy()
     names = []
@@ -46,7 +47,20 @@ def differing(frame: pd.DataFrame, unread: Sequence[str], tidy: pd.DataFrame) ->
         codes = values.cat.codes.reindex(tidy.index).to_numpy()
         if _several(outputs, codes) and _several(raters, codes):
             names.append(name)
+    if names:
+        names = [name for name in names if not _repeats(as_texts(frame[name]), tidy)]
     return names
+
+
+def _repeats(values: pd.Series, tidy: pd.DataFrame) -> bool:
+    """Whether the values follow from criterion and score, or from rater, criterion and language."""
+    codes = values.cat.codes.reindex(tidy.index).to_numpy()
+    for read in (["criterion", "score"], ["rater", "criterion", "language"]):
+        columns = [name for name in read if name in tidy]
+        keys = tidy.groupby(columns, observed=True, dropna=False, sort=False).ngroup()
+        if read[-1] in columns and not _several(keys.to_numpy(), codes):
+            return True
+    return False
 
 
 def telling_apart(frame: pd.DataFrame, unread: Sequence[str], tidy: pd.DataFrame) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
+from functools import cache
 from json import JSONDecodeError
 from pathlib import Path
 from typing import Any
@@ -67,9 +68,13 @@ def unpacked(cell: Any) -> Any:
 
 def either(record: Mapping[str, Any], name: str) -> Any:
     """The field in either spelling: `traceId`, `trace_id`; None if it is missing or empty."""
-    spelled = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).lower()
-    value = record.get(name, record.get(spelled))
+    value = record.get(name, record.get(_with_underscores(name)))
     return None if value == "" else value
+
+
+@cache
+def _with_underscores(name: str) -> str:
+    return re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).lower()
 
 
 class Repeats(Counter[tuple[str, ...]]):
