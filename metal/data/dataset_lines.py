@@ -266,18 +266,16 @@ def checked_tables(tables: dict[str, Any], path: Path) -> dict[str, Any]:
     """The further tables of dataset.toml. Raises DataError if one of METAL's own entries is not a
     table.
     """
-    for name in ("sample", "generate", "generators", "probes"):
+    for name in ("sample", "generate", "generators", "probes", "evalset"):
         if not isinstance(tables.get(name, {}), Mapping):
             raise DataError(
                 path, f"{name} is {tables[name]!r}", f"METAL writes a table, [{name}]; take it out"
             )
-    for name, described in tables.get("generators", {}).items():
-        if not isinstance(described, Mapping):
-            raise DataError(
-                path,
-                f"generator {name} is {described!r}",
-                "METAL writes tables, [generators.NAME]; take it out",
-            )
+    for table, what in (("generators", "generator"), ("evalset", "evalset of")):
+        for name, described in tables.get(table, {}).items():
+            if not isinstance(described, Mapping):
+                problem = f"{what} {name} is {described!r}"
+                raise DataError(path, problem, f"METAL writes tables, [{table}.NAME]; take it out")
     return tables
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +12,7 @@ import metal
 from metal.data.dataset import Card, Dataset, assemble
 from metal.data.ratings import facts_from
 from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Rating, Scale, Source
-from metal.errors import UsageError
+from metal.errors import DataError, UsageError
 from tests.formats import test_mqm_errors as mqm
 from tests.formats.evalset_folders import blocks, errors, lines, test_set
 from tests.saying import tells
@@ -149,6 +150,19 @@ def test_other_datasets_are_written_as_far_as_they_fit(tmp_path: Path) -> None:
     assert tells(warnings, "2 scores of metrics missing")
     again = metal.read(folder)
     assert "gpt_4_mini[noref]" in again.raters
+
+
+def test_tables_of_dataset_toml_that_somebody_changed(tmp_path: Path) -> None:
+    dataset = metal.read(test_set(tmp_path / "wmt"))
+    changed = {"references": "refA", "ratings": 5, "folder": "../up", "standard_reference": "a/b"}
+    odd = replace(dataset, extra={"evalset": {"en-de": changed}})
+    metal.export(odd, to="evalset", out=tmp_path / "out" / "set")
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert all(path.parts[len(tmp_path.parts)] in ("wmt", "out") for path in files)
+    odd = replace(dataset, extra={"evalset": {"en-de": 5}})
+    odd.save(tmp_path / "saved")
+    with pytest.raises(DataError, match="evalset of en-de is 5"):
+        metal.read(tmp_path / "saved")
 
 
 def test_what_is_no_translation_is_refused(tmp_path: Path) -> None:

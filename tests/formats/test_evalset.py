@@ -101,7 +101,7 @@ def test_experts_count_once_and_the_panel_where_none_rated(tmp_path: Path) -> No
     assert scores(dataset, "en-de/rater2") == {"en-de/1/B": -5.1}
     assert scores(dataset, "MQM") == {"en-de/2/B": 0.0}
     assert dataset.raters["MQM"].about == {"panel": True}
-    assert tells(dataset.report, "2 experts", "means of theirs", "only the 1 output")
+    assert tells(dataset.report, "2 experts", "means of theirs", "on the 1 output")
     people = dataset.ratings[dataset.ratings["rater"] == "en-de/rater1"]
     assert people["comment"].tolist() == [errors(1), errors(5, 0.1)]
 

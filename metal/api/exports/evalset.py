@@ -72,9 +72,17 @@ class WrittenPair:
     def references(self) -> list[str]:
         """The names of the references of each segment."""
         most = max((len(source.references) for source in self.sources), default=0)
-        named = [str(name) for name in self.described.get("references", [])]
+        listed = self.described.get("references", [])
+        named = [str(name) for name in listed] if isinstance(listed, list) else []
         letters = [f"ref{chr(ord('A') + number)}" for number in range(min(most, 26))]
         return named if len(named) == most else letters
+
+    @property
+    def rating_files(self) -> dict[str, list[str]]:
+        """{rating file: its raters} of the folder that was read."""
+        files = self.described.get("ratings")
+        files = files if isinstance(files, Mapping) else {}
+        return {str(file): list(raters) for file, raters in files.items()}
 
     @cached_property
     def _rows(self) -> dict[tuple[str, str], Rows]:
@@ -347,8 +355,7 @@ def _rating_files(
     marked = (rater for _, rater, comment in pair.ratings(rows) if _are_errors(comment))
     raters = list(dict.fromkeys(marked))
     files: dict[str, list[str]] = {}
-    described = pair.described.get("ratings", {})
-    for file, named in described.items():
+    for file, named in pair.rating_files.items():
         panel = [rater for rater in raters if people[rater].about.get("panel")]
         within = [rater for rater in raters if rater in named] if named else panel
         if within and _plain(file) == file and file.startswith(f"{pair.folder}.{name}."):

@@ -283,9 +283,9 @@ def _notes_on_texts(pair: LanguagePair) -> Iterator[str]:
     by_people = pair.people_among_systems
     others = [n for n in texts.references if n in texts.systems and n not in by_people]
     if by_people:
-        yield f"{texts.folder}: {first_few(by_people)} among the systems: by people, as a reference"
+        yield f"{texts.folder}: references that count as human generators: {first_few(by_people)}"
     if others:
-        yield f"{texts.folder}: by its name, no person wrote the reference {first_few(others)}"
+        yield f"{texts.folder}: references by no person, as their names say: {first_few(others)}"
     lacking = sum(line == NO_TRANSLATION for lines in texts.systems.values() for line in lines)
     if lacking:
         yield f"{texts.folder}: {plural(lacking, 'output')} without a text ({NO_TRANSLATION})"

@@ -246,12 +246,13 @@ def _notes(
 ) -> Iterator[str]:
     start = f"{pair} {criterion.name}"
     if not experts:
-        yield f"{start}: {panel.rater} stands for the people whose scores the file holds"
+        yield f"{start}: a score per output; {panel.rater} stands for the people behind it"
     elif own is criterion:
         both = plural(left, "output")
         yield (
             f"{start}: {len(experts)} experts; the released scores are the means of theirs and are"
-            f" not counted again. {panel.rater} has only the {both} that none of them rated"
+            f" not counted again. {panel.rater} stands for them on the {both} that none of them"
+            " rated"
         )
     else:
         yield (
