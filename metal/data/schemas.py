@@ -19,13 +19,14 @@ from metal.data.files import read_toml
 from metal.data.holdings import RECORDS, VERDICTS
 from metal.data.ratings import COLUMNS, FACTS
 from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
+from metal.data.validating import NOT_BLANK
 
 VERSION = 1  # of the format; a change that makes valid files invalid gets the next number
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]
 
 TEXT: Schema = {"type": "string"}
-NAME: Schema = {"type": "string", "pattern": r"\S"}  # neither empty nor blank
+NAME: Schema = {"type": "string", "pattern": NOT_BLANK}
 NUMBER: Schema = {"type": "number"}
 COUNT: Schema = {"type": "integer", "minimum": 0}
 FLAG: Schema = {"type": "boolean"}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import tee
 from pathlib import Path
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 MOST = 100  # faults that are kept; the others are counted
+NOT_BLANK = r"\S"  # the pattern of a name
 WHOLE = "the record"  # instead of a path
 SHOWN = 60  # characters of a value that a message quotes
 Values = Iterable[tuple[str, Any]]  # (location, value)
@@ -46,12 +47,18 @@ class Faults:
         """Note the faults of values by the schema of their kind. A file that cannot be read is a
         fault as well.
         """
-        validator = _validator(schema)
+        validator, valid = _validator(schema), set[Hashable]()
         try:
             for location, value in values:
                 self.records[kind] += 1
+                sort = sort_of(value, schema)
+                if sort in valid:
+                    continue
+                number = len(self.lines) + self.more
                 for problem in problems(validator, value):
                     self.add(location, problem)
+                if sort and number == len(self.lines) + self.more:
+                    valid.add(sort)
         except DataError as error:
             self.add(error.where, error.problem)
 
@@ -61,6 +68,30 @@ def _validator(schema: Mapping[str, Any]) -> Validator:
 
     validator: Validator = Draft202012Validator(schema)
     return validator
+
+
+def sort_of(record: object, schema: Mapping[str, Any]) -> Hashable:
+    """What a schema looks at in a record of plain values: records of one sort are all valid, or
+    none is. None for any other record.
+
+    It looks at types, at whether a text is blank, whether a number is whole, and whether it is
+    between 0 and 1; and at texts that are a choice.
+    """
+    if not isinstance(record, dict):
+        return None
+    sorts: list[Hashable] = []
+    for key, value in record.items():
+        of = schema.get("properties", {}).get(key, {})
+        if isinstance(value, str):
+            chosen = "enum" in of or of.get("pattern", NOT_BLANK) != NOT_BLANK
+            sorts.append((key, value if chosen else bool(value.strip())))
+        elif isinstance(value, bool) or value is None:
+            sorts.append((key, value, bool))
+        elif isinstance(value, int | float):
+            sorts.append((key, value < 0, value > 1, value == value // 1))
+        else:
+            return None
+    return tuple(sorts)
 
 
 def problems(validator: Validator, value: object) -> Iterator[str]:

@@ -21,6 +21,7 @@ from metal.data.files import read_jsonl, read_toml
 from metal.data.ratings import COLUMNS, FACTS, OPTIONAL, facts_from
 from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
 from metal.data.schemas import VERSION, criterion_keys, data_schemas, field_texts
+from metal.data.validating import sort_of
 from metal.errors import DataError
 
 SCHEMAS = data_schemas()
@@ -224,6 +225,23 @@ def test_rater_cards_that_are_valid_are_read(
 def test_a_missing_answer_has_a_reason(rating: dict[str, Any], fits: bool) -> None:
     line = {"output": "o", "criterion": "c", "rater": "A", **rating}
     assert valid("rating", line) is fits
+
+
+VALUES = st.sampled_from([None, True, False, 0, 1, 1.0, 0.5, -1, -0.5, 2, 1e400, float("nan")])
+VALUES |= st.sampled_from(["", " ", "a", "human", "llm", "higher", "robot", [], {}, [1, 2]])
+
+
+@given(st.sampled_from(["rating", "rater", "source", "output"]), st.data())
+def test_records_of_one_sort_are_all_valid_or_none_is(kind: str, data: st.DataObject) -> None:
+    """The validator is asked about one record of each sort."""
+    schema = SCHEMAS[kind]
+    names = st.sampled_from([*schema["properties"], "unknown"])
+    by_sort: dict[Any, bool] = {}
+    base = {name: "human" if name == "kind" else "a" for name in schema["required"]}
+    for _ in range(40):
+        record = {**base, **data.draw(st.dictionaries(names, VALUES, max_size=3))}
+        if (sort := sort_of(record, schema)) is not None:
+            assert by_sort.setdefault(sort, valid(kind, record)) == valid(kind, record), record
 
 
 def test_the_datasets_that_come_with_metal_are_valid() -> None:
