@@ -171,7 +171,7 @@ def _warn_of_plain(url: str, say: Say) -> None:
     """Warn if the token travels unencrypted, so that others can read it."""
     parts = urlsplit(url)
     if parts.scheme == "http" and parts.hostname not in _LOCAL:
-        say(f"warning: {url} is not encrypted; whoever is on the way can read the token. Use https")
+        say(f"warning: {url} is not encrypted, so others can read the token; use https")
 
 
 PLATFORM = Platform(

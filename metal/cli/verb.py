@@ -73,7 +73,7 @@ _HELP_ALL = click.Option(
     is_eager=True,
     expose_value=False,
     callback=_show_all,
-    help="Show all options, including rarely needed ones.",
+    help="Show all options, even rarely needed ones.",
 )
 
 

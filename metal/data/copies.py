@@ -46,7 +46,9 @@ def _keep_files(folder: Path, names: Collection[str]) -> None:
     """
     kept, target = kept_name(folder), folder.resolve()
     if os.path.lexists(kept) and (kept.is_symlink() or not kept.is_dir()):
-        raise UsageError(f"{kept} is where the old version would be kept. Move {kept} away first")
+        raise UsageError(
+            f"The old version would be kept as {kept}, which exists. Move {kept} away first"
+        )
     if foreign := _not_put_there(kept):
         raise UsageError(
             f"{kept} holds {foreign[0]} and is not replaced. Move {kept} away by hand first"

@@ -118,7 +118,7 @@ def _rater(record: dict[str, Any], location: str) -> Rater:
     )
     facts = {key: value for key, value in record.items() if key not in ("rater", "kind", "group")}
     if isinstance(record.get("group"), list | dict | bool):
-        raise DataError(location, f"group is {record['group']!r}", "It is a text")
+        raise DataError(location, f"group is {record['group']!r}", "Write a text in quotes")
     if not isinstance(facts.get("repeats", ""), str):
         raise DataError(
             location,
@@ -269,7 +269,9 @@ def checked_tables(tables: dict[str, Any], path: Path) -> dict[str, Any]:
     for name in ("sample", "generate", "generators", "probes", "evalset"):
         if not isinstance(tables.get(name, {}), Mapping):
             raise DataError(
-                path, f"{name} is {tables[name]!r}", f"METAL writes a table, [{name}]; take it out"
+                path,
+                f"{name} is {tables[name]!r}",
+                f"METAL writes a table [{name}] here; take it out",
             )
     for table, what in (("generators", "generator"), ("evalset", "evalset of")):
         for name, described in tables.get(table, {}).items():

@@ -48,7 +48,7 @@ def find_ratings(folder: str | Path) -> Path:
         folder / f"ratings{ending}" for ending in FORMATS if (folder / f"ratings{ending}").is_file()
     ]
     if not files and maker_of(folder) == ADJUDICATION:
-        problem = "its answers are no ratings, and join them nowhere"
+        problem = "its answers are not ratings, and are never added to ratings"
         remedy = f"Give the report of them: `metal adjudicate report {folder}` makes it"
         raise DataError(folder, problem, remedy)
     if not files:
@@ -127,7 +127,7 @@ def _read_parquet(path: Path) -> pa.Table:
             raise DataError(
                 path,
                 f"{name} is of type {schema.field(name).type}",
-                "score is a number, the rest is text",
+                "score must be a number, other columns text",
             )
     names = [name for name in ("output", "criterion", "rater", "reason") if name in columns]
     try:
@@ -291,7 +291,9 @@ def _cast(path: Path, table: pa.Table) -> pa.Table:
         return table.cast(_schema(table.column_names))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise DataError(
-            path, f"columns of the wrong type ({error})", "score is a number, the rest is text"
+            path,
+            f"columns of the wrong type ({error})",
+            "score must be a number, other columns text",
         ) from None
 
 

@@ -340,7 +340,7 @@ def check_kept_files(places: Collection[Path]) -> None:
     for kept in map(kept_name, places):
         if kept.is_symlink() or kept.is_dir():
             raise UsageError(
-                f"{kept} is where the old version would be kept. Move {kept} away first"
+                f"The old version would be kept as {kept}, which exists. Move {kept} away first"
             )
 
 

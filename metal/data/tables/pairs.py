@@ -94,7 +94,7 @@ def with_preferences(
             )
     notes.append(
         f"pairs: {plural(len(tidy), 'comparison')}, {int(turned.sum()):,} of them shown in reverse"
-        " order; `winner` names one of the pair, whichever was shown first"
+        " order; `winner` names an output of the pair, not a place on the screen"
     )
     if "generator" not in tidy and not options.get("generator"):
         tidy["generator"] = "pair"

@@ -1,4 +1,4 @@
-"""Whether a judge is as often right as a person, by somebody who knows."""
+"""Whether a judge is right as often as a person, decided by somebody who knows."""
 
 from metal.runs.kinds import Kind
 

@@ -1,8 +1,9 @@
-"""Outputs that two raters score most differently, and with which of the two somebody sides who sees
-neither's score.
+"""Outputs that two raters score most differently, and which of the two agrees with somebody who
+sees neither score.
 
-From each end come as many outputs: those that the first rater puts much higher than the second, and
-the reverse. They are mixed, and called good or bad. Source: Billboard (Kasai et al. 2022), 2.5.
+Half of the outputs are those that the first rater puts much higher than the second, half are the
+reverse. They are mixed, and the adjudicators call each good or bad. Source: Billboard (Kasai et al.
+2022), 2.5.
 """
 
 from __future__ import annotations
@@ -53,11 +54,11 @@ SIDES = (
 
 @dataclass(frozen=True)
 class RankedTwice:
-    """What two raters give the outputs of a case that both scored.
+    """The scores of two raters for the outputs of a case that both scored.
 
     Attributes:
         outputs: Their names, in string order.
-        apart: (outputs,) how much higher the first rater scores each.
+        apart: (outputs,) how much higher the first rater scores each output.
     """
 
     language: str
@@ -80,9 +81,9 @@ def members(dataset: Dataset, name: str) -> tuple[str, ...]:
 def compared(
     dataset: Dataset, settings: AuditSettings, pair: Sequence[str]
 ) -> Iterator[RankedTwice]:
-    """The cases in which both raters scored outputs. A metric's score stands for every criterion.
+    """The cases in which both raters scored outputs. A metric's score counts for every criterion.
 
-    Raises UnknownName for a rater, UsageError if the two are one.
+    Raises UnknownName for an unknown rater, UsageError if a rater is in both.
     """
     first, second = (members(dataset, name) for name in pair)
     if shared := sorted({*first} & {*second}):
@@ -114,8 +115,10 @@ def compared(
 
 
 def _apart(scores: Numbers, *, on_levels: bool) -> Numbers:
-    """(outputs,) how much higher the first of two raters scores each: on levels the difference;
-    else that of their ranks, as shares of the outputs, since each may have a scale of its own.
+    """(outputs,) how much higher the first of two raters scores each output.
+
+    On levels this is the difference of the scores; otherwise it is the difference of ranks, as
+    shares of the outputs, because each rater may have a scale of its own.
     """
     by_rater = pd.DataFrame(scores.T)
     placed = by_rater if on_levels else by_rater.rank(pct=True)
@@ -125,7 +128,7 @@ def _apart(scores: Numbers, *, on_levels: bool) -> Numbers:
 def between(
     dataset: Dataset, settings: AuditSettings, drawing: Drawing, pair: Sequence[str]
 ) -> Iterator[Sample]:
-    """Half of the outputs from each end."""
+    """Draw outputs, half of them from each end."""
     for case in compared(dataset, settings, pair):
         name, language = case.criterion.name, case.language
         ends = {
@@ -143,7 +146,7 @@ def between(
 
 
 def _most_apart(apart: Numbers, rng: np.random.Generator) -> Codes:
-    """The places of what is above 0, the largest first; equal ones in random order."""
+    """The positions of values above 0, the largest first; equal values in random order."""
     shuffled = rng.permutation(len(apart))
     falling = shuffled[np.argsort(-apart[shuffled], kind="stable")]
     return falling[apart[falling] > 0]
@@ -155,8 +158,10 @@ def sides_rows(
     drawn: Mapping[str, Drawn],
     by_task: Mapping[str, Sequence[Decision]],
 ) -> Iterator[dict[str, Any]]:
-    """A row for each case: how many outputs of each end are good, and how often that sides with the
-    first rater. Where adjudicators differ, each counts half.
+    """A row for each case: how many outputs of each end are good, and how often that agrees with
+    the first rater.
+
+    If adjudicators differ on an output, each counts in part.
     """
     cases = grouped(drawn.values(), lambda each: (each.language, each.criterion))
     for (language, criterion), of_case in cases.items():
@@ -182,7 +187,7 @@ def sides_rows(
 
 
 def _share_good(decisions: Sequence[Decision]) -> float:
-    """The share of adjudicators who call an output good; NaN if nobody decided it."""
+    """The share of adjudicators who call an output good; NaN if nobody decided on it."""
     answers = [each.answer == GOOD for each in decisions if each.answer is not None]
     return float(np.mean(answers)) if answers else math.nan
 

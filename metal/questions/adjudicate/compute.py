@@ -1,9 +1,9 @@
-"""Accuracy of a judge less a person's, from few answers of somebody who knows.
+"""The judge's accuracy minus a person's, estimated from few decisions of somebody who knows.
 
-An item on which the judge and all its people gave one answer adds 0 to the difference, whatever is
-right. So only the others, the disputed items, are drawn and adjudicated: half of them where anybody
-gave the label at the bad end. Source: two-phase sampling (Neyman 1938); Albert and Dodd (2008) for
-a gold standard on a part of the items.
+If the judge and all its people gave the same answer to an item, the item adds 0 to the difference,
+whatever is right. So only the other items, the disputed ones, are drawn and adjudicated; half of
+those drawn are items to which anybody gave the label at the bad end. Source: two-phase sampling
+(Neyman 1938); Albert and Dodd (2008) for a gold standard on a part of the items.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ LEAST_BAD = 3  # items of the bad end, for it to count
 
 @dataclass(frozen=True)
 class Sets:
-    """Answers of people that have others beside them which would do as well.
+    """Answers of people who say that other answers would do as well.
 
     Attributes:
-        items, people: (answers,) whose answer to what.
-        allowed: (answers, levels) whether a level would do, the answer itself included.
+        items, people: (answers,) the item and the person of each answer.
+        allowed: (answers, levels) whether a level would do, including the answer itself.
     """
 
     items: Codes
@@ -37,7 +37,9 @@ class Sets:
     allowed: Flags
 
     def credited(self, values: Numbers, right: Numbers) -> Numbers:
-        """(items, people) `values`, but an answer is as right as the best of its set."""
+        """(items, people) `values`, in which an answer with others counts as right as the best of
+        them.
+        """
         credited = values.copy()
         best = np.where(self.allowed, right[self.items], 0.0).max(axis=1)
         credited[self.items, self.people] = np.where(np.isnan(right[self.items, 0]), np.nan, best)
@@ -46,16 +48,16 @@ class Sets:
 
 @dataclass(frozen=True)
 class JudgeBeside:
-    """A judge beside people on the items of a cell that it was asked about and a person rated.
+    """A judge and people on the items of a cell that the judge was asked about and a person rated.
 
     Attributes:
-        judge: (items,) class codes; negative where it gave no answer, which is never right.
-        people: (items, people) class codes; negative where a person gave none.
+        judge: (items,) class codes; negative without an answer, which is never right.
+        people: (items, people) class codes; negative without an answer.
         sources: (items,) codes of sources.
         bad: The code of the label at the bad end; None without one.
-        named_bad: (items,) whether anybody gave the bad end's label, other judges with whom the
-            draw is shared included; None if there are no others.
-        sets: People's answers that have others beside them.
+        named_bad: (items,) whether anybody gave the bad end's label, including other judges that
+            share the draw; None if there are no others.
+        sets: The answers of people who say that other answers would do as well.
     """
 
     judge: Codes
@@ -73,8 +75,8 @@ class JudgeBeside:
 
     @cached_property
     def strata(self) -> Codes:
-        """(items,) AGREED, WITH_BAD or OTHERS; the disputed items of a stratum had one chance of
-        being drawn.
+        """(items,) AGREED, WITH_BAD or OTHERS; all disputed items of a stratum had the same chance
+        of being drawn.
         """
         named_bad = self.names_bad if self.named_bad is None else self.named_bad
         return strata_of(self.disputed, named_bad)
@@ -93,11 +95,12 @@ def strata_of(disputed: Flags, names_bad: Flags) -> Codes:
 
 
 def draw(strata: Codes, items: int, rng: np.random.Generator) -> Numbers:
-    """(items,) the probability with which each drawn item was drawn; 0 of those not drawn.
+    """(items,) the probability with which each drawn item was drawn; 0 for items that were not
+    drawn.
 
-    Half of the `items` are drawn where somebody gave the bad end's label, the rest evenly from the
-    others; a stratum that is too small is taken whole, and the other gives more. With the same seed
-    a larger draw holds a smaller one.
+    Half of the `items` are drawn from those to which somebody gave the bad end's label, the rest
+    evenly from the others. A stratum that is too small is taken whole, and the other one gives
+    more. With the same seed, a larger draw contains a smaller one.
     """
     places = {stratum: np.flatnonzero(strata == stratum) for stratum in STRATA}
     with_bad, others = (len(places[stratum]) for stratum in STRATA)
@@ -112,11 +115,12 @@ def draw(strata: Codes, items: int, rng: np.random.Generator) -> Numbers:
 
 @dataclass(frozen=True)
 class Truth:
-    """What adjudicators said. Rows are NaN where nobody decided the item.
+    """What adjudicators said. The row of an item that nobody decided is NaN.
 
     Attributes:
         right: (items, levels) the share of adjudicators for whom the level is right.
-        first: (items, levels) the share whose own answer it is, without others that would also do.
+        first: (items, levels) the share of adjudicators whose own answer it is; other answers that
+            would also do are not counted.
     """
 
     right: Numbers
@@ -130,14 +134,14 @@ class Truth:
 
 @dataclass(frozen=True)
 class Difference:
-    """Accuracy of the judge less a person's.
+    """The judge's accuracy minus a person's.
 
     Attributes:
-        figure: With its standard error; None where undefined.
-        by_draw: Its variance because not every disputed item was decided.
-        by_items: Its variance because the items are a sample themselves.
-        decided, disputed, items: How many items of the judge were decided, are disputed, and are in
-            all.
+        figure: The difference with its standard error; None if undefined.
+        by_draw: The part of its variance that comes from not deciding every disputed item.
+        by_items: The part of its variance that comes from the items being a sample themselves.
+        decided, disputed, items: The numbers of the judge's items that were decided, that are
+        disputed, and of all its items.
         undefined: Why there is no figure.
     """
 
@@ -151,8 +155,9 @@ class Difference:
 
 
 def gains(beside: JudgeBeside, right: Numbers) -> Numbers:
-    """(items,) whether the judge is right less the share of its people who are; NaN where nobody
-    decided a disputed item, 0 where nothing is disputed.
+    """(items,) whether the judge is right, minus the share of its people who are right.
+
+    NaN if nobody decided a disputed item; 0 if the item is not disputed.
     """
     judge = credit(beside.judge[:, None], right)[:, 0]
     by_people = credit(beside.people, right)
@@ -163,7 +168,7 @@ def gains(beside: JudgeBeside, right: Numbers) -> Numbers:
 
 
 def credit(codes: Codes, right: Numbers) -> Numbers:
-    """(items, raters) how right each answer is; 0 of no answer."""
+    """(items, raters) how right each answer is; 0 without an answer."""
     rows = np.arange(len(codes))[:, None]
     value = right[rows, np.maximum(codes, 0)]
     return np.where(codes >= 0, value, np.where(np.isnan(right[:, :1]), np.nan, 0.0))
@@ -176,7 +181,7 @@ def share_of_people(values: Numbers, counted: Flags) -> Numbers:
 
 
 def difference(beside: JudgeBeside, right: Numbers) -> Difference:
-    """Accuracy of the judge less a person's, over all items that it was asked about.
+    """The judge's accuracy minus a person's, over all items that the judge was asked about.
 
     Undefined with fewer than two sources, or if a stratum with undecided items has fewer than two
     decided ones.
@@ -200,12 +205,12 @@ def difference(beside: JudgeBeside, right: Numbers) -> Difference:
 
 
 def degrees_of_freedom(beside: JudgeBeside, decided: Flags) -> int:
-    """Sources with a decided item, less one; at least 1."""
+    """The number of sources with a decided item, minus one; at least 1."""
     return max(len(np.unique(beside.sources[decided])) - 1, 1)
 
 
 def _too_few(beside: JudgeBeside, decided: Flags) -> str:
-    """Why nothing can be estimated; empty if it can."""
+    """The reason why nothing can be estimated; empty if it can."""
     if len(np.unique(beside.sources)) < 2:
         return "fewer than two sources"
     for stratum in STRATA:
@@ -222,8 +227,8 @@ def _too_few(beside: JudgeBeside, decided: Flags) -> str:
 
 
 def weights_of(strata: Codes, decided: Flags) -> Numbers:
-    """(items,) how many items of its stratum each decided item stands for; 1 of items that are not
-    disputed, 0 of undecided ones.
+    """(items,) how many items of its stratum each decided item stands for; 1 for items that are not
+    disputed, 0 for undecided ones.
     """
     weights = np.where(strata == AGREED, 1.0, 0.0)
     for stratum in STRATA:
@@ -234,7 +239,7 @@ def weights_of(strata: Codes, decided: Flags) -> Numbers:
 
 
 def _variance_of_sum(gain: Numbers, decided: Flags, stratum: Flags) -> float:
-    """Of a stratum's sum, because only some of its items were decided."""
+    """The variance of a stratum's sum that comes from deciding only some of its items."""
     gains_known, disputed = gain[decided & stratum], int(stratum.sum())
     if len(gains_known) < 2 or len(gains_known) == disputed:
         return 0.0
@@ -243,12 +248,12 @@ def _variance_of_sum(gain: Numbers, decided: Flags, stratum: Flags) -> float:
 
 
 def _clustering(values: Numbers, beside: JudgeBeside, decided: Flags) -> float:
-    """How many times the variance of a sum grows because items of one source are alike; at least
-    1.
+    """The factor by which the variance of a sum grows because items of one source are alike; at
+    least 1.
 
     It is estimated from pairs of items of one source. A pair of decided items stands for all pairs
-    of their strata, so that the draw, which is counted by itself, adds nothing. Source: Horvitz and
-    Thompson (1952).
+    of their strata, so that the variance of the draw, which is counted separately, does not enter.
+    Source: Horvitz and Thompson (1952).
     """
     sources, number = beside.sources, int(beside.sources.max()) + 1
     sums, alone, pairs = [], 0.0, 0.0
@@ -268,14 +273,16 @@ def _clustering(values: Numbers, beside: JudgeBeside, decided: Flags) -> float:
 @dataclass(frozen=True)
 class BadEnd:
     """The label at the bad end, as adjudicated: how much of it the judge and a person find, and how
-    often they are right who give it. None where nothing counts.
+    often they are right if they give it.
+
+    A figure is None if no item counts.
 
     Attributes:
-        recall, recall_of_people: Of the bad end.
-        precision, precision_of_people: Of the bad end.
-        items: Items that recall rests on: agreed on or decided to be bad.
-        called: Items that the judge calls bad and that are agreed on or decided.
-        called_by_people: The same of those that a person calls bad.
+        recall, recall_of_people: The recall of the bad end, by the judge and by a person.
+        precision, precision_of_people: The precision at the bad end, by the judge and by a person.
+        items: The number of items for recall: those that are agreed or decided to be bad.
+        called: The number of items that the judge calls bad and that are agreed on or decided.
+        called_by_people: The same number for items that a person calls bad.
     """
 
     recall: Measured | None
@@ -288,8 +295,9 @@ class BadEnd:
 
     @property
     def too_little(self) -> str:
-        """That the judge has less than half of a person's recall or precision, in words; empty if
-        it has not. Of fewer than LEAST_BAD items nothing is said.
+        """Say if the judge has less than half of a person's recall or precision; otherwise empty.
+
+        Nothing is said about fewer than LEAST_BAD items.
         """
         judge, person = self.recall, self.recall_of_people
         if judge and person and self.items >= LEAST_BAD and judge.value < person.value / 2:
@@ -305,7 +313,7 @@ class BadEnd:
 
 def bad_end(beside: JudgeBeside, truth: Truth) -> BadEnd | None:
     """Recall and precision of the bad end's label for the judge and for a person; None without such
-    a label. What all agree on counts as right.
+    a label. An answer on which everybody agrees counts as right.
     """
     if beside.bad is None:
         return None
@@ -331,7 +339,9 @@ def bad_end(beside: JudgeBeside, truth: Truth) -> BadEnd | None:
 def ratio(
     weights: Numbers, sources: Codes, df: int, above: Numbers, below: Numbers
 ) -> Measured | None:
-    """A ratio of weighted sums, with its error over sources (linearised); None below nothing."""
+    """A ratio of weighted sums, with its error over sources (linearised); None if the denominator
+    is 0.
+    """
     total = float((weights * below).sum())
     if not total > 0:
         return None

@@ -1,4 +1,6 @@
-"""Which outputs somebody who knows is to look at: some on which judge and people differ."""
+"""Choose the outputs that somebody who knows should look at: some of those on which judge and
+people differ.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ from metal.stats.patterns import Codes, Flags
 
 @dataclass(frozen=True)
 class Case:
-    """A criterion in a language, with the judges that are to be told from its people."""
+    """A criterion in a language, with its people and the judges to compare with them."""
 
     cell: AuditCell
 
@@ -30,26 +32,26 @@ class Case:
         return np.asarray((self.cell.by_people >= 0).any(axis=1))
 
     def asked(self, judge: str) -> Codes:
-        """The places of the items that a judge was asked about and a person rated who did not see
-        its answers.
+        """The positions of the items that a judge was asked about and that people rated who did not
+        see its answers.
         """
         rated = self.cell.unaided(judge).ratings_per_item > 0
         return np.flatnonzero(rated & (self.cell.by_judge(judge) != NOT_ASKED))
 
     def beside(self, judge: str) -> JudgeBeside:
-        """The judge beside these people, on the items of `asked`."""
+        """The judge and these people, on the items of `asked`."""
         at = self.asked(judge)
         return replace(self._alone(judge), named_bad=self._named[1][at], sets=self._sets(judge))
 
     def _alone(self, judge: str) -> JudgeBeside:
-        """The judge beside these people, as if it had the draw for itself."""
+        """The judge and these people, as if the draw were for this judge alone."""
         at, cell = self.asked(judge), self.cell.unaided(judge)
         return JudgeBeside(
             cell.by_judge(judge)[at], cell.by_people[at], cell.matrix.sources[at], cell.bad_end
         )
 
     def _sets(self, judge: str) -> Sets | None:
-        """The answers of people of `beside` that have others beside them."""
+        """Those answers of the people of `beside` that have others which would do as well."""
         sets = self.cell.alternatives
         if sets is None:
             return None
@@ -65,8 +67,8 @@ class Case:
 
     @cached_property
     def _named(self) -> tuple[Flags, Flags]:
-        """(items,) whether an item is disputed for a judge, and whether anybody gave the bad end's
-        label.
+        """(items,) whether an item is disputed for any judge, and whether anybody gave the bad
+        end's label.
         """
         disputed, names_bad = (np.zeros(len(self.rated), dtype=bool) for _ in range(2))
         for judge in self.cell.judges:
@@ -77,27 +79,32 @@ class Case:
 
     @cached_property
     def strata(self) -> Codes:
-        """(items,) the strata of all judges together: an item is disputed if it is for one."""
+        """(items,) the strata for all judges together: an item is disputed if it is disputed for
+        one of them.
+        """
         return strata_of(*self._named)
 
     @cached_property
     def ambiguous(self) -> Codes:
-        """(items,) the strata of items on which all people differ; the others are AGREED."""
+        """(items,) the strata if only items on which all people differ count; other items are
+        AGREED.
+        """
         by_person = np.sort(self.cell.by_people, axis=1)
         alike = (by_person[:, 1:] == by_person[:, :-1]) & (by_person[:, 1:] >= 0)
         differ = (self.cell.ratings_per_item >= 2) & ~alike.any(axis=1)
         return strata_of(differ, np.asarray((by_person == self.cell.bad_end).any(axis=1)))
 
     def answers_to(self, item: int) -> Counter[int]:
-        """How many people and judges gave each answer to an item, by code."""
+        """How many people and judges gave each answer to an item, by code of the answer."""
         cell = self.cell
         answers = [*cell.by_people[item], *(cell.by_judge(judge)[item] for judge in cell.judges)]
         return Counter(int(code) for code in answers if code >= 0)
 
 
 def cases(dataset: Dataset, settings: AuditSettings) -> Iterator[Case]:
-    """The cases of a dataset, with the answer that each person gave, whatever else would do. Scores
-    without levels are no answers that could be right.
+    """The cases of a dataset, with the answer that each person chose, whatever else would do.
+
+    Criteria without levels are left out, because no score on a line is exactly right.
     """
     for cell in cells(dataset, settings):
         as_given = cell.matrix
@@ -107,20 +114,20 @@ def cases(dataset: Dataset, settings: AuditSettings) -> Iterator[Case]:
 
 
 def with_judges(dataset: Dataset, settings: AuditSettings) -> Iterator[Case]:
-    """The cases in which a judge was asked what a person rated."""
+    """The cases in which a judge was asked about outputs that a person rated."""
     for case in cases(dataset, settings):
         if any(len(case.asked(judge)) for judge in case.cell.judges):
             yield case
 
 
 def generator_of(seed: int, *names: str) -> np.random.Generator:
-    """A generator of its own for whatever these names stand for."""
+    """A random generator seeded by these names."""
     digest = blake2b("\0".join(names).encode(), digest_size=8).digest()
     return np.random.default_rng([seed, *digest])
 
 
 def without_levels(dataset: Dataset, settings: AuditSettings) -> Sequence[str]:
-    """The criteria that are asked for and have no levels."""
+    """The requested criteria that have no levels."""
     wanted = settings.criteria or dataset.criteria
     return [
         criterion.title

@@ -1,7 +1,8 @@
-"""The forms of adjudication: the output, what was answered so far without names, one's own answer.
+"""The forms of adjudication, which show an output and the answers given so far without names, and
+ask for an answer.
 
 They are the forms of `metal annotate` with another template. A criterion gets one more level,
-CANNOT, and a second question beside it: whether another answer would do as well.
+CANNOT, and a second question: whether another answer would do as well.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ class Questionnaire:
 
     @property
     def questions(self) -> dict[str, Criterion]:
-        """By the names of their columns."""
+        """The questions, by the names of their columns."""
         if self.candidates is not None:
             return asked_in_forms(self.criterion)
         name = self.criterion.name
@@ -96,7 +97,9 @@ class Questionnaire:
 
 
 def good_or_bad(criterion: Criterion) -> Criterion:
-    """What a blind form asks about a criterion."""
+    """The question about a criterion in a form without answers: whether the output is good
+    or bad.
+    """
     if criterion == METRIC_SCORE:
         criterion = replace(criterion, label="Quality", question="Is the output good or bad?")
     return replace(criterion, scale=GOOD_OR_BAD, direction="higher")
@@ -121,8 +124,9 @@ def written(
     seed: int,
     taken: set[str],
 ) -> Iterator[tuple[str, bytes]]:
-    """The files of one case, a form for each adjudicator. taken: the beginnings of the names of
-    files so far.
+    """The files of one case, with a form for each adjudicator.
+
+    taken: the beginnings of file names that are in use already.
     """
     criterion, language = asked.criterion, asked.language
     tasks = [_task(dataset, asked, each, seed) for each in asked.drawn]
@@ -144,7 +148,7 @@ def written(
 
 
 def _rubrics(asked: Questionnaire, folders: Sequence[Path]) -> dict[str, Rubric]:
-    """What the form says of its questions."""
+    """The rubrics with which the form explains its questions."""
     criterion = asked.criterion
     rubric = rubrics_for([criterion], folders, needed=())[criterion.name]
     own, *also = asked.questions.values()
@@ -156,7 +160,7 @@ def _rubrics(asked: Questionnaire, folders: Sequence[Path]) -> dict[str, Rubric]
 
 
 def _task(dataset: Dataset, asked: Questionnaire, drawn: Drawn, seed: int) -> Task:
-    """A task with the answers so far; of data without texts the output's id."""
+    """A task with the answers so far; if the data have no texts, it shows the output's id."""
     output = dataset.outputs[drawn.output]
     source = dataset.sources[output.source]
     candidates = (asked.candidates or {}).get(drawn.task, ())

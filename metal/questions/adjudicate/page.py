@@ -24,7 +24,7 @@ BAD_END = ("recall", "recall_of_people", "precision", "precision_of_people")
 
 
 def answer(run: Adjudicated) -> TableView:
-    """Each judge in each case."""
+    """The table of each judge in each case."""
     if run.draw == DISPUTED:
         return _table(run, "Who is as often right as a person", (*IF_WRONG, *BAD_END))
     rows = run.records(run.shown)
@@ -35,7 +35,7 @@ def answer(run: Adjudicated) -> TableView:
 
 
 def _table(run: Adjudicated, title: str, without: tuple[str, ...]) -> TableView:
-    """All judges, without some columns; what is the same in all rows is not repeated."""
+    """A table of all judges without some columns; what is the same in all rows is not repeated."""
     rows = run.records("adjudicated")
     notes = (
         "90% intervals, of the draw and of the outputs.",
@@ -49,7 +49,9 @@ def _table(run: Adjudicated, title: str, without: tuple[str, ...]) -> TableView:
 
 
 def sections(run: Adjudicated) -> list[Section]:
-    """The bad end, what errors would change, how far adjudicators agree, if there are several."""
+    """The sections: the bad end, what errors would change and, if there are several adjudicators,
+    how far they agree.
+    """
     parts = []
     if run.tables["adjudicated"]["recall"].notna().any():
         bad = _table(run, "The label at the bad end", (*VERDICT, *IF_WRONG))
@@ -66,7 +68,7 @@ def sections(run: Adjudicated) -> list[Section]:
 
 
 def brief(run: Adjudicated) -> Iterator[TableView]:
-    """The verdicts, without what the page has besides."""
+    """What the terminal shows: the verdicts, without further parts of the page."""
     if run.draw != DISPUTED:
         yield answer(run)
         return

@@ -1,4 +1,4 @@
-"""A folder of `metal adjudicate plan`: what was drawn, the forms, and the answers that came back.
+"""The folder of `metal adjudicate plan`: what was drawn, the forms, and the answers that came back.
 
 run.toml       from which data, with which settings
 key            the secret that task ids are made with; the same in a plan for more outputs
@@ -26,8 +26,10 @@ DRAWN, ANSWERS, KEY = "drawn.jsonl", "answers.jsonl", "key"
 
 @dataclass(frozen=True)
 class Decision:
-    """What an adjudicator said of an output. answer: the value of a level; None if it cannot be
-    decided. also: values of others that would do as well.
+    """What an adjudicator said about an output.
+
+    answer: the value of a level; None if the output cannot be decided. also: the values of other
+    levels that would do as well.
     """
 
     task: str
@@ -37,13 +39,13 @@ class Decision:
     comment: str = ""
 
     def agrees(self, other: Decision) -> bool:
-        """Whether both answer alike, or one gives what would do as well for the other."""
+        """Whether two decisions are alike, or one allows the answer of the other."""
         same = self.answer == other.answer
         return same or self.answer in other.also or other.answer in self.also
 
 
 def read_plan(folder: Path) -> dict[str, Drawn]:
-    """What was drawn, by task. Raises DataError for a bad file."""
+    """Read what was drawn, by task. Raises DataError for a bad file."""
     drawn = {}
     for row, entry in read_jsonl(folder / DRAWN):
         try:
@@ -58,14 +60,14 @@ def read_plan(folder: Path) -> dict[str, Drawn]:
 
 
 def write_plan(folder: Path, key: str, drawn: Iterable[Drawn]) -> None:
-    """Write what was drawn, and the key of its ids."""
+    """Write what was drawn, and the key from which ids of tasks are made."""
     (folder / KEY).touch(0o600)  # before anything is in it
     (folder / KEY).write_text(key, encoding="ascii")
     write_jsonl(folder / DRAWN, map(asdict, drawn))
 
 
 def read_key(folder: Path) -> str:
-    """The key of a plan's ids. Raises DataError without it."""
+    """Read the key of a plan's ids. Raises DataError without a key."""
     path = folder / KEY
     if not path.is_file():
         raise DataError(path, "not there", "Restore the file, or make a new plan")
@@ -73,7 +75,7 @@ def read_key(folder: Path) -> str:
 
 
 def read_decisions(folder: Path) -> list[Decision]:
-    """The answers that were imported so far."""
+    """Read the answers that were imported so far."""
     path = folder / ANSWERS
     if not path.is_file():
         return []
@@ -102,9 +104,10 @@ def decided(
     *,
     replace: bool = False,
 ) -> list[Decision]:
-    """The answers so far and those that came back now; one for each adjudicator and output.
+    """Combine the answers so far with those that came back now, one for each adjudicator and
+    output.
 
-    panel: people whose ratings the judge is compared with. Raises DataError for an output that was
+    panel: the people with whom the judge is compared. Raises DataError for an output that was
     not drawn, an adjudicator who is one of the panel, an answer off the scale, and two different
     answers of one person, unless a later one may replace the earlier one (`replace`).
     """
@@ -130,8 +133,9 @@ def decided(
 
 
 def _check_asked(answer: Answer, own: str, also: str) -> None:
-    """Raise DataError for an answer to the second question where the first has no answer, or no
-    column: the answer may be in a column that was renamed.
+    """Raise DataError if the second question is answered but the first is not, or has no column.
+
+    The first answer may then be in a column that was renamed.
     """
     if answer.scores.get(also) and not answer.scores.get(own):
         raise DataError(
@@ -147,7 +151,7 @@ def _decision(
     criteria: Mapping[str, Criterion],
     people: set[str],
 ) -> Decision | None:
-    """What an answer says; None of a blank one."""
+    """The decision in an answer; None if the answer is blank."""
     if answer.task not in drawn:
         raise DataError(
             answer.where,

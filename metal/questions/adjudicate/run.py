@@ -18,7 +18,7 @@ from metal.show.result import Result
 
 
 def few(number: float) -> str:
-    """A count, of which halves are possible."""
+    """A number that may have a fraction, because adjudicators can differ."""
     return f"{number:g}"
 
 
@@ -95,19 +95,19 @@ DESCRIBED: Tables = {
 
 @dataclass(frozen=True, repr=False)
 class Adjudicated(Result):
-    """Whether judges are as often right as a person, by somebody who knows."""
+    """Whether judges are right as often as a person, according to somebody who knows."""
 
     command = "adjudicate report"
     described = DESCRIBED
 
     @property
     def draw(self) -> str:
-        """Which outputs were decided."""
+        """Which outputs were drawn."""
         return str(self.manifest["settings"].get("draw", DISPUTED))
 
     @property
     def shown(self) -> str:  # type: ignore[override]
-        """The table that stands for the run."""
+        """The table that represents the run."""
         return TABLE_OF[self.draw]
 
     def to_be_saved_in(self, folder: Path) -> Adjudicated:
@@ -116,7 +116,7 @@ class Adjudicated(Result):
         return replace(self, manifest={**self.manifest, "settings": settings})
 
     def remarks(self) -> Iterator[VerdictLine]:
-        """The verdict of each case, and on how many answers it rests."""
+        """The verdict of each case, with the number of decisions behind it."""
         for row in self.records("adjudicated"):
             if not row["decided"]:
                 continue

@@ -27,11 +27,11 @@ class PlannedCase:
     """What is drawn of a case.
 
     Attributes:
-        outputs: All that were rated.
-        disputed: Those that could be drawn.
-        with_bad: Drawn ones to which somebody gave the bad end's label.
-        power: How often so many answers show that an equally accurate judge is so, for the judge
-            for which that is least often. NaN if no judge is compared.
+        outputs: The number of rated outputs.
+        disputed: The number of outputs that could be drawn.
+        with_bad: The number of drawn outputs to which somebody gave the bad end's label.
+        power: The chance that this many decisions show that an equally accurate judge is as
+            accurate, for the judge with the smallest chance. NaN if no judge is compared.
     """
 
     language: str
@@ -48,8 +48,9 @@ Sample = tuple[PlannedCase, Questionnaire]
 
 @dataclass(frozen=True)
 class Drawing:
-    """How many outputs a case, and the secret from which ids of tasks are made, so that nobody can
-    work out which output one stands for.
+    """How many outputs to draw in each case, and the secret from which ids of tasks are made.
+
+    The secret prevents anybody from working out which output an id stands for.
     """
 
     items: int
@@ -57,7 +58,7 @@ class Drawing:
 
 
 def disputed(dataset: Dataset, settings: AuditSettings, drawing: Drawing) -> Iterator[Sample]:
-    """Outputs on which a judge differs from a person."""
+    """Draw outputs on which a judge differs from a person."""
     for case in with_judges(dataset, settings):
         planned, asked = _drawn(case, case.strata, drawing, settings.seed)
         drawn = np.isin(case.cell.matrix.outputs, [each.output for each in asked.drawn])
@@ -70,7 +71,7 @@ def disputed(dataset: Dataset, settings: AuditSettings, drawing: Drawing) -> Ite
 
 
 def ambiguous(dataset: Dataset, settings: AuditSettings, drawing: Drawing) -> Iterator[Sample]:
-    """Outputs on which all people differ."""
+    """Draw outputs on which all people differ."""
     for case in cases(dataset, settings):
         if (case.cell.ratings_per_item >= 2).any():
             planned, asked = _drawn(case, case.ambiguous, drawing, settings.seed)
@@ -80,7 +81,7 @@ def ambiguous(dataset: Dataset, settings: AuditSettings, drawing: Drawing) -> It
 def _drawn(
     case: Case, strata: Codes, drawing: Drawing, seed: int
 ) -> tuple[dict[str, Any], Questionnaire]:
-    """The fields of a PlannedCase, and what its forms ask."""
+    """The fields of a PlannedCase, and the questions of its forms."""
     cell, name, language = case.cell, case.cell.criterion.name, case.cell.language
     chances = draw(strata, drawing.items, generator_of(seed, name, language))
     drawn, candidates = [], {}

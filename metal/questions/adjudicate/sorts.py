@@ -1,4 +1,4 @@
-"""Which outputs a plan draws."""
+"""The names for what a plan draws."""
 
 DISPUTED = "disputed"  # judge and people differ
 AMBIGUOUS = "ambiguous"  # all people differ

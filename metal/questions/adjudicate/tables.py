@@ -1,4 +1,4 @@
-"""The tables of adjudication: each judge beside people, and how far adjudicators agree."""
+"""The tables of adjudication: each judge compared with people, and how far adjudicators agree."""
 
 from __future__ import annotations
 
@@ -79,7 +79,10 @@ _Given = Mapping[str, Sequence[Decision]]  # by task
 
 
 def truth_of(case: Case, tasks: Mapping[str, str], by_task: _Given) -> Truth:
-    """What adjudicators said of the case's items. tasks: output -> task, of those drawn."""
+    """What adjudicators said about the case's items.
+
+    tasks: output -> task, for the drawn outputs.
+    """
     values = case.cell.matrix.values
     right = np.full((len(case.rated), len(values)), np.nan)
     first = right.copy()
@@ -98,7 +101,10 @@ def truth_of(case: Case, tasks: Mapping[str, str], by_task: _Given) -> Truth:
 def judge_rows(
     case: Case, drawn: Sequence[Drawn], by_task: _Given, margin: float
 ) -> Iterator[dict[str, Any]]:
-    """A row for each judge of a case. drawn: the outputs of this case."""
+    """A row for each judge of a case.
+
+    drawn: the drawn outputs of this case.
+    """
     truth = truth_of(case, {each.output: each.task for each in drawn}, by_task)
     for judge in case.cell.judges:
         at = case.asked(judge)
@@ -116,7 +122,7 @@ def judge_rows(
 
 
 def _figures(beside: JudgeBeside, truth: Truth, margin: float) -> dict[str, Any]:
-    """The verdict on a judge, and what it rests on."""
+    """The columns with the verdict on a judge and its figures."""
     compared, bad = difference(beside, truth.right), bad_end(beside, truth)
     says, reason = verdict(compared, bad, margin)
     erring = {
@@ -138,7 +144,10 @@ def _figures(beside: JudgeBeside, truth: Truth, margin: float) -> dict[str, Any]
 
 
 def _counts(drawn: Sequence[Drawn], by_task: _Given) -> dict[str, int]:
-    """What came back. drawn: the outputs that are disputed for a judge."""
+    """The numbers of decisions that came back.
+
+    drawn: the drawn outputs that are disputed for a judge.
+    """
     opinions = [by_task.get(each.task, ()) for each in drawn]
     return {
         "drawn": len(drawn),
@@ -148,12 +157,12 @@ def _counts(drawn: Sequence[Drawn], by_task: _Given) -> dict[str, int]:
 
 
 def _undecidable(decisions: Sequence[Decision]) -> bool:
-    """Whether everybody who looked said that it cannot be decided."""
+    """Whether everybody who looked at an output said that it cannot be decided."""
     return bool(decisions) and all(each.answer is None for each in decisions)
 
 
 def _of_bad_end(bad: BadEnd | None) -> dict[str, float]:
-    """Recall and precision, with intervals that stay between 0 and 1."""
+    """The columns with recall and precision; their intervals stay between 0 and 1."""
     if bad is None:
         figures: Sequence[tuple[Measured | None, float]] = [(None, 0.0)] * 4
     else:
@@ -183,8 +192,9 @@ def _columns(name: str, figure: Measured | None, limits: tuple[float, float]) ->
 
 
 def rater_rows(case: Case, drawn: Sequence[Drawn], by_task: _Given) -> Iterator[dict[str, Any]]:
-    """How often each person and judge is right on the outputs on which all people differ. drawn:
-    the outputs of this case.
+    """How often each person and judge is right on the outputs on which all people differ.
+
+    drawn: the drawn outputs of this case.
     """
     truth = truth_of(case, {each.output: each.task for each in drawn}, by_task)
     cell, strata = case.cell, case.ambiguous
@@ -215,8 +225,9 @@ def rater_rows(case: Case, drawn: Sequence[Drawn], by_task: _Given) -> Iterator[
 
 
 def agreement_rows(drawn: Mapping[str, Drawn], by_task: _Given) -> Iterator[dict[str, Any]]:
-    """How often two adjudicators decided an output alike, by criterion and language. An answer that
-    the other says would do as well is alike.
+    """How often two adjudicators decided an output alike, by criterion and language.
+
+    Decisions are alike if one adjudicator says that the other's answer would do as well.
     """
     pairs: dict[tuple[str, str, str, str], list[bool]] = {}
     for task, decisions in by_task.items():

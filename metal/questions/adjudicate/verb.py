@@ -1,4 +1,4 @@
-"""`metal.adjudicate_plan`: draw disputed outputs, for somebody who knows to decide."""
+"""`metal.adjudicate_plan`: draw disputed outputs for somebody who knows to decide."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ CHOICE: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class AdjudicationPlan:
-    """A folder of forms for those who decide.
+    """A folder of forms for adjudicators.
 
     Attributes:
-        draw: What is drawn: DISPUTED, AMBIGUOUS or BETWEEN.
+        draw: Which outputs are drawn: DISPUTED, AMBIGUOUS or BETWEEN.
         files: The names of the forms.
         before: How many of the drawn outputs were decided in an earlier plan, and are not asked
             about again.
@@ -82,7 +82,7 @@ class AdjudicationPlan:
     before: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as the command line prints them with `--json`; a chance that is not known
+        """Plain values, as the command line prints them with `--json`; an unknown chance
         is None.
         """
         cases = [
@@ -114,17 +114,17 @@ def adjudicate_plan(
     more_of: Annotated[
         StrPath | None,
         Option(
-            "An earlier plan: with its cases and answers, ask only about further outputs.",
+            "An earlier plan, whose cases and answers are kept: ask only about further outputs.",
             metavar="PLAN",
         ),
     ] = None,
     ambiguous: Annotated[
-        bool, Option("Instead, outputs to which all people gave different answers.")
+        bool, Option("Draw instead outputs to which all people gave different answers.")
     ] = False,
     between: Annotated[
         Names,
         Option(
-            "Instead, outputs that two raters, or groups of people, score most differently.",
+            "Draw instead outputs that two raters, or groups of people, score most differently.",
             metavar="RATER,RATER",
         ),
     ] = (),
@@ -142,28 +142,29 @@ def adjudicate_plan(
     """Draw the outputs on which judge and people differ, for somebody who knows to decide.
 
     Agreement cannot tell a judge that is right where people slip from one that is wrong. Outputs on
-    which all agree cannot change the comparison, so only the others need a look, and few of them:
-    half where somebody gave the label at the bad end, the rest evenly, each with a known
-    probability. Several judges share one draw.
+    which all agree cannot change the comparison, so only some of the others have to be decided:
+    half of them are outputs to which somebody gave the label at the bad end, the rest are drawn
+    evenly, each with a known probability. Several judges share one draw.
 
-    A form shows the output, the answers given so far in random order with how many gave each, and
-    nobody's name. The adjudicator gives an answer, says whether another would do as well, or that
-    it cannot be decided. Give the files that come back to `metal.adjudicate_report`.
+    A form shows the output and the answers given so far, in random order, with how many raters gave
+    each but without names. The adjudicator gives an answer and says whether another would do as
+    well, or says that the output cannot be decided. Give the files that come back to
+    `metal.adjudicate_report`.
 
     With `ambiguous`, the outputs are those on which no two people agree, and the report says who
-    was right there. With `between`, they are those that two raters score most differently, as many
-    from either end; the forms show no answers and ask whether each is good or bad, and the report
-    says with which rater that sides.
+    was right on them. With `between`, they are those that two raters score most differently, half
+    of them higher by each rater. The forms then show no answers and ask whether each output is good
+    or bad, and the report says which rater agrees with that more often.
 
-    If so many answers do not tell, plan for more with `more_of`: the draw includes the earlier one,
-    and forms have only what is not decided yet.
+    If these answers are not enough for a verdict, plan for more with `more_of`: the new draw
+    includes the earlier one, and forms have only outputs that are not decided yet.
 
     Args:
         data: A dataset folder, a table of ratings, or a dataset from `metal.read`; `ratings` are
             runs of `metal.judge`.
 
     Returns:
-        What was drawn, and how often that many answers tell.
+        What was drawn, and the chance that this many answers give a verdict.
 
     Raises:
         UsageError: If nothing differs, an adjudicator is one of those compared, or everything
@@ -212,7 +213,7 @@ def adjudicate_plan(
 
 
 def _lost(earlier: Path | None, before: Sequence[Decision]) -> Iterator[str]:
-    """A note on earlier answers that do not count now."""
+    """A note on earlier answers to outputs that are not drawn now."""
     from metal.questions.adjudicate.plan import read_decisions
 
     lost = len(read_decisions(earlier)) - len(before) if earlier else 0
@@ -232,7 +233,9 @@ def _samples(
 
 
 def draw_of(chosen: Mapping[str, Any]) -> str:
-    """Which outputs are drawn. Raises UsageError for two sorts at once, or not two raters."""
+    """Which outputs are drawn. Raises UsageError for two kinds of draw at once, or if there are not
+    two raters.
+    """
     pair = names(chosen["between"])
     if pair and chosen["ambiguous"]:
         raise UsageError("`ambiguous` and `between` draw different outputs; give one of them")
@@ -244,14 +247,14 @@ def draw_of(chosen: Mapping[str, Any]) -> str:
 
 
 def of_audit(chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of the audit among those of a plan."""
+    """Those settings of a plan that belong to an audit."""
     return {name: value for name, value in chosen.items() if name not in ("ambiguous", "between")}
 
 
 def _notes(
     dataset: Dataset, settings: AuditSettings, drawn: Sequence[Drawn], draw: str
 ) -> Iterator[str]:
-    """What to know before the forms are sent."""
+    """Notes to read before the forms are sent."""
     from metal.questions.adjudicate.draw import without_levels
 
     lines = without_levels(dataset, settings)
@@ -266,7 +269,7 @@ def _notes(
 
 
 def compared_raters(dataset: Dataset, chosen: Mapping[str, Any]) -> set[str]:
-    """Those who cannot decide, since they are compared."""
+    """The raters who cannot be adjudicators, because they are compared."""
     from metal.data.people import judges_in, people_named
     from metal.questions.adjudicate.between import members
 
@@ -276,7 +279,7 @@ def compared_raters(dataset: Dataset, chosen: Mapping[str, Any]) -> set[str]:
 
 
 def _check_who(who: Sequence[str], dataset: Dataset, chosen: Mapping[str, Any]) -> None:
-    """Raise UsageError if one of those who decide is compared."""
+    """Raise UsageError if an adjudicator is one of those compared."""
     compared = {rater.strip().casefold() for rater in compared_raters(dataset, chosen)}
     if both := sorted(name for name in who if name.strip().casefold() in compared):
         raise UsageError(
@@ -286,7 +289,7 @@ def _check_who(who: Sequence[str], dataset: Dataset, chosen: Mapping[str, Any]) 
 
 
 def _still_asked(asked: Sequence[Questionnaire], before: Sequence[Decision]) -> list[Questionnaire]:
-    """The cases with what is not decided yet."""
+    """The cases with the outputs that are not decided yet."""
     done = {each.task for each in before}
     left = [
         replace(case, drawn=tuple(each for each in case.drawn if each.task not in done))
@@ -318,7 +321,7 @@ def _forms(
 def _manifest(
     inputs: Inputs, dataset: Dataset, options: dict[str, Any], files: dict[str, bytes]
 ) -> Manifest:
-    """What run.toml says."""
+    """The content of run.toml."""
     from metal.data.holdings import ADJUDICATION, digest
     from metal.data.text import signature_line
     from metal.version import __version__
@@ -339,7 +342,7 @@ def _write(
     *,
     force: bool,
 ) -> None:
-    """Write the plan's folder, at once."""
+    """Write the plan's folder in one step."""
     import tomli_w
 
     from metal.data.holdings import ADJUDICATION
@@ -356,8 +359,8 @@ def _write(
 
 
 def _choice_of(earlier: Path | None, chosen: dict[str, Any]) -> dict[str, Any]:
-    """What is chosen, or was in an earlier plan. Raises UsageError for another folder, or if both
-    choose.
+    """The choice for this plan, or that of an earlier plan. Raises UsageError for another folder,
+    or if both make a choice.
     """
     if earlier is None:
         return chosen
@@ -372,17 +375,17 @@ def _choice_of(earlier: Path | None, chosen: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Names alike, whether they are one text or several."""
+    """Names as a tuple, whether they are given as one text or as several."""
     return names(value) if isinstance(value, str | list | tuple) else value
 
 
 def choice_in(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """What the settings of a plan say of CHOICE."""
+    """What the settings of a plan say about the keys of CHOICE."""
     return {name: settings.get(name, default) for name, default in CHOICE.items()}
 
 
 def _decided_before(earlier: Path | None, drawn: Sequence[Drawn]) -> list[Decision]:
-    """The answers of an earlier plan to what is drawn now."""
+    """The answers of an earlier plan to outputs that are drawn now."""
     from metal.questions.adjudicate.plan import read_decisions
 
     tasks = {each.task for each in drawn}
@@ -390,7 +393,7 @@ def _decided_before(earlier: Path | None, drawn: Sequence[Drawn]) -> list[Decisi
 
 
 def to_adjudicate(inputs: Inputs) -> tuple[Dataset, list[str]]:
-    """The dataset without pairs' other half and without outputs made from others."""
+    """The dataset without reversed pairs, and without outputs made from others."""
     from metal.data.pairs import one_item_per_pair, originals
 
     dataset, left_out = originals(one_item_per_pair(inputs.dataset))

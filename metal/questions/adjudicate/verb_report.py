@@ -1,4 +1,4 @@
-"""`metal.adjudicate_report`: compare judges with people by the answers of those who know."""
+"""`metal.adjudicate_report`: compare judges with people by the decisions of adjudicators."""
 
 from __future__ import annotations
 
@@ -52,21 +52,22 @@ def adjudicate_report(
     """Compare judges with people by the answers of those who know: who is more often right?
 
     The answers are kept in the plan's folder, in a table of their own; they never join the people's
-    ratings. Give the files that came back, as often as you like; without any, the answers so far
-    count.
+    ratings. Give the files that came back, as often as you like; without files, the report uses the
+    answers so far.
 
-    Of a plan for `ambiguous` outputs the report says how often each person and judge was right on
-    these; of one `between` two raters, with which of them the answers side.
+    For a plan of `ambiguous` outputs, the report says how often each person and judge was right on
+    these. For a plan `between` two raters, it says which of the two agrees more often with the
+    answers.
 
-    Of any other plan, the difference in accuracy is estimated over all outputs of a case, as each
-    decided output stands for those that were not drawn. A judge is *as accurate as a person* if it
-    is surely less than `margin` (0.1) below; *better than these people* or *less accurate* if that
-    is shown. Its recall and precision of the bad end stand beside it.
+    For any other plan, the difference in accuracy is estimated over all outputs of a case, because
+    each decided output also stands for outputs that were not drawn. A judge is *as accurate as a
+    person* if it is surely less than `margin` (0.1) below a person; *better than these people* or
+    *less accurate* if that is shown. The table also has its recall and precision at the bad end.
 
     Args:
         plan: A folder of `metal.adjudicate_plan`.
         answers: Files that came back.
-        progress: Called with the files read and the files in all.
+        progress: Called with the number of files read and of all files.
 
     Returns:
         The tables `adjudicated` (or `right`, `sides`) and `adjudicators`, and the page. Give the
@@ -141,7 +142,7 @@ def adjudicate_report(
 
 
 def _criteria_asked(dataset: Dataset, draw: str) -> dict[str, Criterion]:
-    """The criteria with the levels that the forms asked for."""
+    """The criteria with the levels for which the forms asked."""
     from metal.questions.adjudicate.forms import good_or_bad
 
     if draw == BETWEEN:
@@ -156,7 +157,7 @@ def _rows(
     drawn: Mapping[str, Drawn],
     by_task: Mapping[str, Sequence[Decision]],
 ) -> Iterator[dict[str, Any]]:
-    """The rows of the table for this sort of draw."""
+    """The rows of the table for this kind of draw."""
     from metal.questions.adjudicate.between import sides_rows
     from metal.questions.adjudicate.draw import cases, with_judges
     from metal.questions.adjudicate.tables import judge_rows, rater_rows
@@ -173,13 +174,13 @@ def _rows(
 
 
 def _of(case: Case, drawn: Mapping[str, Drawn]) -> list[Drawn]:
-    """What was drawn of a case."""
+    """The drawn outputs of a case."""
     names_case = case.cell.criterion.name, case.cell.language
     return [each for each in drawn.values() if (each.criterion, each.language) == names_case]
 
 
 def _files(paths: Sequence[StrPath]) -> list[Path]:
-    """The files, which all exist."""
+    """The files that came back. Raises UsageError if one does not exist."""
     from metal.data.missing import no_such
 
     for path in paths:
@@ -191,7 +192,7 @@ def _files(paths: Sequence[StrPath]) -> list[Path]:
 def _data_of(
     folder: Path, manifest: dict[str, Any], data: StrPath | None
 ) -> tuple[Inputs, Dataset, tuple[str, ...]]:
-    """The data of the plan. Raises UsageError where they changed since."""
+    """The data of the plan. Raises UsageError if they have changed since."""
     planned = manifest["datasets"][0]
     path = data if data is not None else planned["path"]
     if data is None and not Path(path).exists():

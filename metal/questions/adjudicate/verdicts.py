@@ -1,4 +1,6 @@
-"""What adjudication says of a judge, what more answers would tell, and what errors would change."""
+"""What adjudication says about a judge, how many answers would decide, and what errors would
+change.
+"""
 
 from __future__ import annotations
 
@@ -33,10 +35,10 @@ NEAR = "its accuracy is near a person's"  # begins the reason if the bad end is 
 
 
 def verdict(compared: Difference, bad: BadEnd | None, margin: float) -> tuple[str, str]:
-    """The verdict, and why it is none or what limits it.
+    """The verdict, and the reason why there is none or what limits it.
 
-    A judge may be `margin` less accurate than a person. One that finds less than half of the bad
-    end that a person finds, or is right there less than half as often, is never *as accurate*.
+    A judge may be `margin` less accurate than a person. A judge that finds less than half as much
+    of the bad end as a person, or is right there less than half as often, is never *as accurate*.
     """
     figure = compared.figure
     if figure is None:
@@ -56,7 +58,9 @@ def verdict(compared: Difference, bad: BadEnd | None, margin: float) -> tuple[st
 
 def items_needed(compared: Difference, margin: float) -> float:
     """About how many decided items would show that the judge is as accurate as a person, or that it
-    is not, were the difference to stay; infinite if all disputed items would not.
+    is not, if the difference stays as it is.
+
+    Infinite if even all disputed items would not be enough.
     """
     figure = compared.figure
     if figure is None or not compared.decided:
@@ -83,8 +87,11 @@ def _needed(compared: Difference, margin: float) -> str:
 
 
 def power(beside: JudgeBeside, drawn: Flags, margin: float) -> float:
-    """How often decisions on the `drawn` items show a judge *as accurate* that is exactly so: where
-    it is right in as many disputed items as a person, whoever is wrong. NaN if too little is drawn.
+    """How often decisions on the `drawn` items show that a judge is *as accurate*, if it is exactly
+    as accurate as a person.
+
+    It is then right in as many disputed items as a person, whoever is wrong. NaN if too little is
+    drawn.
     """
     answered = beside.people >= 0
     same = share_of_people((beside.people == beside.judge[:, None]).astype(float), answered)
@@ -109,8 +116,10 @@ def power(beside: JudgeBeside, drawn: Flags, margin: float) -> float:
 
 
 def if_wrong(beside: JudgeBeside, right: Numbers, *, with_crowd: bool) -> Measured | None:
-    """The difference if the adjudicator erred in ERRS of the items, with the error that comes of
-    not knowing in which; None where the difference is undefined.
+    """The difference if the adjudicator erred in ERRS of the items; None if the difference is
+    undefined.
+
+    Its standard error includes that it is unknown in which items the adjudicator erred.
     """
     erring = with_errors(beside, right, with_crowd=with_crowd)
     figure = difference(beside, erring).figure
@@ -128,8 +137,10 @@ def if_wrong(beside: JudgeBeside, right: Numbers, *, with_crowd: bool) -> Measur
 
 
 def with_errors(beside: JudgeBeside, right: Numbers, *, with_crowd: bool) -> Numbers:
-    """(items, levels) `right` as it would be if the adjudicator erred in ERRS of the items: at
-    random, another candidate being right; or siding with most people where these were wrong.
+    """(items, levels) `right` as it would be if the adjudicator erred in ERRS of the items.
+
+    Errors are at random, so that another candidate is right; or always with most people, if most
+    were wrong.
     """
     levels = right.shape[1]
     counts = np.zeros((len(right), levels))

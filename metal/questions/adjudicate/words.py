@@ -1,4 +1,4 @@
-"""Adjudication in words: what the figures mean, and what they do not say."""
+"""Adjudication in words: what the figures mean, and what they do not show."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def facts(run: Adjudicated) -> dict[str, str]:
 
 
 def definitions(run: Adjudicated) -> dict[str, str]:
-    """Term -> what it means on this page."""
+    """The meaning of each term on this page."""
     if run.draw == AMBIGUOUS:
         return {
             "right": (

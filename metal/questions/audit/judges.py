@@ -22,8 +22,8 @@ MOST_ROWS = 150  # a longer table is for the CSV
 MOST_PAIRS = 30  # of a criterion; the CSV has all
 MOST_PAIR_CELLS = 240  # of a criterion, where languages are many
 NOTE = (
-    "First minus second in weighted F1, over the items both answered. Bold and starred: significant"
-    " at 5% after Holm's correction over the languages of the pair."
+    "Weighted F1 of the first minus the second, over the items that both answered. Bold and"
+    " starred: significant at 5% after Holm's correction over the languages of the pair."
 )
 
 

@@ -354,7 +354,7 @@ def _about_answers(raters: pd.DataFrame) -> Iterator[str]:
 
 
 def _remedy_for(doubted: DoubtedQuestions, criterion: str) -> str:
-    remedy = "look at the golds, and at the criterion's direction"
+    remedy = "check the expected answers, and the criterion's direction"
     if doubted.side == NEGATIVE:
         remedy = (
             "if a good text about another source deserves a good score there, write of_source ="

@@ -145,7 +145,7 @@ def question_section(run: Monitor) -> Section | None:
         " somebody."
     ]
     if nobody:
-        intro.append(f"Nobody got {nobody:,} of them right: check their golds before the people.")
+        intro.append(f"Nobody got {nobody:,} of them right: check their expected answers first.")
     rows = (
         (
             Cell(
@@ -175,7 +175,7 @@ def beside_section(run: Monitor) -> Section | None:
     overall = [row for row in rows if row["criterion"] == ALL_CRITERIA]
     intro = [
         "Each person is compared with the colleagues who rated the same outputs, so hard outputs"
-        " condemn nobody."
+        " count against nobody."
     ]
     if not run.standing_out:
         intro.append("Nobody stands out.")

@@ -85,7 +85,7 @@ def definitions(run: Monitor) -> dict[str, str]:
         "Agreement with colleagues": (
             "On outputs that two or more others of the same group rated: the share of these"
             " others who gave the same label, compared with how often they give each other's"
-            " label on the same outputs, so hard outputs condemn nobody. 95% intervals by"
+            " label on the same outputs, so hard outputs count against nobody. 95% intervals by"
             f" bootstrap over sources ({count(settings['resamples'])} resamples); corrected over"
             " people by Holm."
         ),
