@@ -78,7 +78,7 @@ def row_of(golden: Any) -> list[dict[str, Any]]:
 
 def test_argilla_reads_records(tmp_path: Path) -> None:
     pytest.importorskip("argilla")
-    from argilla.records._io import JsonIO
+    from argilla.records._io import GenericIO, JsonIO
 
     table, path = exported("argilla", tmp_path)
     records = JsonIO._records_from_json(path)
@@ -91,6 +91,15 @@ def test_argilla_reads_records(tmp_path: Path) -> None:
     first, again = (json.loads((tmp_path / name).read_text())[0] for name in (path, "again.json"))
     assert again["responses"] == first["responses"]
     assert again["metadata"] == first["metadata"]
+    flat = GenericIO.to_list(records, flatten=True)  # what `to_datasets` makes a table of
+    (tmp_path / "flat.json").write_text(json.dumps(flat), encoding="utf-8")
+    back = metal.read(tmp_path / "flat.json")
+    assert set(back.raters) == {*people["rater"], "constructed:good"}
+    assert {source.text for source in back.sources.values()} == texts_of_demo()
+
+
+def texts_of_demo() -> set[str]:
+    return {source.text for source in metal.read(DEMO).sources.values()}
 
 
 def test_label_studio_sdk_accepts_tasks(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def _records(
     exported: Exported, left: Counter[str], progress: Progress
 ) -> Iterator[dict[str, Any]]:
     for rated in exported.outputs(progress):
-        fields = {"source": rated.source.text, "output": rated.output.text}
+        fields = {"prompt": rated.source.text, "response": rated.output.text}
         people = [each for each in rated.ratings if each["kind"] == "human"]
         judges = [each for each in rated.ratings if each["kind"] != "human"]
         raters = dict.fromkeys(each["rater"] for each in people)
@@ -47,7 +47,7 @@ def _records(
         )
         yield {
             "id": rated.output.output,
-            "fields": filled_in(fields) or {"output": rated.output.output},
+            "fields": filled_in(fields) or {"response": rated.output.output},
             "metadata": MARK | rated.about | filled_in({"people": names}) | further,
             "suggestions": suggestions,
             "responses": _responses(people, exported.dataset.criteria),

@@ -63,7 +63,7 @@ def _gathered(records: Iterable[Mapping[str, Any]]) -> HarnessRows:
         item = _item(fields, metadata or fields) | {"output": name}
         if not answers:
             gathered.leave_out("records without an answer")
-        names = dict(_named_people(metadata))
+        names = dict(_named_people(metadata or record))
         for answer in answers:
             _add(gathered, answer, item, prefixed("metadata", metadata), names)
     return gathered
@@ -157,12 +157,14 @@ def _fields(record: Mapping[str, Any], answers: Iterable[ArgillaAnswer]) -> dict
 
 def _item(fields: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, Any]:
     """The roles of a record. The output's text is the field with such a name, else the last one;
-    the others are what it was written for.
+    the others are what it was written for, or those of them whose name says so.
     """
     texts = {name: field for name, field in fields.items() if field is not None}
     named = [name for name in texts if plain(name) in GUESSES["text"]]
     chosen = (named or list(texts))[-1:]
-    asked = [str(field) for name, field in texts.items() if name not in chosen]
+    others = [name for name in texts if name not in chosen]
+    inputs = [name for name in others if plain(name) in GUESSES["source_text"]] or others
+    asked = [str(texts[name]) for name in inputs]
     return {
         "text": texts[chosen[0]] if chosen else None,
         "source_text": "\n\n".join(asked) or None,
