@@ -136,6 +136,14 @@ def test_the_first_names_of_a_file(tmp_path: Path, name: str, text: str, expecte
     assert first_names(path) == frozenset(expected.split())
 
 
+@pytest.mark.parametrize("text", ['"a\\', '"', '{"a":', "[", "\\"])
+def test_names_are_searched_in_one_pass(tmp_path: Path, text: str) -> None:
+    """A search that begins again at each quote would take hours."""
+    path = tmp_path / "a.json"
+    path.write_text(text * (1 << 19), encoding="utf-8")
+    assert len(first_names(path)) <= 2
+
+
 def test_keys_behind_a_megabyte_are_not_searched(tmp_path: Path) -> None:
     path = written(tmp_path, "a.json", {"a": "x" * (1 << 20), "b": 1})
     assert first_names(path) <= {"a"}

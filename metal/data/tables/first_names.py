@@ -18,7 +18,8 @@ BEGINNING = 1 << 16  # bytes in which the columns of a text file are named
 FIRST_OBJECT = 1 << 20  # bytes in which the keys of a single large object are searched
 MOST_NAMES = 5000
 DEEPEST = 2  # `results.results`, but not what is in there
-_TOKEN = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"|[{}\[\]:,]', re.DOTALL)
+# A string that the end of the text cuts off is a token, too: else each quote in it would be tried.
+_TOKEN = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)(?:"|\\?\Z)|[{}\[\]:,]', re.DOTALL)
 
 
 def first_names(path: Path) -> frozenset[str]:

@@ -28,6 +28,7 @@ from metal.errors import DataError
 
 # The options that every reader of a harness has; its columns are known, and its cells are typed.
 OPTIONS = OF_TABLES - {"wide", "decimal", "sheet", "reader", "scales"}
+LONGEST_NAME = 200  # of a field that may be a person's
 MOST_FURTHER = 100  # columns that no role reads, for the option `columns`; more are ids or texts
 _TEXTS = frozenset(GUESSES) - {"score", "confidence", "repeat"}
 
@@ -45,7 +46,9 @@ class HarnessRows:
 
     harness: str
     rows: list[dict[str, Any]] = field(default_factory=list)
-    beside: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    beside: list[tuple[str, Any, Mapping[str, Any], Mapping[str, Any]]] = field(
+        default_factory=list
+    )
     placed: set[str] = field(default_factory=set)
     left_out: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
@@ -68,9 +71,8 @@ class HarnessRows:
         that the name names, else the judges' only one.
         """
         for name, value in mapping(metadata).items():
-            if is_number(value):
-                row = self._row(further, {**cells, "kind": "human", "score": value})
-                self.beside.append((str(name), row))
+            if is_number(value) and len(str(name)) <= LONGEST_NAME:
+                self.beside.append((str(name), value, further, cells))
 
     def _row(self, further: Mapping[str, Any] | None, cells: Mapping[str, Any]) -> dict[str, Any]:
         if unknown := cells.keys() - GUESSES.keys():
@@ -127,8 +129,8 @@ class HarnessRows:
         kinds = options.get("kinds") or {}
         beside, self.beside = self.beside, []
         seen: set[tuple[Any, ...]] = set()
-        for name, row in beside:
-            same = (name, row.get("output"), row.get("source"), row.get("text"), row["score"])
+        for name, value, further, cells in beside:
+            same = (name, *(str(cells.get(role)) for role in ("output", "source", "text")), value)
             if not is_a_person(name, kinds) or same in seen:  # an item's, repeated with each epoch
                 continue
             seen.add(same)
@@ -138,6 +140,7 @@ class HarnessRows:
                 continue
             criterion_of[name] = criterion
             rater = without_criterion(name, criterion)
+            row = self._row(further, {**cells, "kind": "human", "score": value})
             self.rows.append({**row, "criterion": criterion, "rater": rater})
         self.placed |= criterion_of.keys()
         if criterion_of:
