@@ -114,8 +114,9 @@ def test_records_of_others(tmp_path: Path) -> None:
 
 def test_the_folder_the_results_and_the_samples_are_recognized(tmp_path: Path) -> None:
     folder = write(tmp_path / "out", *both())
-    places = [folder, folder / "data" / "set", *folder.rglob("*.json*")]
-    assert len(places) == 6
+    folders = [path for path in (folder / "data").rglob("*") if path.is_dir()]
+    places = [folder, folder / "data", *folders, *folder.rglob("*.json*")]
+    assert len(places) == 10
     for place in places:
         assert recognize(place) == "every-eval-ever", place
     bare = write(tmp_path / "bare", *both(), metrics=())
@@ -205,9 +206,10 @@ def test_results_without_samples_are_refused(tmp_path: Path) -> None:
     folder = write(tmp_path / "out", *both())
     for file in folder.rglob("*.jsonl"):
         file.unlink()
-    with pytest.raises(DataError) as refused:
-        metal.read(folder)
-    assert tells(str(refused.value), "without samples", "_samples.jsonl")
+    for place in (folder, *folder.rglob("*.json")):
+        with pytest.raises(DataError) as refused:
+            metal.read(place)
+        assert tells(str(refused.value), "without samples", "_samples.jsonl")
 
 
 def test_raters_in_a_sidecar_join_the_records(tmp_path: Path) -> None:

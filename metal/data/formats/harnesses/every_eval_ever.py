@@ -311,17 +311,14 @@ def _draft_of(dataset: Dataset, notes: Sequence[str]) -> Draft:
     )
 
 
+_DEEP = ("data/*/*/*/", "*/*/*/", "*/*/")  # where records are, seen from the folders above
 FORMAT = Format(
     "records of Every Eval Ever with their samples, and METAL's sidecar of raters",
     read,
     OPTIONS,
     (
-        ("data/*/*/*/*.json", ('"evaluation_results"', '"eval_library"')),
-        ("*/*/*.json", ('"evaluation_results"', '"eval_library"')),
-        *(
-            (f"{folders}*{SAMPLES}", ('"evaluation_id"', '"answer_attribution"'))
-            for folders in ("data/*/*/*/", "*/*/", "")
-        ),
+        *((f"{folders}*{SAMPLES}", ('"answer_attribution"',)) for folders in (*_DEEP, "*/", "")),
+        *((f"{folders}*.json", ('"evaluation_results"',)) for folders in _DEEP),
     ),
     marks_of("every-eval-ever"),
 )
