@@ -49,7 +49,7 @@ def gathered_from(path: Path) -> tuple[HarnessRows, Verdicts]:
     first = min((block.output for block in blocks), default=len(header))
     gathered.notes.append(
         f"the CSV does not say which scores a model gave: all are read as the judge {SUITE!r};"
-        " results in JSON say it (`promptfoo export`)"
+        " results in JSON say it (`promptfoo export eval`)"
     )
     sources: dict[tuple[str, ...], str] = {}
     for number, row in enumerate(filter(any, rows)):
