@@ -369,7 +369,7 @@ def annotate_import(
     replace: Annotated[bool, Option("Let new ratings replace existing ones.")] = False,
     group: Annotated[str, Option("Group of the raters, e.g. native, expert, crowd.")] = "native",
     platform: Annotated[
-        str, Option("Platform whose people answered in a CSV.", metavar="NAME")
+        str, Option("Platform on which people answered, if the answers are a CSV.", metavar="NAME")
     ] = "",
     dry_run: Annotated[bool, Option("Check the files; write nothing.")] = False,
 ) -> ImportReport:

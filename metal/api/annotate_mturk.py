@@ -354,7 +354,7 @@ def annotate_pull_mturk(
     ] = "Thank you for your careful work.",
     exclude: Annotated[Names, Option("Workers to exclude, now and in later campaigns.")] = (),
     expire: Annotated[
-        bool, Option("Stop offering the tasks; those begun can be finished.")
+        bool, Option("Stop offering the tasks; workers can finish tasks that they have begun.")
     ] = False,
     extend: Annotated[
         float | None,

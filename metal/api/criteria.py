@@ -85,9 +85,8 @@ def criterion_new(
     elif template:
         if scale or question or label or direction != "higher":
             raise UsageError(
-                f"criterion {name}: `template` defines it completely; give either that or `scale` "
+                f"criterion {name}: `template` defines it completely; give `template`, or `scale` "
                 f"and `question`"
-                ""
             )
         if data is None:
             raise UsageError(

@@ -39,7 +39,7 @@ def confirmations(beside: Standing) -> dict[str, Any]:
 def on_panel(cell: AuditCell, careless_ones: Careless) -> str:
     """A remark about the people that holds for every judge of the cell; empty if there is none."""
     if careless_ones.many:
-        return "most of these people differ from each other: nobody can be called careless"
+        return "most of these people differ from each other, so nobody can be called careless"
     if (
         len(cell.people) >= 3
         and not careless_ones.people

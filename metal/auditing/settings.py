@@ -35,7 +35,7 @@ Margin = Annotated[
 Keep = Annotated[
     float,
     Option(
-        "Share of a person's lead over guessing that the judge must reach.",
+        "Share of a person's lead over a constant that the judge must keep.",
         least=0,
         most=1,
         rare=True,

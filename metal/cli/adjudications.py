@@ -55,7 +55,7 @@ def plan(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -
     for note in planned.notes:
         console.say(f"warning: {note}")
     console.say(f"In {planned.folder}", wrap=False)
-    console.say("Send the forms to those who decide; when their files are back:", wrap=False)
+    console.say("Send the forms to the adjudicators; when their files are back:", wrap=False)
     console.say(f"  metal adjudicate report {quote(str(planned.folder))} FILES", wrap=False)
 
 
@@ -75,8 +75,8 @@ def _planned(plan: AdjudicationPlan) -> Iterator[Any]:
         least, most = percent(min(tells)), percent(max(tells))
         chance = least if least == most else f"{least} to {most}"
         says += (
-            " If a judge is as often right as a person, the chance that so many answers show it is"
-            f" {chance}."
+            " If a judge is right as often as a person, the chance that these answers show it"
+            f" is {chance}."
         )
     yield Paragraph(says, strong=True)
     columns = (

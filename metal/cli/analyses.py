@@ -94,8 +94,8 @@ def _print(table: pd.DataFrame, what: str) -> None:
     for each in simulated_tables(table):
         console.table(each.title, each.columns, each.rows)
     console.say(
-        f"{what}. Noisy workers: {noisy_workers(table)}. - is undefined: nobody flagged, or nobody"
-        " noisy, or a single round."
+        f"{what}. Noisy workers: {noisy_workers(table)}. - means undefined: nobody was flagged, "
+        f"nobody is noisy, or there was a single round."
     )
     for note in NOTES:
         console.say(note, dim=True)

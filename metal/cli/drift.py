@@ -111,7 +111,7 @@ def init(out: Path, **options: Any) -> None:
     metal.gate_watch,
     AS_JSON,
     short_help="Watch a judge in use, batch by batch.",
-    more="Exit code 0: no drift; 1: after an alarm.",
+    more="Exit code 0: no drift; 1: an alarm.",
     examples="metal gate --watch gate.toml runs/today --state watch.jsonl",
 )
 def watch(as_json: bool, **options: Any) -> None:

@@ -81,7 +81,7 @@ def read_output(record: dict[str, Any], location: str) -> Output:
         raise DataError(
             location,
             "chosen is neither true nor false",
-            "Leave it out for an output to be rated",
+            "Leave it out if the output is to be rated",
         )
     return Output(**_checked(record, location))
 
@@ -169,7 +169,7 @@ def _check_assisting(raters: Sequence[Rater], file: Path) -> None:
                 raise DataError(
                     f"{file} row {row}",
                     f"assisted_by of {rater.rater} ({KINDS[rater.kind]}) names {name!r}",
-                    "It is for people, and names judges whose answers they saw",
+                    "Only people have it; it names the judges whose answers they saw",
                 )
 
 

@@ -305,7 +305,7 @@ def _check_expected(facts: pd.DataFrame, criteria: Mapping[str, Criterion], file
             raise DataError(
                 row_of(file, row),
                 problem,
-                "It is a mean of levels; leave it out if there is none",
+                "Write a mean of levels, or leave it out",
             )
 
 

@@ -237,4 +237,4 @@ def _strict(content: bytes, path: Path) -> Any:
 
 def _no_constant(constant: str) -> float:
     """JSON has no NaN and no Infinity, although Python reads and writes them."""
-    raise json.JSONDecodeError(f"{constant} is no JSON number; write null", constant, 0)
+    raise json.JSONDecodeError(f"{constant} is not a JSON number; write null", constant, 0)

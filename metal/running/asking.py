@@ -236,8 +236,8 @@ def _prepare(
     answered = _answered_before(job, out, terms)
     if terms.how.cancelling:
         callbacks.say(
-            f"{len(waiting):,} calls are in open batches; cancelling them, and fetching what has"
-            " been answered."
+            f"{len(waiting):,} calls are in open batches; they are cancelled, and the answers so "
+            f"far are fetched."
         )
         return answered, []
     if waiting:

@@ -171,7 +171,7 @@ EXAMPLES: Mapping[str, Any] = {
                         "sources": 60,
                     }
                 ],
-                "not_tested": ["languages other than Hindi, and other texts than these"],
+                "not_tested": ["languages other than Hindi, and texts other than the audited ones"],
             }
         },
         "sha256": "c08ab1174bf60c5616a0d46605b0bcbd34ffd27799ba2865f5ec7e26929b1f7a",

@@ -113,7 +113,7 @@ def about_doubtful(doubtful: Sequence[str], decimal: str, name: str) -> tuple[st
             same_mark,
         )
     if len(doubtful) == 1:
-        problem = f"{doubtful[0]!r} of {name} may have a decimal comma or stand for a thousand"
+        problem = f"{doubtful[0]!r} of {name} may have a decimal comma or a mark between thousands"
         ends = {name: "1-5"}
         return (
             problem,

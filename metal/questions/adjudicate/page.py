@@ -17,7 +17,7 @@ VERDICT = ("difference", "verdict", "decided", "items", "reason")
 IF_WRONG = ("if_random", "if_crowd")
 TITLES = {
     AMBIGUOUS: "Who is right where all people differ",
-    BETWEEN: "With which rater those who decide side",
+    BETWEEN: "With which rater the adjudicators agree",
 }
 WHO = {AMBIGUOUS: "rater", BETWEEN: "first"}
 BAD_END = ("recall", "recall_of_people", "precision", "precision_of_people")

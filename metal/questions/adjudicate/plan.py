@@ -162,7 +162,7 @@ def _decision(
         raise DataError(
             answer.where,
             f"{answer.rater} is one of those that are compared",
-            "Somebody else has to decide, or plan again without this person among those compared",
+            "Let somebody else decide, or plan again with `reference` and leave this person out",
         )
     criterion = criteria[drawn[answer.task].criterion]
     own, also = asked_in_forms(criterion).values()

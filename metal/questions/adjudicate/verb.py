@@ -101,7 +101,7 @@ def adjudicate_plan(
     adjudicators: Annotated[
         Names,
         Option(
-            "Names of those who decide; each gets all outputs. [default: expert]",
+            "Names of the adjudicators; each gets all outputs. [default: expert]",
             metavar="NAME[,NAME]",
         ),
     ] = (),

@@ -42,10 +42,15 @@ def adjudicate_report(
     ] = False,
     data: Annotated[
         StrPath | None,
-        Option("Where the plan's data lie now. [default: where run.toml says]", metavar="PATH"),
+        Option("Where the plan's data are now. [default: as in run.toml]", metavar="PATH"),
     ] = None,
     platform: Annotated[
-        str, Option("Platform whose people answered in a CSV.", metavar="NAME", rare=True)
+        str,
+        Option(
+            "Platform on which people answered, if the answers are a CSV.",
+            metavar="NAME",
+            rare=True,
+        ),
     ] = "",
     progress: Progress | None = None,
 ) -> Adjudicated:
@@ -196,7 +201,7 @@ def _data_of(
     planned = manifest["datasets"][0]
     path = data if data is not None else planned["path"]
     if data is None and not Path(path).exists():
-        raise UsageError(f"{folder}: its data {path} are not here; say where with `data`")
+        raise UsageError(f"{folder}: its data {path} are not here; say where they are with `data`")
     inputs = load(path, [Path(more) for more in planned.get("more", ())], reading_of(folder))
     dataset, left_out = to_adjudicate(inputs)
     if dataset.digest != planned["digest"]:

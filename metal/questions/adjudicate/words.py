@@ -16,13 +16,13 @@ SOURCES = {
 
 WHICH = {
     DISPUTED: (
-        "Those on which a judge and a person differ, drawn at random, half of them where somebody"
-        " gave the label at the bad end. Where all agree, nothing can change the comparison,"
-        " whatever is right."
+        "Outputs on which a judge and a person differ, drawn at random; half of them are outputs "
+        "to which somebody gave the label at the bad end. An output on which all agree cannot "
+        "change the comparison, whatever is right."
     ),
     AMBIGUOUS: (
-        "Those to which all people gave different answers, drawn at random, half of them where"
-        " somebody gave the label at the bad end."
+        "Outputs to which all people gave different answers, drawn at random; half of them are "
+        "outputs to which somebody gave the label at the bad end."
     ),
     BETWEEN: (
         "Those that the two raters score most differently, half of them higher by the first, half"
@@ -34,8 +34,8 @@ NOT_SAID = {
         "That a judge is right where everybody agrees: an output that judge and people get wrong"
         " together is not looked at."
     ),
-    AMBIGUOUS: "That these people are as often wrong elsewhere: these are the hardest outputs.",
-    BETWEEN: "How often either is right elsewhere: these are the outputs where they differ most.",
+    AMBIGUOUS: "That people are wrong as often elsewhere: these are the hardest outputs.",
+    BETWEEN: "How often either rater is right elsewhere: on these outputs the two differ most.",
 }
 
 
@@ -55,7 +55,8 @@ def definitions(run: Adjudicated) -> dict[str, str]:
         return {
             "right": (
                 "The share of these outputs to which the rater gave an answer that is decided to be"
-                " right, each weighted by how many it was drawn from. 90% interval over sources."
+                " right, each weighted by how many outputs it stands for. 90% interval over "
+                "sources."
             )
         }
     if run.draw == BETWEEN:
@@ -79,11 +80,11 @@ def definitions(run: Adjudicated) -> dict[str, str]:
         ),
         "finds of the bad end": (
             "Of outputs that are decided or agreed to have the worst label, the share to which the"
-            " judge gives it. Right when it says so: of those to which it gives it, the share where"
-            " that is right."
+            " judge gives it. Right when it says so: of outputs to which it gives this label, the "
+            "share for which that is right."
         ),
         f"if {ERRS:.0%} are wrong": (
-            "The same if the adjudicator was wrong in a tenth of the outputs: at random, or always"
-            " siding with most people where these were wrong."
+            "The same if the adjudicator was wrong in a tenth of the outputs: at random, or "
+            "always as most people answered, if these were wrong."
         ),
     }

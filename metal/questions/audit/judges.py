@@ -128,8 +128,8 @@ FURTHER = {
         (
             "For each judge in each language, all criteria together; if there are more than 200 "
             "justifications, an evenly spaced part is read. Quotations: of 12 characters or more."
-            " Words predict: the correlation of the score, or of differing from people, with a"
-            " prediction from the words, learnt on other sources."
+            " Words predict: the correlation of the score, or of differing from people, with a "
+            "prediction from the words, learned on other sources."
         ),
     ),
     "scores": (
@@ -165,8 +165,8 @@ FURTHER = {
         (
             "People: the most frequent label of all people but one; judge and that person are"
             " both compared with it. Recall: of the outputs with this label, the share to which"
-            " the judge gives it. Precision: of the outputs to which the judge gives it, the"
-            " share that have it."
+            " the judge gives it. Precision: of the outputs to which the judge gives this label, "
+            "the share that have it."
         ),
     ),
     "confusion": (
@@ -187,7 +187,8 @@ FURTHER = {
             "A verdict is about its own cell and wrong in at most 5% of cases, so among many"
             " verdicts some are wrong. p is for *like a person*, corrected for the languages of"
             " the judge on the criterion (Benjamini and Hochberg) and for all cells (Benjamini"
-            " and Yekutieli): of those with p up to 0.05, at most 5% are expected to be wrong."
+            " and Yekutieli): of the verdicts with p up to 0.05, at most 5% are expected to be "
+            "wrong."
             " Keeps at least: the share kept of a person's exact answers; holds for all cells at"
             " once, with an error of 5%."
         ),

@@ -282,7 +282,7 @@ def criterion_table(run: AuditRun, criterion: Criterion) -> TableView:
         for judge, by_language in by_judge.items():
             rows.append([name(judge), *(_judged(run, by_language.get(code)) for code in of_people)])
     notes = (
-        ("Judges: weighted F1, its 95% interval, kappa, coverage where below 100%.",)
+        ("Judges: weighted F1, its 95% interval, kappa, and coverage if it is below 100%.",)
         if of_judges
         else ()
     )

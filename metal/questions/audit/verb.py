@@ -90,7 +90,6 @@ def audit(
             f"{excluded.outputs:,} outputs lost a rating on a criterion; outputs left with fewer "
             f"people than the usual panel count as incomplete. `min_raters=2` keeps outputs with "
             f"two people"
-            ""
         )
     result = with_exclusions(result, excluded, warnings)
     manifest = inputs.manifest(

@@ -253,8 +253,8 @@ def definitions(run: AuditRun) -> dict[str, str]:
             " and F1: Wilson's, at the number of independent items that the sources are worth. "
             "Agreement"
             " beyond chance: jackknife of the observed disagreement divided by the expected."
-            f" Differences: percentile bootstrap with {settings.get('resamples', 2000):,}"
-            " resamples; of more than 2,048 sources, random blocks."
+            f" Differences: percentile bootstrap with {settings.get('resamples', 2000):,} "
+            f"resamples; more than 2,048 sources are drawn in random blocks."
         ),
         "Without one person": (
             "The lowest and highest value of a figure when each person is left out in turn. Other"

@@ -185,7 +185,7 @@ def bias_plan(
     languages: Annotated[
         Names,
         Option(
-            "Languages to compare; may include new ones. [default: those of the data]",
+            "Languages to compare, which may be new ones. [default: those of the data]",
             "-l",
         ),
     ] = (),

@@ -79,9 +79,9 @@ def definitions(run: LanguageBias) -> dict[str, str]:
         ),
         "Severity": (
             "How severe a person is compared with those who share outputs with them, in a"
-            " language: in logits, a score follows from quality minus severity minus step "
-            "(many-facet Rasch model, qualities integrated out); severity is given relative to"
-            " the group's mean. Intervals are by source. Severe, lenient: by more than"
+            " language: in logits, a score depends on quality minus severity minus step "
+            "(many-facet Rasch model, qualities integrated out). Severity is relative to the "
+            "group's mean. Intervals are by source. Severe, lenient: by more than"
             f" {MARGIN:.0%} of the scale, and not 0 at 5% after Holm's correction. People who"
             " share no outputs, such as those of two languages, are never compared."
         ),

@@ -58,14 +58,16 @@ def definitions(run: CorrectedScores) -> dict[str, str]:
     """The definitions behind the page."""
     return {
         "Corrected": (
-            "People's mean on the labelled sources, plus a weight times the difference between"
-            " the judge's mean on the others and on the labelled ones. The weight is from 0 to 1"
+            "People's mean on the labelled sources, plus a weight times the judge's mean on the "
+            "other sources minus its mean on the labelled ones. The weight is from 0 to 1"
             " and fitted on other sources (ten folds). Means per source, as shares of the scale;"
             f" Student's t; at least {LEAST} labelled sources."
         ),
         "Labelled sources": (
-            "They have to be a random subset of all. If the judge's answers to them are"
-            f" distributed differently from those to the rest (chi-square, p below {NOT_RANDOM}),"
+            "They have to be a random subset of all sources. If the judge's answers to them have "
+            "another distribution than its answers to the rest"
+            f" (chi-square, p below "
+            f"{NOT_RANDOM}),"
             " nothing is corrected."
         ),
         "Drawn": (

@@ -26,7 +26,7 @@ FINDINGS = {
     "label-of-machines-only": "answers that no person gives",
     "other-scale": "two scales",
     "far-levels": "scores far from all others",
-    "doubtful-direction": "scores of which low ones may be good",
+    "doubtful-direction": "scores that may be better when lower",
     "alike-names": "names that are almost the same",
     "own-sources": "outputs without a common source",
     "sources-by-text": "few sources, told apart by their texts",

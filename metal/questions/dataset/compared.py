@@ -146,7 +146,7 @@ def _counts(table: pd.DataFrame, best: pd.DataFrame, first: str) -> TableView:
             )
         )
     columns = ("", *map(name, generators), "several", f"as {name(first)}")
-    notes = ("Several: equal means. Means and intervals: -v.",)
+    notes = ("“Several”: generators with equal means. -v shows means and intervals.",)
     return TableView.of(
         None,
         "compare",

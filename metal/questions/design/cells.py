@@ -169,7 +169,7 @@ def _check_rated(
         if endless:
             why = f" (criterion {endless[0]} {_ENDLESS})"
         raise UsageError(
-            f"dataset {dataset.card.name}: these people rated nothing of what was asked for{why}"
+            f"dataset {dataset.card.name}: these people rated nothing that was asked for{why}"
         )
 
 

@@ -433,7 +433,6 @@ def _warnings(cells: list[DesignCell], settings: DesignSettings) -> Iterator[str
             f"{', '.join(map(language_name, languages))}: {plural(least, 'different input')}"
             f" (source{'s' * (least > 1)}) cannot show well how inputs differ; treat the numbers "
             f"of items as rough"
-            ""
         )
 
 

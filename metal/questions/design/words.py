@@ -146,13 +146,13 @@ def limits(run: Design) -> str:
 BY_FORMULA = (
     "A standard error shrinks with the square root of the number of sources. Each figure that has"
     " a limit in the rules of the verdict gives n = n0 ((z(p) + z(power)) x error / (figure -"
-    " bound))^2 with the n0 sources there are, and the largest n counts. For the width of a score"
+    " bound))^2 with the n0 existing sources, and the largest n counts. For the width of a score"
     " n = n0 (width now / width asked for)^2. No verdict is simulated: `--thorough` does that."
 )
 INTERVAL_WORDS = (
-    "80% interval: the existing sources, drawn with replacement 200 times, give 200 numbers, of"
-    " which the 10% and 90% quantiles are the ends. If more than a tenth of them are out of"
-    " reach, today's ratings give no upper end: have some more rated, then plan again."
+    "80% interval: the existing sources, drawn with replacement 200 times, give 200 numbers; "
+    "their 10% and 90% quantiles are the ends. If more than a tenth of these numbers are out of "
+    "reach, today's ratings give no upper end: have some more rated, then plan again."
 )
 NOT_ASKED = (
     "The plan leaves out what an audit of the existing ratings already shows, and cells where"

@@ -212,7 +212,7 @@ def _still_there(called: str, first: Mapping[str, Any]) -> Path:
             if first.get("path")
             else "does not say what it is about"
         )
-        raise UsageError(f"{called} {problem}; say where the dataset is with `data`")
+        raise UsageError(f"{called} {problem}; name its place with `data`")
     return path
 
 

@@ -39,9 +39,10 @@ def definitions(run: Diff) -> dict[str, str]:
             " is computed on outputs answered both times."
         ),
         "Equivalent": (
-            "The changes of agreement and of the mean are both shown to be within the margins: two"
-            " one-sided score tests, at the number of independent outputs that the sources are "
-            "worth. One such test excludes a loss of answers (coverage) beyond its margin."
+            "The changes of agreement and of the mean are both shown to be within the margins: by "
+            "two one-sided score tests, which use the number of independent outputs that the "
+            "sources are worth. One such test excludes a loss of answers (coverage) beyond its "
+            "margin."
         ),
         "Worse, different, better": (
             "Not within the margin, and shown not to be 0 by a paired test, after Holm's correction"

@@ -26,8 +26,8 @@ def definitions(run: GeneratedTexts) -> dict[str, str]:
             " adversarial role at temperature 1. References were written by people."
         ),
         "Declined": (
-            "Begins by saying, in English, that it will not do what was asked; counted among the"
-            " flagged."
+            "Texts that begin by saying, in English, that they will not do what was asked; they "
+            "count as flagged."
         ),
         "Flagged": (
             f"Declines; copies the passage (over {COPIED_LENGTH:.0%} of its length and"

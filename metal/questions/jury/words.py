@@ -33,7 +33,8 @@ WORDS = {
     ),
     "Better": "Yes: the interval of the gain is above 0. No: it is below 0. Otherwise unclear.",
     "Worth": (
-        "k / (1 + (k − 1) r) for k members whose mistakes have the mean correlation r (at least 0)."
+        "k / (1 + (k − 1) r) for k members, where r is the mean correlation of their mistakes (at "
+        "least 0)."
     ),
     "Weights": (
         "Fitted without the sources on which they are used; the table shows the mean over"

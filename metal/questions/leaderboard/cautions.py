@@ -45,8 +45,8 @@ def about_people(ranking: Ranking, title: str) -> list[str]:
     )
     return [
         f"{title}: generators were rated by different groups of people, who can differ in how high"
-        f" they score: {named}{more}; the rest by {mixed.others}. Their scores are not comparable,"
-        f" and no test compares the ones named with the rest; {remedy}"
+        f" they score: {named}{more}; the rest by {mixed.others}. Their scores are not "
+        f"comparable, and no test compares the named generators with the rest; {remedy}"
     ]
 
 

@@ -197,8 +197,8 @@ def coverage_table(run: Leaderboard) -> TableView:
         heads=2,
         notes=(
             (
-                f"{sample}Outputs to rate are chosen ones with a text; those without a text cannot"
-                " be handed out."
+                f"{sample}Outputs to rate are chosen outputs with a text; outputs without a text "
+                f"cannot be handed out."
             ),
         ),
         most=MOST_ROWS,

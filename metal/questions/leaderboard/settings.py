@@ -55,7 +55,7 @@ class LeaderboardSettings:
             least=1,
         ),
     ] = None
-    with_judges: Annotated[bool, Option("Show LLM judges beside people, as for metrics.")] = False
+    with_judges: Annotated[bool, Option("Show LLM judges next to people, like metrics.")] = False
     permutations: Permutations = 1000
     seed: Seed = 0
     exclude_noisy: ExcludeNoisy = ""

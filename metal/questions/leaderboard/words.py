@@ -214,21 +214,22 @@ def definitions(run: Leaderboard) -> dict[str, str]:
             f" ({LEAST_SHARED} at least): {count(permutations)} permutations or more in which the"
             " two exchange their scores, and Student's t if fewer than 10 of them reach the"
             " difference; p is never below 2 to the power of (1 minus the number of sources)."
-            " Corrected by Holm over all pairs. A generator's first possible rank is 1 plus the"
-            " number of those shown to be better; its last is the number of generators minus"
-            " those shown to be worse; pairs without a test count as not different. At 95% all of"
+            " Corrected by Holm over all pairs. A generator's first possible rank is 1 plus the "
+            "number of generators shown to be better; its last is the number of all generators "
+            "minus that of generators shown to be worse; pairs without a test count as not "
+            "different. At 95% all of"
             " these ranks hold at once. Not different does not mean equal."
         ),
         "Groups of people": (
             "A group's weight in a generator's score is its share of the ratings of an output,"
             " averaged over outputs. Two generators are not compared if more than"
-            f" {MOST_MOVED:.0%} of the weight is with different groups, or if a group with a"
-            f" weight of {LEAST_MISSED:.0%} or more for one rated nothing of the other. The "
+            f" {MOST_MOVED:.0%} of the weight is with different groups, or if a group with a "
+            f"weight of {LEAST_MISSED:.0%} or more for one generator rated nothing of the other. "
+            f"The "
             f"weights are over the sources they share, or over all sources if they share fewer "
             f"than {LEAST_SHARED}. The generator that differs in this way from most others is "
             f"named first (of several, the one with the fewest ratings), and so on until none "
             f"differ."
-            ""
             " The order is still by score."
         ),
         "Sample": (

@@ -87,7 +87,7 @@ def _not_tested(
     """What neither the audit nor the runs passed with it tested about a judge."""
     codes = {cell["language"] for cell in cells}
     languages = sorted(set(map(language_name, codes)))
-    yield f"languages other than {listed(languages)}, and other texts than these"
+    yield f"languages other than {listed(languages)}, and texts other than the audited ones"
     criteria = {cell["criterion"] for cell in cells}
     if left := [audit.criterion(name) for name in audit.criteria if name not in criteria]:
         yield f"criteria without people's ratings: {first_few(left)}"

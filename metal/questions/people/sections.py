@@ -38,7 +38,8 @@ TESTS_LOOKS = {
 }
 COLLEAGUES_LOOKS = {"alike": (0, "like the others"), "out": (5, "stands out")}
 RIGHT_THERE = (
-    "Right there: the share right on the task and side that speaks most against the rater, with "
+    "Right there: the share of right answers on the task and side that speaks most against the "
+    "rater, with "
     "the 95% interval of the rater's own answers. P(noisy): the model's probability."
 )
 MOST_QUESTIONS = 30

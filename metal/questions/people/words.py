@@ -70,9 +70,11 @@ def definitions(run: Monitor) -> dict[str, str]:
             " for criteria that ignore the source."
         ),
         "Noisy": (
-            f"By the model {settings['model']}: right answers are binomial, accuracies come from a"
-            " mixture of Beta distributions, learned from all people of a language and criterion"
-            " together with forty made-up ones. By rate, somebody whose accuracy is below 0.9 is"
+            f"By the model {settings['model']}: right answers are binomial, and accuracies come "
+            f"from a mixture of Beta distributions, which is learned from all people of a "
+            f"language and criterion together with forty invented people."
+            " By rate, somebody "
+            "whose accuracy is below 0.9 is"
             " noisy; by class, somebody who comes from another component than the most accurate"
             " one. Somebody is flagged above a posterior probability of 0.99, on either side of "
             "any criterion."
@@ -98,8 +100,9 @@ def definitions(run: Monitor) -> dict[str, str]:
             " the expected share of right labels, and the probability of not guessing."
         ),
         "How many are needed": (
-            "The standard deviation of the people's mean score over simulated rounds of as many"
-            " outputs, with one, two, ... of their people on each; an interval is 3.92 times as"
+            "The standard deviation of the people's mean score over simulated rounds with the "
+            "same number of outputs, with one, two, ... people on each output; an interval is "
+            "3.92 times as"
             " wide, and shrinks with the square root of the number of outputs."
         ),
         "Undefined": (

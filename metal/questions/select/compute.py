@@ -392,7 +392,6 @@ def doubts(tables: Mapping[str, pd.DataFrame], alpha: float) -> Iterator[str]:
             f"in {len(off)} cases all outputs above the threshold agree less than the one output "
             f"per source that decided: outputs of a source differ, and the guarantee is for a "
             f"random one"
-            ""
         )
     if len(rows["judge"].unique()) > 1:
         yield (

@@ -33,8 +33,9 @@ def definitions(run: Selection) -> dict[str, str]:
     """The definitions behind the page."""
     return {
         "Confidence": (
-            "The probability of the answered level, where ratings have one; else the share of"
-            " raters that give the judge's answer: the same judge asked again, in both orders,"
+            "The probability of the answered level, if ratings have one; else the share of raters "
+            "that give the judge's answer. These raters are the same judge asked again, in both "
+            "orders,"
             " with other prompts or in other languages, or other judges."
         ),
         "Threshold": (
@@ -51,8 +52,8 @@ def definitions(run: Selection) -> dict[str, str]:
             "The lower limit of the agreement above the threshold, from the outputs that decided."
         ),
         "Cascade": (
-            "Judges are asked in the order given; the first whose confidence reaches the common"
-            " threshold answers."
+            "Judges are asked in the given order; the first judge whose confidence reaches the "
+            "common threshold answers."
         ),
         "ECE": (
             "Mean distance between confidence and agreement over ten bins with equally many "

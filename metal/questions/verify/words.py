@@ -31,7 +31,6 @@ def facts(run: Verified) -> dict[str, str]:
             "Each figure was computed twice: by METAL, and from the same ratings by"
             f" {with_versions(run)}. Separate code built labels, pairs and panels for these "
             f"libraries; no code of METAL's statistics was used."
-            ""
         )
     }
 

@@ -298,7 +298,9 @@ def f1_against_kappa(
     finding = _chance_finding(drawn)
     at_chance = [row["weighted_f1"] for row in drawn if _at_chance(row)]
     highest = (
-        f" The highest F1 among those not shown is {figure(max(at_chance))}." if at_chance else ""
+        f" The highest F1 among dots without shown agreement is {figure(max(at_chance))}."
+        if at_chance
+        else ""
     )
     alt = (
         f"Scatter plot of weighted F1 against Cohen's kappa on {label}, {len(drawn)} dots, one per"

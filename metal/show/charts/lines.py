@@ -67,7 +67,9 @@ def design_curve(
         label = f"{plural(curve.people, 'person', 'people')} per item{needs}"
         entries.append((svg.line_symbol(f"way s{series}", series), label))
     entries.append((svg.line_symbol("ceiling"), f"asked for: {form(target)}"))
-    entries.append((svg.hollow_circle(), "beyond the data: assumes more items like these"))
+    entries.append(
+        (svg.hollow_circle(), "beyond the data: assumes more items like the existing ones")
+    )
     head, top = svg.legend(entries)
     top += 20
     bottom = top + ITEMS_HEIGHT

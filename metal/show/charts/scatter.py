@@ -27,8 +27,8 @@ LARGEST, SMALLEST = 8.0, 1.3  # radius of a dot
 TITLE_LENGTH = 25  # characters of a line
 _NOTES = (
     (
-        "If there are many scores, dots are placed on a grid; the counts below are those of the"
-        " scores themselves."
+        "If there are many scores, dots are placed on a grid; the counts below are of the scores "
+        "themselves."
     ),
 )
 

@@ -12,8 +12,8 @@ def facts(run: LabelPlan) -> dict[str, str]:
     """What the plan leaves open."""
     return {
         "Do not conclude": (
-            "That judge and people agree elsewhere as they do in this pilot, or that other people"
-            " would vary as much as these do."
+            "That judge and people agree elsewhere as they do in this pilot, or that other people "
+            "would vary as much as these people."
         )
     }
 
