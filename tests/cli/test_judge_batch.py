@@ -190,7 +190,7 @@ def test_cancelled(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> N
     [
         (
             ("-j", "langchain:anthropic:claude-sonnet-4-0"),
-            "langchain has no batch service; anthropic, azure, gemini",
+            "langchain has no batch service; these have one: anthropic, azure, gemini",
         ),
         (("-j", "g", "--engine", "local"), "--batch and --engine local: give one of them"),
         (("-j", "g", "--address", "a:1"), "--address needs a Ray cluster"),

@@ -131,7 +131,7 @@ def test_a_host_that_is_misspelt(metal: Metal, tmp_path: Path) -> None:
 def test_an_address_that_is_none_is_not_asked(address: str, metal: Metal, tmp_path: Path) -> None:
     metal.env["OPENAI_BASE_URL"] = address
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--out", "r", expect=2)
-    is_none = f"{address!r} is no address; one is like http://127.0.0.1:8000/v1"
+    is_none = f"{address!r} is not an address such as http://127.0.0.1:8000/v1"
     assert done.err == f"metal: judge 'openai:gpt-4o': OPENAI_BASE_URL {is_none}\n"
     done = metal(
         "judge",

@@ -365,7 +365,7 @@ def test_a_prompt_nobody_knows() -> None:
         ("system = 'x'", "'system' and 'user'"),
         ("system = 'x'\nuser = 5", "'system' and 'user'"),
         ("system = 'x'\nuser = '{{ output }}'\nassistant = 'y'", "assistant"),
-        ("system = 'x'\nuser = 'nothing here'", "nowhere says {{ output }}"),
+        ("system = 'x'\nuser = 'nothing here'", "lacks {{ output }}"),
     ],
 )
 def test_files_that_are_no_template(tmp_path: Path, text: str, words: str) -> None:

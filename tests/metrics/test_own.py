@@ -145,7 +145,7 @@ def test_metrics_of_a_package(site: Path) -> None:
 
 
 def test_what_is_wrong_with_a_package(site: Path) -> None:
-    with pytest.raises(UsageError, match="is a metric called 'whole'; give both one name"):
+    with pytest.raises(UsageError, match="is a metric called 'whole'; use one name for both"):
         find_metric("other")
     with pytest.raises(UsageError, match="letters is from far_away:letters and has no options"):
         find_metric("letters(n=2)")

@@ -170,20 +170,20 @@ def _sentences(
         " writes "
     )
     if version == 0:
-        files = "files: it reads and writes whatever its user may; this system has no Landlock"
+        files = "files: it can read and write like its user, because this system has no Landlock"
     elif disk is Disk.NONE:
         files = f"{reads}nowhere"
     else:
         files = f"{reads}in a folder of its own, which is deleted"
     owners = "owners, permissions and dates of its user's files are not protected here"
-    processes = "processes: those it starts end with it, unless they leave its process group"
+    processes = "processes: its children end with it, unless they leave its process group"
     signals = "signals: it can end other processes of its user"
     if calls:
         owners = "owners, permissions and dates of files stay as they are"
-        processes = "processes: it starts none"
+        processes = "processes: it cannot start any"
     if calls or version >= 6:
-        signals = "signals: it reaches no other process"
-    limited = "memory: not limited, this system does not allow it"
+        signals = "signals: it cannot send any to other processes"
+    limited = "memory: not limited, because this system cannot limit it"
     if memory:
         limited = f"memory: {limits.memory_mb:,} MB"
     return [
@@ -195,7 +195,7 @@ def _sentences(
         limited,
         (
             f"time: {limits.seconds:,g} s; it writes {limits.writing(disk)}; "
-            f"threads: {limits.threads:,}; environment: none of its user's"
+            f"threads: {limits.threads:,}; environment: no variable of its user"
         ),
     ]
 

@@ -120,7 +120,7 @@ def clear(folder: Path, until: float) -> str:
         return ""
     quoted = shlex.quote(str(folder))
     command = f"chmod -R u+rwX {quoted}; rm -rf {quoted}"
-    return f"not all that it wrote could be deleted; remove the rest by `{command}`"
+    return f"some files that it wrote could not be deleted; delete them with `{command}`"
 
 
 def _without_files(folder: Path, until: float) -> list[Path]:

@@ -62,8 +62,8 @@ def adapted(judge: Any) -> Callable[..., Any]:
         )
     if registered is not None:
         raise UsageError(
-            "a function of inspect_ai that is not a scorer but may return one; pass what it"
-            " returns: scorer()"
+            "a function of inspect_ai that is not a scorer, but may return one; pass the result"
+            " of calling it: scorer()"
         )
     taken: Callable[..., Any] = judge
     return taken

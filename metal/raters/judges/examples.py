@@ -46,7 +46,7 @@ def draw_examples(
         rated = {criterion for output in own for criterion in agreed.get(output.output, ())}
         if lacking := [criterion for criterion in criteria if criterion not in rated]:
             raise UsageError(
-                f"`examples`: no output in {language} has a rating by people of {listed(lacking)}"
+                f"`examples`: no output in {language} has people's ratings on {listed(lacking)}"
             )
         pool = [
             output

@@ -138,7 +138,7 @@ def named_function(name: str) -> JudgeFunction:
         judge = attrgetter(attribute)(import_module(module))
     except AttributeError as error:
         raise UsageError(
-            f"judge {name}: {error}; name a function of it, or a model, e.g. langchain:{value}"
+            f"judge {name}: {error}; name a function in it, or a model, e.g. langchain:{value}"
         ) from None
     except Exception as error:  # a module can raise anything
         raise UsageError(

@@ -184,11 +184,11 @@ def read_line(path: Path, line: bytes, offset: int = 0) -> dict[str, Any]:
         record = json.loads(line)
     except (ValueError, RecursionError):
         raise DataError(
-            f"{path} byte {offset}", "a damaged line", "Restore the file, or take the line out"
+            f"{path} byte {offset}", "a damaged line", "Restore the file, or delete the line"
         ) from None
     if not isinstance(record, dict):
         raise DataError(
-            f"{path} byte {offset}", "not a JSON object", "Restore the file, or take the line out"
+            f"{path} byte {offset}", "not a JSON object", "Restore the file, or delete the line"
         )
     return record
 

@@ -24,8 +24,8 @@ from metal.raters.judges.prices import Price, listed_price, thoughts
 from metal.raters.judges.providers import called, find_provider, provider_names
 
 OTHERS = (
-    "Others are called as langchain:PROVIDER:MODEL; a function of a module that can be imported as"
-    " MODULE:FUNCTION"
+    "Name models of other providers langchain:PROVIDER:MODEL, and a function of a module that can"
+    " be imported MODULE:FUNCTION"
 )
 JUDGES = "`metal.judges_list()` shows them; name your own in judges.toml"
 STRUCTURED = ("json_schema", "json_object", "none")
@@ -234,12 +234,12 @@ def find_model(name: str, named: Mapping[str, Model], *, base_url: str = "") -> 
     if provider.url_variable and (url := url_of(model)) and not _is_address(url):
         source = "base_url" if model.base_url else provider.url_variable
         raise UsageError(
-            f"judge {model.name!r}: {source} {without_secrets(url)!r} is no address; one is like"
+            f"judge {model.name!r}: {source} {without_secrets(url)!r} is not an address such as"
             " http://127.0.0.1:8000/v1"
         )
     if model.base_url != without_secrets(model.base_url):
         raise UsageError(
-            f"judge {model.name!r}: a key or password in base_url would be written down; use"
+            f"judge {model.name!r}: a key or password in base_url would be stored in files; use"
             " api_key_env or headers"
         )
     return model
@@ -373,7 +373,9 @@ def _check_entry(entry: Mapping[str, Any], location: str) -> None:
             or not 0 < value < float("inf")
         ):
             raise DataError(
-                location, f"{key} is not a number above 0", "Leave it out for no limit of our own"
+                location,
+                f"{key} is not a number above 0",
+                "Leave it out if METAL should set no limit",
             )
     if not isinstance(entry.get("concurrency", 1), int):
         raise DataError(
@@ -394,7 +396,7 @@ def _read_batch_settings(entry: Mapping[str, Any], location: str) -> BatchSettin
     for key, value in entry.items():
         if kinds[key] is str:
             if not isinstance(value, str):
-                raise DataError(location, f"batch: {key} = {value!r}", "It is a text")
+                raise DataError(location, f"batch: {key} = {value!r}", "It must be a text")
             continue
         integer = isinstance(value, int) and not isinstance(value, bool)
         if not integer and not (isinstance(value, float) and key in ("tokens", "poll", "settle")):

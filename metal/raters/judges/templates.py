@@ -328,7 +328,7 @@ def check_slots(template: Template, texts: Container[str]) -> None:
     """Raise DataError if the template lacks a slot for one of the judged texts."""
     for slot in template.slots:
         if slot not in texts:
-            problem = f"nowhere says {{{{ {slot} }}}}"
+            problem = f"lacks {{{{ {slot} }}}}"
             raise DataError(
                 template.path, problem, "The message must contain the text that is judged"
             )

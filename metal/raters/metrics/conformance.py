@@ -170,7 +170,10 @@ def _direction(metric: Metric, same: Sequence[Item], scores: Scores, unrelated: 
                 f" {_listed(same, not_worse)}"
             ),
         )
-    return True, f"{metric.direction} is better: identical beats unrelated in every language"
+    return (
+        True,
+        f"{metric.direction} is better: identical texts beat unrelated texts in every language",
+    )
 
 
 def _range(metric: Metric, scores: Scores) -> Finding:
@@ -193,11 +196,14 @@ def _empty(metric: Metric, item: Item) -> Finding:
     try:
         answers = scored(metric, lacking)
     except Exception as error:  # a metric can raise anything
-        return False, f"stops without a text that it claims not to need: {_shown(error)}"
+        return False, f"raises an error without a text that it claims not to need: {_shown(error)}"
     reasons = [answer.reason for answer in answers if answer.score is None]
     undeclared = [reason for reason in reasons if reason.startswith(RAISED)]
     if undeclared:
-        return False, f"fails without a text that it claims not to need: {undeclared[0]}"
+        return (
+            False,
+            f"gives an error as reason without a text that it claims not to need: {undeclared[0]}",
+        )
     return True, "no score, because " + ", ".join(reasons)
 
 
@@ -205,7 +211,7 @@ def _odd_texts(metric: Metric, item: Item) -> Finding:
     try:
         answers = scored(metric, [replace(item, text=text) for text in ODD_TEXTS])
     except Exception as error:  # a metric can raise anything
-        return False, f"stops at one of them: {_shown(error)}"
+        return False, f"raises an error for one of them: {_shown(error)}"
     without = [answer.reason for answer in answers if answer.score is None]
     raised = [reason for reason in without if reason.startswith(RAISED)]
     if raised:

@@ -34,7 +34,7 @@ NOT_AGAIN = "not scored again"
 ALONE = "the output is the only reference"
 AT_ONCE = 256  # texts a metric is handed at a time, between two steps of the progress
 NO_NUMBER = ("", "nan", "na", "null", "none")
-GIVEN = "It needs the column source and one for each metric of the board"
+GIVEN = "It needs a column source and a column for each metric of the board"
 WANTED = "It needs the columns output and score, or source, generator and score"
 
 
@@ -60,9 +60,9 @@ def with_metric_score(dataset: Dataset) -> Dataset:
     own = dataset.criteria.get(METRIC_SCORE.name)
     if own and (own.scale != METRIC_SCORE.scale or own.direction != METRIC_SCORE.direction):
         raise UsageError(
-            f"dataset {dataset.card.name} has a criterion {METRIC_SCORE.name!r} of its own"
-            f" ({own.scale.describe()}, {own.direction} is better), where scores of metrics are any"
-            " number, higher is better; rename it there"
+            f"dataset {dataset.card.name} has a criterion {METRIC_SCORE.name!r}"
+            f" ({own.scale.describe()}, {own.direction} is better), but metrics need this name for"
+            " scores that are any number, higher is better; rename the criterion"
         )
     return replace(
         dataset, criteria=dict(dataset.criteria) | {METRIC_SCORE.name: own or METRIC_SCORE}

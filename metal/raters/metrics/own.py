@@ -139,7 +139,8 @@ def metric_offered(asked: Asked) -> Metric:
         return metric_from_function(name, loaded, f"{name}|{point.value}|package:{version}")
     if loaded.name != name:
         raise UsageError(
-            f"metric {name}: {point.value} is a metric called {loaded.name!r}; give both one name"
+            f"metric {name}: {point.value} is a metric called {loaded.name!r}; use one name for"
+            " both"
         )
     return loaded
 

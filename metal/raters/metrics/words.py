@@ -298,7 +298,7 @@ def _metric(
 
 ROUGE_1 = MetricFactory("F1 of shared tokens, 0 to 1, every script", open_rouge)
 ROUGE_2 = MetricFactory("F1 of shared pairs of tokens, 0 to 1, every script", open_rouge)
-ROUGE_3 = MetricFactory("F1 of shared threes of tokens, 0 to 1, every script", open_rouge)
+ROUGE_3 = MetricFactory("F1 of shared triples of tokens, 0 to 1, every script", open_rouge)
 ROUGE_L = MetricFactory("F1 of the longest common subsequence, 0 to 1, every script", open_rouge)
 LENGTH_RATIO = MetricFactory(
     "characters of the output / of the reference, or to=source", open_length_ratio

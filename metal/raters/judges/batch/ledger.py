@@ -195,7 +195,7 @@ def _read_keys(folder: Path, batch: Batch) -> list[bytes]:
     if len(content) != KEY * batch.requests:
         raise DataError(
             path,
-            f"the keys of {batch.requests:,} calls are not all there",
+            f"some keys of its {batch.requests:,} calls are missing",
             "Restore the run folder as it was",
         )
     return [content[start : start + KEY] for start in range(0, len(content), KEY)]

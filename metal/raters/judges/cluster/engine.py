@@ -115,8 +115,8 @@ class RayRun:
                 return False
             if self.address and time.monotonic() > until:
                 raise UsageError(
-                    f'`address="{self.address}"`: what answers there is not a Ray cluster, or does'
-                    " not let us in"
+                    f'`address="{self.address}"`: the server there is not a Ray cluster, or refuses'
+                    " the connection"
                 )
             await asyncio.sleep(EVERY)
         if connecting.failure:

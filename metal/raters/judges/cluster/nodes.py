@@ -89,7 +89,7 @@ def knock(address: str) -> None:
     if failure:
         raise UsageError(
             f'`address="{address}"`: no Ray cluster answers there ({failure}); `ray start --head`'
-            " says its address"
+            " prints its address"
         )
 
 

@@ -169,8 +169,8 @@ def open_batch_client(model: Model) -> BatchClient:
     provider = find_provider(model.provider)
     if provider.open_batch_client is None:
         raise UsageError(
-            f"judge {model.name}: {model.provider} has no batch service;"
-            f" {', '.join(batch_providers())} have. Ask it without `batch=True`"
+            f"judge {model.name}: {model.provider} has no batch service; these"
+            f" have one: {', '.join(batch_providers())}. Ask it without `batch=True`"
         )
     libraries, extra = (
         provider.batch_libraries or provider.libraries,

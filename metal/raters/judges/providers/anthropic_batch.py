@@ -120,7 +120,8 @@ class AnthropicBatch(BatchConnection):
         if unseen:
             raise CallFailed(
                 calls.SERVER,
-                f"{unseen} batches are in progress; only finished batches show their run",
+                f"{unseen} batches are in progress; only finished batches show to which run they"
+                " belong",
             )
         return None
 

@@ -319,9 +319,9 @@ class VertexBatches:
         deployed = list(endpoint.deployed_models)
         served = [model for model in deployed if endpoint.traffic_split.get(model.id)] or deployed
         if len({(model.model, model.model_version_id) for model in served}) != 1:
-            many = f"{len(served)} models, and a batch is for one" if served else "no model"
+            many = f"{len(served)} models, but a batch needs exactly one" if served else "no model"
             raise UsageError(
-                f"{self._model.name}: {self._whose} serves {many}; leave or deploy one there"
+                f"{self._model.name}: {self._whose} serves {many}; deploy or keep one model there"
             )
         model = served[0]
         version = (
@@ -348,8 +348,8 @@ class VertexBatches:
             machine.accelerator_count = settings.accelerator_count
         if not machine.machine_type:
             raise UsageError(
-                f"{self._model.name}: {self._whose} has no machines of its own, so a batch needs to"
-                " be told: write "
+                f"{self._model.name}: {self._whose} has no machines of its own; to name machines"
+                " for batches, write "
                 f'machine_type = "..." under [judges.NAME.batch] in {FILE}, and accelerator_type'
                 " for a GPU"
             )

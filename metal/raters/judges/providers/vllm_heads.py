@@ -93,7 +93,7 @@ def _fault(numbers: Sequence[float], classes: Sequence[float], levels: Sequence[
             " many, in one order"
         )
     if levels and not classes:
-        return "does not give its classes probabilities, which would add up to 1"
+        return "does not give probabilities of its classes, which would add up to 1"
     return ""
 
 
