@@ -1,5 +1,5 @@
-"""The generators of the board by their mean score, with intervals by source, and with intervals of
-their ranks.
+"""Rank the generators of the board by mean score, with intervals of scores (over sources) and of
+ranks.
 """
 
 from __future__ import annotations

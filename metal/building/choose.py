@@ -112,7 +112,7 @@ def _listed_in(file: Path, dataset: Dataset) -> set[str]:
             raise DataError(
                 f"{file} row {number}",
                 f"output {output!r} is not in this dataset",
-                "Give ids of outputs.jsonl",
+                "Write ids from outputs.jsonl",
             )
         outputs.add(output)
     return outputs

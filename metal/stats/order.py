@@ -186,7 +186,7 @@ class FigurePair:
         return self.share_at(P)
 
     def share_at(self, p: float) -> Bounds | None:
-        """The share of `share`, with limits at p."""
+        """The judge's figure as a share of a person's, with limits at p."""
         if not self.of_a_person.low() > 0:
             return None
         pairs = self.judge, self.person, self._judge_without, self._person_without

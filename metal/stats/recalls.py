@@ -114,7 +114,7 @@ class Recalls:
         return all_classes, min(max(df, 1.0), max(self._n - 1.0, 1.0))
 
     def measured(self, a: float, k: float) -> Measured:
-        """a * x - k * y."""
+        """The figure a * x - k * y with its standard error."""
         variance, df = self.variance(a, k)
         value = a * (self.judge - self.constant) - k * (self.person - self.constant)
         return Measured(value, math.sqrt(max(variance, 0.0)), df, partial(self._again, a, k))

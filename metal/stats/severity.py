@@ -2,10 +2,10 @@
 marginal likelihood.
 
 log P(level k) / P(level k - 1) = quality of the output - severity of the person - step k, qualities
-normal around 0. The quality of an output is integrated out (Gauss-Hermite). So severities are not
-biased if few people rate each output, as they are in a model with a parameter for each output.
-Variances are sandwich variances over clusters of outputs. Source: Linacre (1989), Many-Facet Rasch
-Measurement; Bock and Aitkin (1981) on the marginal likelihood.
+normal around 0. The quality of an output is integrated out (Gauss-Hermite). So severities are
+unbiased even if few people rate each output. (A model with a parameter for each output would bias
+them.) Variances are sandwich variances over clusters of outputs. Source: Linacre (1989), Many-Facet
+Rasch Measurement; Bock and Aitkin (1981) on the marginal likelihood.
 """
 
 from __future__ import annotations

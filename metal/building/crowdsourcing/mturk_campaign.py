@@ -263,6 +263,8 @@ def rows_of(
         row = dict(zip(head, cells, strict=False))
         if len(cells) != len(head) or not row.get("task"):
             raise DataError(
-                f"{table} row {number}", "not a row as it was exported", "Export the tasks again"
+                f"{table} row {number}",
+                "this row was changed after the export",
+                "Export the tasks again",
             )
         yield language, layout, row

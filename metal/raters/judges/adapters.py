@@ -1,9 +1,9 @@
 """Use judges of other packages in METAL: LangChain runnables, inspect_ai scorers, DeepEval and
 ragas metrics.
 
-An object of another package is recognized by its class, so METAL imports only what is already
-loaded. The object becomes a function of source, output and criterion
-(`metal.raters.judges.functions`). Each kind of object gets:
+An object of another package is recognized by its class, so METAL need not import the package. The
+object becomes a function of source, output and criterion (`metal.raters.judges.functions`). Each
+kind of object gets:
 
 - LangChain: a dict with source, output, language, criterion (its name), question, levels and
   references. It returns a text, a message, a score, or an object with `score` and `justification`.

@@ -277,8 +277,8 @@ class Pace:
         self.limit = float(self.most)
 
     async def enter(self, tokens: float, over: asyncio.Event) -> None:
-        """Wait for a free place, and then until a request of that many tokens may be sent, at most
-        until `over`.
+        """Wait for a free place, then until limits allow a request of that many tokens. Stop
+        waiting if `over` is set.
         """
         while self.in_flight >= int(self.limit):
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -298,7 +298,7 @@ class Pace:
 
     async def hold(self, tokens: float, over: asyncio.Event) -> None:
         """Wait until limits and the provider's waits allow a request of that many tokens, or until
-        `over`.
+        `over` is set.
         """
         now = time.monotonic()
         delay = self.requests.delay(1, now) if self.requests else 0.0

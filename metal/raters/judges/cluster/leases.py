@@ -380,7 +380,9 @@ class SharedPace(Pace):
         self.keeps: Callable[[int], None] | None = None
 
     async def hold(self, tokens: float, over: asyncio.Event) -> None:
-        """Wait until a request of that many tokens may be sent from any worker, or until `over`."""
+        """Wait until a request of that many tokens may be sent from any worker, or until `over` is
+        set.
+        """
         delay = await self.leases.turn(tokens) - time.monotonic()
         if delay > 0 and await sleep_until(over, delay):
             return

@@ -185,7 +185,7 @@ def gemini_failures(whose: str, seconds: float, *, batch: bool = False) -> Itera
     if batch:
         nothing, none, kind = "no answer", "not an answer", calls.SERVER
     else:
-        nothing, none, kind = "no whole reply", "not a reply", calls.NOT_A_REPLY
+        nothing, none, kind = "no complete reply", "not a reply", calls.NOT_A_REPLY
     try:
         yield
     except errors.APIError as error:
@@ -199,7 +199,7 @@ def gemini_failures(whose: str, seconds: float, *, batch: bool = False) -> Itera
     except httpx.ConnectTimeout as error:
         raise connection_failure(error) from None
     except (TimeoutError, httpx.TimeoutException):
-        raise CallFailed(calls.TIMEOUT, f"{nothing} in {seconds:g} s") from None
+        raise CallFailed(calls.TIMEOUT, f"{nothing} within {seconds:g} s") from None
     except (httpx.HTTPError, OSError) as error:
         if batch and isinstance(error, OSError) and error.errno in OF_THE_DISK:
             raise

@@ -117,7 +117,7 @@ class LangChainChat:
             async with asyncio.timeout(ask.timeout):
                 answer = await chat.ainvoke([message for message in messages if message[1]])
         except TimeoutError:
-            raise CallFailed(calls.TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
+            raise CallFailed(calls.TIMEOUT, f"no complete reply within {ask.timeout:g} s") from None
         except CallFailed:
             raise
         except Exception as error:  # every integration has exceptions of its own

@@ -84,7 +84,7 @@ async def guarded(package: Any, seconds: float, what: str, client: Any) -> Async
         async with asyncio.timeout(seconds):
             yield
     except TimeoutError:
-        raise CallFailed(calls.TIMEOUT, f"no whole {what} in {seconds:g} s") from None
+        raise CallFailed(calls.TIMEOUT, f"no complete {what} within {seconds:g} s") from None
     except (
         package.APIConnectionError,
         httpx2.TransportError,
@@ -156,7 +156,7 @@ def id_in(content: dict[str, Any], what: str) -> str:
     name = content.get("id")
     if not isinstance(name, str) or not name:
         raise CallFailed(
-            calls.SERVER, f"a {what} was given no id", body=json.dumps(content)[:MOST_BODY]
+            calls.SERVER, f"the service gave the {what} no id", body=json.dumps(content)[:MOST_BODY]
         )
     return name
 

@@ -110,7 +110,7 @@ class VertexEndpoint:
             async with asyncio.timeout(ask.timeout + GRACE):
                 return await loop.run_in_executor(self._threads, self._predict, ask)
         except TimeoutError:
-            raise CallFailed(calls.TIMEOUT, f"no whole reply in {ask.timeout:g} s") from None
+            raise CallFailed(calls.TIMEOUT, f"no complete reply within {ask.timeout:g} s") from None
 
     def _predict(self, ask: ModelRequest) -> Reply:
         with cloud.failures(self._whose, no_answer=calls.NOT_A_REPLY):
@@ -286,7 +286,7 @@ class VertexBatches:
 
     @cloud.on_thread
     def submit(self, uploaded: str, token: str) -> str:
-        """Begin a batch; return its resource name. Raises UsageError like upload."""
+        """Begin a batch; return its resource name. Raises UsageError like `upload`."""
         model, machines = self._model_and_machines()
         job = vertex.BatchPredictionJob(
             display_name=cloud.batch_name(token),
