@@ -223,7 +223,10 @@ def _default_criteria(
     left_out = [criterion for criterion in dataset.asked if criterion in compared]
     if left_out:
         templates = ", ".join(dict.fromkeys(compared[criterion] for criterion in left_out))
-        say(f"note: not asked without `template={templates!r}`, for pairs: {', '.join(left_out)}")
+        say(
+            f"note: compare pairs, so are asked only with `template={templates!r}`:"
+            f" {', '.join(left_out)}"
+        )
     return [criterion for criterion in dataset.asked if criterion not in compared]
 
 

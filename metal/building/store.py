@@ -226,8 +226,8 @@ def _as_shown(criterion: Criterion, labels: Sequence[str], path: Path) -> Criter
     if len(labels) != len(criterion.scale.levels):
         raise DataError(
             path,
-            f"criterion {criterion.name} was handed out with {len(labels)} levels, and has another"
-            " number now",
+            f"criterion {criterion.name} was handed out with {len(labels)} levels, but now has"
+            " another number of levels",
             "Restore its levels in dataset.toml",
         )
     return relabelled(criterion, labels)

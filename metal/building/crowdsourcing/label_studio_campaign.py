@@ -3,12 +3,13 @@
 DATASET/annotation/campaigns/NAME/
     interface-LANG.xml, PERSON.json   what is posted, as the form `label-studio` wrote it
     campaign.toml                     the settings; written last
-    projects.jsonl                    sheet, title before a project is made; project after; tasks when all are in it
+    projects.jsonl                    sheet and title before a project is created, its number after,
+                                      and tasks when all tasks are imported
 
 A project is for one person or, with `shared`, for one language. Its title contains this name and
 the campaign's key, so METAL finds the project again if its number was lost. Tasks that the project
 already has are not imported again.
-"""  # noqa: E501
+"""
 
 from __future__ import annotations
 
