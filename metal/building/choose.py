@@ -224,7 +224,7 @@ def _default_criteria(
     if left_out:
         templates = ", ".join(dict.fromkeys(compared[criterion] for criterion in left_out))
         say(
-            f"note: compare pairs, so are asked only with `template={templates!r}`:"
+            f"note: criteria that compare pairs are asked only with `template={templates!r}`:"
             f" {', '.join(left_out)}"
         )
     return [criterion for criterion in dataset.asked if criterion not in compared]

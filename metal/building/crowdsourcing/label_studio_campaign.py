@@ -48,8 +48,8 @@ class Project:
 
 @dataclass(frozen=True)
 class LabelStudioSettings:
-    """The settings of a campaign. shared: whether a language's people share a project. key: part of
-    its projects' titles.
+    """The settings of a campaign. shared: whether the people of a language share a project. key:
+    part of the titles of all projects.
     """
 
     url: str

@@ -3,7 +3,8 @@
 DATASET/annotation/campaigns/NAME/
     tasks-LANG.csv, layout-LANG.html   what is posted, as the form `mturk` wrote it
     campaign.toml                      the settings; written last
-    hits.jsonl                         task and token before a HIT is posted; task, hit and expires after
+    hits.jsonl                         task and token before a HIT is posted;
+                                       task, hit and expires after
     assignments.jsonl                  every assignment as it was fetched; later its new status
     bonuses.jsonl                      a bonus before it is paid; its token after
     workers.jsonl                      workers who were excluded, and why

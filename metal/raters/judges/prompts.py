@@ -87,7 +87,9 @@ class Prompt:
 
     @property
     def unreviewed(self) -> bool:
-        """Whether no speaker of its language has reviewed the template or one of the criteria."""
+        """Whether the template or a criterion is a translation that no speaker of the language has
+        reviewed.
+        """
         return UNREVIEWED in (
             self.template.reviewed,
             *(rubric.reviewed for rubric in self.rubrics.values()),
