@@ -536,7 +536,7 @@ def test_a_text_that_is_an_example_is_not_judged_elsewhere() -> None:
         ({"examples": 2, "prompt_language": "de"}, "prompts in English"),
         (
             {"examples": 2, "criteria": "helpfulness"},
-            "in en .* of helpfulness",
+            "in en .* on helpfulness",
         ),
     ],
 )

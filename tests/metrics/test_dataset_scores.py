@@ -187,7 +187,7 @@ def test_one_source_without_references_is_no_error() -> None:
 
 def test_a_criterion_of_that_name_with_another_scale() -> None:
     own = replace(METRIC_SCORE, scale=Scale("interval", (), 1, 5))
-    with pytest.raises(UsageError, match=r"'score' of its own \(1 to 5, higher"):
+    with pytest.raises(UsageError, match=r"'score' \(1 to 5, higher"):
         with_metric_score(dataset(*OUTPUTS, criteria=[own]))
     same = replace(METRIC_SCORE, label="Mine")
     assert with_metric_score(dataset(*OUTPUTS, criteria=[same])).criteria == {"score": same}
