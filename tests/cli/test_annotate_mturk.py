@@ -371,7 +371,7 @@ def test_tasks_of_another_dataset(crowd: Crowd) -> None:
     table.write_text("\n".join([*rows, rows[-1].replace("t", "x", 1)]), encoding="utf-8")
     assert "not in this dataset" in crowd.refused(*crowd.pushing)
     table.write_text("\n".join([*rows, "t1,a"]), encoding="utf-8")
-    assert tells(crowd.refused(*crowd.pushing), "tasks-en.csv row 5:", "as it was")
+    assert tells(crowd.refused(*crowd.pushing), "tasks-en.csv row 5:", "not a row")
 
 
 def test_a_campaign_asks_the_same_throughout(crowd: Crowd) -> None:

@@ -163,7 +163,7 @@ def _tasks(name: str, content: bytes) -> list[Mapping[str, Any]]:
     except (ValueError, TypeError, KeyError, RecursionError):
         complete = False
     if not complete or not tasks:
-        raise DataError(name, "the tasks were changed after the export", "Export them again")
+        raise DataError(name, "not tasks as METAL exports them", "Export them again")
     return list(tasks)
 
 

@@ -265,7 +265,7 @@ def rows_of(
         if len(cells) != len(head) or not row.get("task"):
             raise DataError(
                 f"{table} row {number}",
-                "this row was changed after the export",
+                "not a row as METAL exports it",
                 "Export the tasks again",
             )
         yield language, layout, row
