@@ -52,7 +52,11 @@ OTHERS: dict[str, str] = {
         __signature__, approved, country, counts, endpoint_url, layout-{}.html, minutes, models,
         more, not_asked, path, people_given, probable, qualification, rating, to,
         warnings,
-        with_reference, word_orders
+        with_reference, word_orders,
+        evalset, standard_reference, references/{}.{}.txt, system-outputs/{}/{}.txt,
+        {}.{}.{}.seg.rating,
+        without a score left out: Argilla has no missing answers,
+        by further judges in the metadata: a question holds one suggestion
     """,
     "cli": """
         Cannot be used, alarm, directions, e_value, format, install, kinds, least,
@@ -77,7 +81,7 @@ OTHERS: dict[str, str] = {
     "questions/audit": """
         count_all, first_place, first_place_{}, identity, incomplete, judge_says, judges_differing,
         kept_at_least, line, model, optimism, output_text, own,
-        people_range, people_say, person_share, preference, prompt, read,
+        people_range, people_say, person_share, plan, preference, prompt, read,
         says, source_text, swap_consistency, table_6_items, tied, weight
     """,
     "questions/bias": """
