@@ -218,9 +218,7 @@ class ScoreStanding(Standing):
         return None if self.gold else self.seats.concordance.share_at(p)
 
     def order_share(self) -> Bounds | None:
-        """None, because scores have no exact answers to which the order would be a second
-        figure.
-        """
+        """None: scores have no exact answers, so there is only one share of a person."""
         return None
 
     def kappa_share(self) -> Bounds | None:

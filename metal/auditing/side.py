@@ -102,7 +102,7 @@ class SeatedJudge:
 
     @cached_property
     def near_sums(self) -> ClassSums | None:
-        """The same sums with partly right answers, for ordered scales of three or more levels."""
+        """Like `sums`, but near misses count in part; for three or more ordered levels."""
         if not self.ordered or self.levels < 3:
             return None
         values = self.values

@@ -225,8 +225,9 @@ def is_reference(name: str) -> bool:
 
 
 def raters_by_name(names: Sequence[str], notes: list[str]) -> list[str]:
-    """The names without those that count, measure or summarise something; a reference such as
-    `gold` stands for people if no other name does.
+    """The names that may be raters', without those that count, measure or summarise something.
+
+    A reference such as `gold` stands for people if no other name does.
     """
     aside = [name for name in names if is_nobodys(name) or ASIDE.fullmatch(fold(name))]
     people = [name for name in names if name not in aside and not is_machine(name)]

@@ -110,7 +110,7 @@ class Diff(Result):
         margins = self.manifest["settings"]["margins"]
         if not isinstance(margins, dict) or set(margins) != set(vars(Margins())):
             wrong = (
-                f"settings.margins is {margins!r}, not a number of each of"
+                f"settings.margins is {margins!r}, not a number for each of"
                 f" {', '.join(vars(Margins()))}"
             )
             raise DataError(folder / "run.toml", wrong, again(self.command))

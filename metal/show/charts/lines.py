@@ -55,8 +55,6 @@ def design_curve(
 
     value: what the lines show, formatted by `form`. The drawing is empty ("") if no curve has a
     point.
-
-    "" where no curve has a point.
     """
     curves = [curve for curve in curves if curve.points][: svg.SERIES]
     if not curves:
