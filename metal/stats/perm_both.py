@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,8 @@ from metal.stats.permutation import draw_flips
 
 # Leads closer than this differ by rounding.
 _ROUNDING = 1e-12
+# Variances below this share of the squares are rounding, in single precision.
+_SINGLE = 1e-6
 # Scores that are looked at together, which bounds the memory.
 _BLOCK = 2_000_000
 # A costly test ends early if p is below or above these bounds after so many exchanges.
@@ -58,36 +61,39 @@ def leads_by_score(
     swaps: int,
     *,
     early: bool = False,
+    dtype: type[np.floating[Any]] = np.float64,
 ) -> Numbers:
     """Leads when scores are exchanged. statistic: (sets,) from (sets, items) scores; scores:
     (raters, items), complete.
 
     NaN for pairs with a rater whose scores are all equal. early: end a clear test after 128
-    exchanges, as the tasks of WMT do after 100; its leads are then repeated.
+    exchanges, as the tasks of WMT do after 100; its leads are then repeated. dtype: of the scores.
     >>> scores = np.array([[1.0, 2.0, 3.0], [3.0, 1.0, 2.0]])
     >>> gold = np.array([0.0, 0.0, 1.0])
     >>> leads = leads_by_score(lambda sets: sets @ gold, scores, np.random.default_rng(0), 4)
     >>> leads[0, 0].round(4).item()  # z-scores of 3 and 2: sqrt(3/2) - 0
     1.2247
     """
-    z, exchanged = standardised(scores), drawn_swaps(rng, scores.shape[1], swaps)
+    z: Codes = standardised(scores).astype(dtype)
+    exchanged = drawn_swaps(rng, scores.shape[1], swaps)
     pairs = every_two(len(z))
     leads = np.full((len(pairs), swaps), np.nan)
-    size = max(1, _BLOCK // max(scores.shape[1], 1))
-    if early:
-        size = _FIRST_LOOK
-    for pair, (i, j) in enumerate(pairs):
-        if np.isnan(z[i, 0]) or np.isnan(z[j, 0]):
-            continue
-        for begin in range(0, swaps, size):
-            part = exchanged[begin : begin + size]
-            first, second = np.where(part, z[j], z[i]), np.where(part, z[i], z[j])
+    going = [pair for pair, (i, j) in enumerate(pairs) if not np.isnan(z[[i, j], 0]).any()]
+    size = _FIRST_LOOK if early else max(1, _BLOCK // max(scores.shape[1], 1))
+    for begin in range(0, swaps, size):
+        # a product with 0 or 1 is exact, and faster than a choice
+        taken: Codes = exchanged[begin : begin + size].astype(dtype)
+        kept = 1 - taken
+        for pair in going:
+            i, j = pairs[pair]
+            first, second = kept * z[i] + taken * z[j], kept * z[j] + taken * z[i]
             leads[pair, begin : begin + size] = statistic(first) - statistic(second)
+        for pair in [*going] if early else []:
             tried = leads[pair, : begin + size]
             p = min(p_of_leads(np.stack([tried, -tried])))
-            if early and not _CLEAR[0] <= p <= _CLEAR[1]:
+            if not _CLEAR[0] <= p <= _CLEAR[1]:
                 leads[pair] = np.resize(tried, swaps)
-                break
+                going.remove(pair)
     return leads
 
 
@@ -169,13 +175,14 @@ def soft_accuracy_leads(
     """
     raters, generators, sources = scores.shape
     upper = np.triu_indices(generators, 1)
-    by_gold = _tails(gold[None], upper)
+    by_gold = _tails(gold[None].astype(np.float32), upper)
 
     def accuracy(sets: Numbers) -> Numbers:
         tables = sets.reshape(-1, generators, sources)
         return np.asarray(1 - np.abs(_tails(tables, upper) - by_gold).mean(axis=1))
 
-    return leads_by_score(accuracy, scores.reshape(raters, -1), rng, swaps, early=True)
+    flat = scores.reshape(raters, -1)
+    return leads_by_score(accuracy, flat, rng, swaps, early=True, dtype=np.float32)
 
 
 def _tails(tables: Numbers, upper: tuple[Codes, ...]) -> Numbers:
@@ -184,13 +191,13 @@ def _tails(tables: Numbers, upper: tuple[Codes, ...]) -> Numbers:
     """
     from scipy.special import ndtr
 
-    totals = tables.sum(axis=2)
+    totals = tables.sum(axis=2, dtype=np.float64)
     products = tables @ tables.transpose(0, 2, 1)
     squares = np.einsum("sgg->sg", products)
     first, second = upper
     spread = squares[:, first] + squares[:, second] - 2 * products[:, first, second]
     gaps = totals[:, first] - totals[:, second]
-    rounding = _ROUNDING * (squares[:, first] + squares[:, second])
+    rounding = _SINGLE * (squares[:, first] + squares[:, second])
     return np.asarray(ndtr(-gaps / np.sqrt(np.where(spread > rounding, spread, np.inf))))
 
 
