@@ -475,8 +475,9 @@ def folder_of(run: Ratings) -> Path:
 
 
 def with_runs(dataset: Dataset, runs: Sequence[Path]) -> Dataset:
-    """Add the ratings of run folders to the dataset. For an audit or a board, its own added ratings
-    are added.
+    """Add the ratings of run folders to the dataset.
+
+    An audit or a board has no ratings of its own; those of the runs added to it are taken.
     """
     from metal.data.dataset import with_ratings
 

@@ -51,7 +51,7 @@ class Case:
         )
 
     def _sets(self, judge: str) -> Sets | None:
-        """Those answers of the people of `beside` that have others which would do as well."""
+        """The answers of people in `beside` who say that other answers would do as well."""
         sets = self.cell.alternatives
         if sets is None:
             return None

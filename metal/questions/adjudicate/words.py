@@ -25,8 +25,8 @@ WHICH = {
         "outputs to which somebody gave the label at the bad end."
     ),
     BETWEEN: (
-        "Those that the two raters score most differently, half of them higher by the first, half"
-        " higher by the second. Who decided them saw no score."
+        "Outputs that the two raters score most differently: the first scores half of them higher,"
+        " the second the other half. Whoever decided them saw no score."
     ),
 }
 NOT_SAID = {
