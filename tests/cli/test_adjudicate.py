@@ -169,6 +169,55 @@ def test_a_plan_for_more_keeps_what_was_decided(metal: Metal, tmp_path: Path) ->
     pd.testing.assert_frame_equal(in_two.tables["adjudicated"], in_one.tables["adjudicated"])
 
 
+def as_is(table: pd.DataFrame) -> pd.DataFrame:
+    return table
+
+
+def with_other_texts(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(text=table["text"] + "!")
+
+
+def with_another_label(table: pd.DataFrame) -> pd.DataFrame:
+    """A judge joins that sometimes says Awful, which moves the values of all levels."""
+    awful = np.where(np.arange(len(table)) % 50 == 0, "Awful", table["gpt-hasty"])
+    return table.assign(**{"gpt-new": awful})
+
+
+@pytest.mark.parametrize(
+    ("changed", "levels", "kept"),
+    [
+        (as_is, "Bad<Medium<Good", 10),
+        (with_other_texts, "Bad<Medium<Good", 0),
+        (with_another_label, "Awful<Bad<Medium<Good", 10),
+    ],
+)
+def test_an_earlier_answer_counts_for_the_text_and_the_label_that_it_had(
+    metal: Metal, tmp_path: Path, changed: Any, levels: str, kept: int
+) -> None:
+    truth = write_table(tmp_path)
+    table = pd.read_csv(tmp_path / "ratings.csv")
+    table.insert(0, "id", [f"item {number}" for number in range(len(table))])
+    table.to_csv(tmp_path / "ratings.csv", index=False)
+    page = planned(metal, tmp_path, "--items", "10")
+    metal("adjudicate", "report", "plan", decide(page, truth, tmp_path / "a.json"))
+    labels = dict(enumerate(levels.split("<")))
+    table = changed(table)
+    table.to_csv(tmp_path / "ratings.csv", index=False)
+    asked = ("adjudicate", "plan", "ratings.csv", "--levels", levels, *LEVELS[2:])
+    done = metal(*asked, "--more-of", "plan", "--items", "400", "--out", "more")
+    answers = (tmp_path / "more" / "answers.jsonl").read_text() if kept else ""
+    drawn = {
+        each["task"]: each["output"]
+        for each in map(json.loads, (tmp_path / "more/drawn.jsonl").read_text().splitlines())
+    }
+    text_of = dict(zip(table["id"], table["text"], strict=True))
+    counted = [json.loads(line) for line in answers.splitlines()]
+    assert len(counted) == kept
+    for each in counted:
+        assert labels[int(each["answer"])] == truth[text_of[drawn[each["task"]]]]
+    assert tells(done.out, "10 earlier answers left out") == (kept == 0)
+
+
 def test_names_of_criteria_and_people_are_safe_names_of_files(metal: Metal, tmp_path: Path) -> None:
     write_table(tmp_path)
     asked = ("--levels", "Bad<Medium<Good", "--criterion", "a/b", "--adjudicators", "x/y,X/Y")

@@ -183,11 +183,10 @@ def _next(run: Adjudicated, rows: Sequence[Row]) -> Remark:
         command = f"{go_on(run, 'adjudicate plan')} --more-of {plan}"
         return Remark(title, advice, f"{command} --items {more} --out {plan}-more")
     report = settings.get("report") or f"runs/{Path(str(settings['plan'])).name}-report"
-    measured = [row for row in rows if row["verdict"] == UNDECIDED and known(row["difference"])]
-    if not all(known(row["items_needed"]) for row in measured):
+    if any(row["verdict"] == UNDECIDED and row["decided"] for row in rows):
         advice = (
-            "Further decisions would not settle what is open: too few outputs are rated. To see how"
-            " many would have to be:"
+            "All disputed outputs are decided, and some cases are still open: too few outputs are"
+            " rated. To see how many would have to be:"
         )
         return Remark(title, advice, go_on(run, "design"))
     if run.draw == DISPUTED:
@@ -204,14 +203,19 @@ def _more(run: Adjudicated, rows: Sequence[Row]) -> int:
     drawn = int(settings.get("most_drawn", 0))
     if run.draw != DISPUTED or settings.get("all_drawn", False):
         return 0
-    times = [row["items_needed"] / row["decided"] for row in rows if _is_open(row)]
-    if not times:
+    times = [_times_as_many(row) for row in rows if row["verdict"] == UNDECIDED]
+    if max(times, default=0.0) <= 1:
         return 0
     needed: int = math.ceil(drawn * max(times))
     return max(needed, drawn + LEAST_MORE)
 
 
-def _is_open(row: Row) -> bool:
-    """Whether more decided outputs would tell of a judge; the bad end may take any number."""
-    tells = known(row["items_needed"]) and row["decided"] > 0
-    return tells and row["verdict"] == UNDECIDED and not row["reason"].startswith(NEAR)
+def _times_as_many(row: Row) -> float:
+    """How many times as many decided outputs may settle a case that is open; 0 if all are decided.
+    Twice as many where this cannot be estimated: too few are decided, or the bad end decides.
+    """
+    if row["decided"] >= row["disputed"]:
+        return 0.0
+    if not known(row["items_needed"]) or row["reason"].startswith(NEAR):
+        return 2.0
+    return float(row["items_needed"] / row["decided"])

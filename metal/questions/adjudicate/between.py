@@ -19,7 +19,6 @@ import pandas as pd
 
 from metal.auditing.settings import AuditSettings
 from metal.boards.cells import criterion_scores, unordered
-from metal.building.tasks import task_id
 from metal.data.dataset import Dataset
 from metal.data.grouping import grouped
 from metal.data.people import people_in
@@ -29,7 +28,7 @@ from metal.questions.adjudicate.compute import LEVEL
 from metal.questions.adjudicate.draw import generator_of
 from metal.questions.adjudicate.forms import Drawn, Questionnaire
 from metal.questions.adjudicate.plan import Decision
-from metal.questions.adjudicate.samples import Drawing, PlannedCase, Sample
+from metal.questions.adjudicate.samples import Drawing, PlannedCase, Sample, task_of
 from metal.stats.intervals import share_interval
 from metal.stats.patterns import Codes, Numbers
 
@@ -136,7 +135,7 @@ def between(
             for higher, apart in zip(pair, (case.apart, -case.apart), strict=True)
         }
         drawn = [
-            Drawn(task_id(drawing.key, f"{output}\0{name}"), output, name, language, 1.0, higher)
+            Drawn(task_of(dataset, drawing, output, name), output, name, language, 1.0, higher)
             for higher, items in ends.items()
             for output in (case.outputs[item] for item in items[: drawing.items // 2])
         ]

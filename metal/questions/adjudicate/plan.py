@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from dataclasses import replace as with_fields
 from pathlib import Path
 
 from metal.building.also import label_of, others
@@ -37,6 +38,18 @@ class Decision:
     answer: float | None
     also: tuple[float, ...] = ()
     comment: str = ""
+
+    def on_other_levels(self, values: Mapping[float, float]) -> Decision | None:
+        """The same on a scale whose levels have other values; None if it lacks the answer's level.
+
+        values: of levels with the same label, the earlier value and the one now.
+        """
+        if self.answer is None:
+            return self
+        if self.answer not in values:
+            return None
+        also = tuple(values[value] for value in self.also if value in values)
+        return with_fields(self, answer=values[self.answer], also=also)
 
     def agrees(self, other: Decision) -> bool:
         """Whether two decisions are alike, or one allows the answer of the other."""

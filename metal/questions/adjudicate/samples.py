@@ -60,7 +60,7 @@ class Drawing:
 def disputed(dataset: Dataset, settings: AuditSettings, drawing: Drawing) -> Iterator[Sample]:
     """Draw outputs on which a judge differs from a person."""
     for case in with_judges(dataset, settings):
-        planned, asked = _drawn(case, case.strata, drawing, settings.seed)
+        planned, asked = _drawn(dataset, case, case.strata, drawing, settings.seed)
         drawn = np.isin(case.cell.matrix.outputs, [each.output for each in asked.drawn])
         tells = [
             power(case.beside(judge), drawn[case.asked(judge)], settings.margin)
@@ -74,12 +74,22 @@ def ambiguous(dataset: Dataset, settings: AuditSettings, drawing: Drawing) -> It
     """Draw outputs on which all people differ."""
     for case in cases(dataset, settings):
         if (case.cell.ratings_per_item >= 2).any():
-            planned, asked = _drawn(case, case.ambiguous, drawing, settings.seed)
+            planned, asked = _drawn(dataset, case, case.ambiguous, drawing, settings.seed)
             yield PlannedCase(**planned), asked
 
 
+def task_of(dataset: Dataset, drawing: Drawing, output: str, criterion: str) -> str:
+    """The id of a task. It changes with the texts, so that an answer never counts for another text;
+    without texts, with the name of the dataset.
+    """
+    shown = dataset.outputs[output]
+    texts = (dataset.sources[shown.source].text, shown.text, *shown.texts)
+    rated = "\0".join(map(str, texts)) if any(texts) else dataset.card.name
+    return task_id(drawing.key, f"{output}\0{criterion}\0{rated}")
+
+
 def _drawn(
-    case: Case, strata: Codes, drawing: Drawing, seed: int
+    dataset: Dataset, case: Case, strata: Codes, drawing: Drawing, seed: int
 ) -> tuple[dict[str, Any], Questionnaire]:
     """The fields of a PlannedCase, and the questions of its forms."""
     cell, name, language = case.cell, case.cell.criterion.name, case.cell.language
@@ -87,7 +97,7 @@ def _drawn(
     drawn, candidates = [], {}
     for item in map(int, np.flatnonzero(chances)):
         output = cell.matrix.outputs[item]
-        task = task_id(drawing.key, f"{output}\0{name}")
+        task = task_of(dataset, drawing, output, name)
         drawn.append(Drawn(task, output, name, language, float(chances[item])))
         candidates[task] = candidates_of(case, item)
     planned = {

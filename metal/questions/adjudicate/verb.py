@@ -195,7 +195,7 @@ def adjudicate_plan(
     drawn = [each for _, asked in drawn_of for each in asked.drawn]
     if not drawn:
         raise UsageError((NOTHING if drawn_of else NO_CASE)[draw])
-    before = _decided_before(earlier, drawn)
+    before = _decided_before(earlier, drawn, dataset, draw)
     asked = _still_asked([asked for _, asked in drawn_of], before)
     files = _forms(inputs, dataset, asked, to, who, prompt_folders, settings.seed)
     if not files:
@@ -218,7 +218,10 @@ def _lost(earlier: Path | None, before: Sequence[Decision]) -> Iterator[str]:
 
     lost = len(read_decisions(earlier)) - len(before) if earlier else 0
     if lost:
-        yield f"{plural(lost, 'earlier answer')} to outputs that are not drawn now; not counted"
+        yield (
+            f"{plural(lost, 'earlier answer')} left out: the output is not drawn now, its text"
+            " changed, or the answer is no level any more"
+        )
 
 
 def _samples(
@@ -384,12 +387,31 @@ def choice_in(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: settings.get(name, default) for name, default in CHOICE.items()}
 
 
-def _decided_before(earlier: Path | None, drawn: Sequence[Drawn]) -> list[Decision]:
-    """The answers of an earlier plan to outputs that are drawn now."""
+def _decided_before(
+    earlier: Path | None, drawn: Sequence[Drawn], dataset: Dataset, draw: str
+) -> list[Decision]:
+    """The answers of an earlier plan to what is drawn now, as values of the levels that have the
+    same labels now.
+    """
+    from metal.data.dataset_lines import read_criterion
+    from metal.data.holdings import ADJUDICATION
     from metal.questions.adjudicate.plan import read_decisions
+    from metal.runs.parts import read_manifest
 
-    tasks = {each.task for each in drawn}
-    return [each for each in read_decisions(earlier) if each.task in tasks] if earlier else []
+    if earlier is None:
+        return []
+    described = read_manifest(earlier, ADJUDICATION)["criteria"]
+    values = {}
+    for name in {each.criterion for each in drawn} & described.keys():
+        levels = read_criterion(name, described[name], earlier / "run.toml").scale.levels
+        now = {level.label: level.value for level in dataset.criteria[name].scale.levels}
+        values[name] = {each.value: now[each.label] for each in levels if each.label in now}
+    criterion_of = {each.task: each.criterion for each in drawn}
+    counting = [each for each in read_decisions(earlier) if each.task in criterion_of]
+    if draw == BETWEEN:  # good or bad, whatever the levels
+        return counting
+    moved = (each.on_other_levels(values.get(criterion_of[each.task], {})) for each in counting)
+    return [each for each in moved if each is not None]
 
 
 def to_adjudicate(inputs: Inputs) -> tuple[Dataset, list[str]]:

@@ -58,32 +58,30 @@ def verdict(compared: Difference, bad: BadEnd | None, margin: float) -> tuple[st
 
 def items_needed(compared: Difference, margin: float) -> float:
     """About how many decided items would show that the judge is as accurate as a person, or that it
-    is not, if the difference stays as it is.
-
-    Infinite if even all disputed items would not be enough.
+    is not, were the difference to stay; all disputed ones where fewer would not. Infinite if all of
+    them are decided.
     """
     figure = compared.figure
-    if figure is None or not compared.decided:
+    if figure is None or not 0 < compared.decided < compared.disputed:
         return math.inf
     wanted = ((figure.value + margin) / t_quantile(LEVEL, figure.df)) ** 2 - compared.by_items
-    if wanted <= 0:
-        return math.inf
+    if wanted <= 0 or not compared.by_draw:
+        return float(compared.disputed)
     # the variance of the draw is nearly (1 / decided - 1 / disputed) times a constant
     left = 1 / compared.decided - 1 / compared.disputed
-    if not left > 0:
-        return math.inf
-    return (
-        1 / (1 / compared.disputed + wanted * left / compared.by_draw)
-        if compared.by_draw
-        else math.inf
-    )
+    return 1 / (1 / compared.disputed + wanted * left / compared.by_draw)
 
 
 def _needed(compared: Difference, margin: float) -> str:
     needed = items_needed(compared, margin)
-    if math.isfinite(needed) and needed > compared.decided:
-        return f"about {needed:,.0f} decided items of {compared.disputed:,} would tell"
-    return "too few items are rated to tell, even if all disputed ones were decided"
+    if math.isinf(needed):
+        return "too few items are rated to tell: all disputed ones are decided"
+    if needed >= compared.disputed:
+        return f"as many as all {compared.disputed:,} disputed items may have to be decided"
+    return (
+        f"about {max(needed, compared.decided + 1):,.0f} decided items of {compared.disputed:,}"
+        " would tell"
+    )
 
 
 def power(beside: JudgeBeside, drawn: Flags, margin: float) -> float:

@@ -26,7 +26,15 @@ from metal.data.text import (
     signed,
     within,
 )
-from metal.questions.audit.confirmed import ADJUDICATED, DECISIONS, OPEN, bad_label, doubt_of, to_do
+from metal.questions.audit.confirmed import (
+    ADJUDICATED,
+    DECISIONS,
+    OPEN,
+    bad_label,
+    doubt_of,
+    hardly_confirmed_cases,
+    to_do,
+)
 from metal.questions.audit.headline import headline as headline
 from metal.questions.audit.headline import opening as opening
 from metal.questions.audit.headline import rank
@@ -44,6 +52,10 @@ HIGH_F1 = 0.7
 FEW = 10  # outputs; on fewer, no F1 looks good
 LITTLE = 0.03  # above the F1 of the most frequent answer
 GOOD_ALPHA = 0.8  # of people, by Krippendorff's custom
+NOT_WHO_IS_RIGHT = (
+    "Agreement cannot show who is right where people hardly confirm each other. Let somebody who"
+    f" knows decide {DECISIONS} outputs a case on which they differ:"
+)
 MORE_IN_VAIN = "More ratings would not settle which judge is like a person."
 ONE_PERSON_ONLY = "One person an output cannot show whether a judge is like a person."
 SECOND_PERSON = 60  # items of each language that a second person is to rate
@@ -84,10 +96,10 @@ def cards(run: AuditRun) -> Iterator[Remark]:
         yield own
     if people := _people(run, cells):
         yield people
-    doubtful = _hardly_confirmed(run, cells)
-    if doubtful and not _is_adjudicated(run):
+    following, doubtful = _next(run, cells), _hardly_confirmed(run, cells)
+    if doubtful and not _is_adjudicated(run) and "adjudicate" not in following.command:
         yield doubtful
-    yield _next(run, cells)
+    yield following
 
 
 def _adjudicated(run: AuditRun) -> Remark | None:
@@ -273,6 +285,8 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
         )
     if still_open := _left_open(run):
         return still_open
+    if hardly_confirmed_cases(run, cells) and not _is_adjudicated(run):
+        return Remark(title, NOT_WHO_IS_RIGHT, go_on(run, "adjudicate plan"))
     if all(map(alone, cells)):
         with_levels = any(map(partial(_on_levels, run), cells))
         if with_levels and not _is_adjudicated(run):
@@ -290,7 +304,7 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
 def _left_open(run: AuditRun) -> Remark | None:
     """How to go on with cases that adjudication left open; None if there are none."""
     left = [row for row in run.lines if row["question"] == ADJUDICATED and row["weight"] == WARNS]
-    plans = [each["plan"] for each in run.manifest.get("beside", ()) if "plan" in each]
+    plans = [plan for each in run.manifest.get("beside", ()) if (plan := each.get("plan"))]
     if not left or not plans:
         return None
     advice = f"Adjudication leaves {plural(len(left), 'case')} open. To see what would settle this:"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 from metal.auditing.cells import worst_level
 from metal.auditing.verdict import LIKE_A_PERSON
@@ -76,6 +78,16 @@ def hardly_confirmed(row: Row, bad: str) -> bool:
     if bad:
         shares.append((row.get("confirmed_bad", math.nan), LEAST_CONFIRMED_BAD))
     return any(known(share) and share < least for share, least in shares)
+
+
+def hardly_confirmed_cases(run: AuditRun, cells: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The cells in which a judge is like people who hardly confirm each other's labels."""
+    return [
+        cell
+        for cell in cells
+        if cell["verdict"] == LIKE_A_PERSON
+        and hardly_confirmed(cell, bad_label(run, cell["criterion"]))
+    ]
 
 
 def to_do() -> str:

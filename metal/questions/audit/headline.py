@@ -26,7 +26,7 @@ from metal.auditing.verdict import (
 )
 from metal.data.text import capital, estimate, known, listed, percent, plural, signed, within
 from metal.questions.audit.avoid import avoid, silent, undecided
-from metal.questions.audit.confirmed import bad_label, hardly_confirmed
+from metal.questions.audit.confirmed import hardly_confirmed_cases
 from metal.questions.audit.helps import ONCE_RECALIBRATED, helps
 from metal.questions.audit.holds import (
     MOST_CRITERIA,
@@ -262,10 +262,7 @@ def _hardly_confirmed(run: AuditRun, cells: Cells) -> str:
     """Where a judge is like people who hardly confirm each other, so that nobody is known to be
     right.
     """
-    good = with_verdict(LIKE_A_PERSON, cells)
-    doubtful = one_a_case(
-        [cell for cell in good if hardly_confirmed(cell, bad_label(run, cell["criterion"]))]
-    )
+    doubtful = one_a_case(hardly_confirmed_cases(run, cells))
     if not doubtful:
         return ""
     cases = f" in {len(doubtful)} cases"
