@@ -298,7 +298,7 @@ def f1_against_kappa(
     finding = _chance_finding(drawn)
     at_chance = [row["weighted_f1"] for row in drawn if _at_chance(row)]
     highest = (
-        f" The highest F1 among dots without shown agreement is {figure(max(at_chance))}."
+        f" The highest F1 of a dot whose agreement is not shown is {figure(max(at_chance))}."
         if at_chance
         else ""
     )
