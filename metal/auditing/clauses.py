@@ -150,14 +150,16 @@ def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
         return
     _, judge, person = (float(each[bad]) for each in side.sums.recalls)
     half = side.sums.of(np.array([bad])).measured(1, HALF)
-    how = "less than half as much" if half.high() < 0 else "not shown to find half as much"
+    how = "less than half as much"
+    if half.high() >= 0:
+        how = "too few outputs to rule out that it finds less than half as much"
     statement = (
         f"it finds {judge:.0%} of what people call {label}, people {person:.0%} of each other's:"
         f" {how}"
     )
     more = needed(half, 0.0, beside.items)
     odds = beside.items < more < math.inf
-    remark = f" (about {more:,.0f} items give even odds)" if odds else ""
+    remark = f" (about {more:,.0f} items give even odds of it)" if odds else ""
     clause = limit(half, 0.0, min(items, beside.items), statement, beside.items)
     yield replace(clause, plain=True, bad_end=True, remark=remark)
     agreed, judge, person = side.unanimous(bad)

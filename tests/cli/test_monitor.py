@@ -156,7 +156,7 @@ def test_without_test_questions_people_are_still_set_beside_each_other(sim: Comm
     assert "The lowest is en-2" in " ".join(said.split())
     assert "tests:" not in said
     refused = sim.refused("audit", "sim", "--exclude-noisy")
-    assert tells(refused, "--exclude-noisy: nobody", "of sim")
+    assert tells(refused, "--exclude-noisy", "test question", "of sim")
 
 
 @pytest.mark.slow

@@ -450,8 +450,8 @@ FOUR = ("en", "hi", "sw", "ta")
         (
             {"j": [LIKE_A_PERSON] * 3 + [UNDECIDED], "k": [UNDECIDED] * 3 + [UNINFORMATIVE]},
             f"j {AGREES} in English, Hindi and Swahili (task_quality); for the other judge this"
-            " is not shown. Do not use k for task_quality in Tamil. In 4 of 8 cases nothing can"
-            " be said yet.",
+            " is not shown. Do not use k for task_quality in Tamil. In 4 of 8 comparisons nothing"
+            " can be said yet.",
         ),
         (
             {"j": [DISAGREE] * 4},
@@ -472,7 +472,7 @@ FOUR = ("en", "hi", "sw", "ta")
                 "k": [LIKE_A_PERSON] * 2 + [UNDECIDED] * 2,
             },
             "j and k each agree with people as well as they agree with each other in English and"
-            " Hindi (task_quality). In 4 of 8 cases nothing can be said yet.",
+            " Hindi (task_quality). In 4 of 8 comparisons nothing can be said yet.",
         ),
         (
             {"j": [UNINFORMATIVE] * 4, "k": [UNDECIDED] * 4},
@@ -534,8 +534,9 @@ def test_each_of_several_judges_is_counted(make_dataset: MakeDataset, report_on:
         (
             {"j": [LIKE_A_PERSON] + [UNDECIDED] * 3, "k": [LIKE_A_PERSON] + [UNDECIDED] * 3},
             (
-                f"A judge {AGREES} in 2 of 8 cases, if each case is looked at alone; among 8 cases"
-                " some may look so by luck. In 6 of 8 cases nothing can be said yet."
+                f"A judge {AGREES} in 2 of 8 comparisons, if each comparison is looked at alone;"
+                " among 8 comparisons some may look so by luck. In 6 of 8 comparisons nothing can"
+                " be said yet."
             ),
             (
                 "Like a person only if each case is looked at alone: j in English (task_quality); k"
@@ -572,8 +573,9 @@ def test_the_surest_case_lucky_choices_and_recalibration_are_said(
     )
     assert headline(run) == (
         "Whether any of the 2 judges agrees with people as well as they agree with each other is"
-        " still open in 3 of 4 cases. Each of the judges can still help to rank outputs in both"
-        " cases. In Hindi (task_quality) k agrees so well only once its scores are recalibrated."
+        " still open in 3 of 4 comparisons. Each of the judges can still help to rank outputs in"
+        " both cases. In Hindi (task_quality) k agrees so well only once its scores are"
+        " recalibrated."
     )
     assert (
         lead(run) == "Of 4 cases (one for each judge and language), in 1 a judge is like a person"

@@ -45,6 +45,7 @@ from metal.questions.audit.places import (
     by_name,
     case,
     count_of,
+    counted,
     each_criterion,
     each_place,
     how_many_of,
@@ -287,8 +288,10 @@ def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
         who = f"A judge {does} {count_of(own, cells)}"
         if len(wins) == 1:
             who = f"{within(best)} {does} {in_words(run, good, of_best)}"
-        only = "looked at alone" if len(own) == 1 else "if each case is looked at alone"
-        return f"{who}, {only}; among {len(cells):,} cases some may look so by luck."
+        only = f"if each {counted(own)[:-1]} is looked at alone"
+        if len(own) == 1:
+            only = "looked at alone"
+        return f"{who}, {only}; among {len(cells):,} {counted(cells)} some may look so by luck."
     if len(wins) > 1:
         return f"{_several(run, named, judges, does)}.{_only_alone(own)}"
     in_cases = in_words(run, good, of_best)
@@ -378,9 +381,9 @@ def _expected_wrong(run: AuditRun, good: Cells) -> str:
 
 
 def _only_alone(own: Cells) -> str:
-    """` In 2 more cases a judge does so only if each is looked at alone.`; empty without any."""
+    """` In 2 more comparisons a judge does so only if each is looked at alone.`; empty if none."""
     each = "looked at" if len(own) == 1 else "each is looked at"
-    more = plural(len(own), "more case")
+    more = plural(len(own), "more comparison")
     return f" In {more} a judge does so only if {each} alone." if own else ""
 
 

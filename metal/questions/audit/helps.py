@@ -84,6 +84,8 @@ def _who_may_help(run: AuditRun, helpful: Cells, cells: Cells) -> str:
     others = {*judges_of(cells)} - good
     if good & {*judges_of(helpful)}:
         claim = f"Otherwise {claim}"
+    elif good and len(others) > 1 and others == {*judges_of(helpful)}:
+        claim = f"The others, {claim.replace(' can still', ', can still', 1)}"
     elif good and len(others) > 1:
         claim = f"Of the others, {claim}"
     elif not good:

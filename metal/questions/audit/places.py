@@ -85,8 +85,16 @@ def _alike(by_criterion: Mapping[str, Sequence[str]]) -> float:
 def count_of(cells: Cells, every: Cells) -> str:
     """How many of the cells, in words: `in 3 of 4 cases`, `in both cases`."""
     if len(cells) < len(every):
-        return f"in {len(cells):,} of {len(every):,} cases"
-    return "in both cases" if len(every) == 2 else f"in all {len(every):,} cases"
+        return f"in {len(cells):,} of {len(every):,} {counted(every)}"
+    how_many = "both" if len(every) == 2 else f"all {len(every):,}"
+    return f"in {how_many} {counted(every)}"
+
+
+def counted(cells: Cells) -> str:
+    """What the cells are called: cases of one judge; comparisons of several judges with people, a
+    case once for each judge.
+    """
+    return "cases" if len(judges_of(cells)) == 1 else "comparisons"
 
 
 def of_cells(run: AuditRun, some: Cells, cells: Cells) -> str:
