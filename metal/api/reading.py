@@ -51,8 +51,8 @@ class TableOptions(TypedDict, total=False):
     language: Annotated[
         str,
         Option(
-            "Language of all rows, by code or name (basse: which one to read; billboard: if the"
-            " board's name has none)."
+            "Language of all rows, by code or name. For basse: the language to read. For billboard:"
+            " needed only if the board's name has no language."
         ),
     ]
     criterion: Annotated[str, Option("Criterion of all rows.", rare=True)]

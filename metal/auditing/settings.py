@@ -65,10 +65,10 @@ class AuditSettings:
     the alternative annotator test; None means the value for the people's group (EPSILON). wilcoxon:
     whether that test also tests people with fewer than 30 items. exclude_noisy: the model
     (metal.genie.noisy) that decides whom to leave out before the audit; "" for none. paper_compat:
-    kappa of one class is 0.0, as in METAL's Table 6. margin, keep, people_floor, bad: limits of the
-    verdicts (metal.auditing.verdict). standardise: for verdicts on ordered scales, whether to
-    subtract each rater's mean from the scores and divide by the rater's spread. Raises UsageError
-    for impossible values.
+    whether Fleiss' kappa is 0.0 if all ratings are in one class, as in Table 6 of the METAL paper.
+    margin, keep, people_floor, bad: limits of the verdicts (metal.auditing.verdict). standardise:
+    for verdicts on ordered scales, whether to subtract each rater's mean from the scores and divide
+    by the rater's spread. Raises UsageError for impossible values.
     """
 
     judges: Annotated[tuple[str, ...], JUDGES] = ()
@@ -112,7 +112,12 @@ class AuditSettings:
     resamples: Resamples = 2000
     seed: Seed = 0
     paper_compat: Annotated[
-        bool, Option("Print kappa of one class as 0.0, as METAL's Table 6 does.", rare=True)
+        bool,
+        Option(
+            "Print Fleiss' kappa as 0.0 if all ratings are in one class, as in Table 6 of the METAL"
+            " paper.",
+            rare=True,
+        ),
     ] = False
     exclude_noisy: ExcludeNoisy = ""
     margin: Margin = 0.1

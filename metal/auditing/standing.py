@@ -110,7 +110,7 @@ def _alpha(cell: AuditCell, votes: Votes, several: Codes) -> Bounds:
 
 
 def people_of(cell: AuditCell, without: Sequence[int] = ()) -> People:
-    """The people of a cell, computed once for all its judges."""
+    """The figures of a cell's people, computed once and used for all its judges."""
     key = "people", tuple(sorted(without))
     if key not in cell.shared:
         cell.shared[key] = People(cell, without)

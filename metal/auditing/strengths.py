@@ -1,5 +1,5 @@
-"""Generators ranked by the pairs that they win: according to people, to each judge, and to all
-judges together.
+"""Generators ranked by the pairs that they win: according to people, to each judge, and to people
+and all judges together.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ PEOPLE, TOGETHER = "people", "people and judges"
 
 
 def strength_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, Any]]:
-    """A row for each compared generator, by language and criterion, as people rank it, each judge,
-    and all judges together.
+    """For each language and criterion, a row for each compared generator in each ranking: that of
+    people, that of each judge, and that of people and all judges together.
 
     points: the expected share of points in comparisons with each of the others, where a tie is half
     a point. strength: the log odds against a generator of mean strength, by Davidson's model; if
-    the order of showing varied, the model holds it equal. Intervals are over sources. rank: by
+    the order of showing varied, the model corrects for it. Intervals are over sources. rank: by
     strength; equal generators share a rank. rank_low, rank_high: the ranks left open by two-sided
     tests of all pairs, corrected over all pairs (metal.stats.ranks). wins, ties, comparisons:
     counts of answers.

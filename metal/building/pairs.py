@@ -27,13 +27,14 @@ def compared(dataset: Dataset, which: str, *, seed: int = 0) -> Dataset:
 
     which: ALL means all pairs of generators. A generator's name means each other generator paired
     with this one. `random:N` means N random pairs for each source. SWISS means pairs of generators
-    that are about equal by people's preferences so far, so that few pairs say most about close
-    generators. LANGUAGES means a generator's outputs for one content in two languages; then each
-    language is treated as a generator. A rater who scored both outputs prefers the output with the
-    better score, or neither if the scores are equal. The outputs of a pair are in the order of
-    their generators' names, so two outputs make only one pair. Criteria keep their names and
-    questions. MADE in dataset.toml records how the dataset was made. Raises UsageError if no source
-    has two outputs, or if the outputs are already pairs. Raises UnknownName for any other `which`.
+    that are about equal by people's preferences so far, so that the pairs go to generators whose
+    order is least certain. LANGUAGES means a generator's outputs for one content in two languages;
+    then each language is treated as a generator. A rater who scored both outputs prefers the output
+    with the better score, or neither if the scores are equal. The outputs of a pair are in the
+    order of their generators' names, so two outputs make only one pair. Criteria keep their names
+    and questions. MADE in dataset.toml records how the dataset was made. Raises UsageError if no
+    source has two outputs, or if the outputs are already pairs. Raises UnknownName for any other
+    `which`.
     """
     if dataset.asked and all(criterion.scale.compares for criterion in dataset.asked.values()):
         raise UsageError(

@@ -195,7 +195,7 @@ def note_drawn(
 
 
 def read_compared(dataset: Path) -> dict[str, str]:
-    """Criterion -> the template that shows its pairs, from everything handed out so far."""
+    """Criterion -> the template in which its pairs were shown, in everything handed out so far."""
     entries = _lines(dataset / FOLDER / TEMPLATES, ("template", "compared"))
     return {name: str(entry["template"]) for entry in entries for name in entry["compared"]}
 

@@ -120,8 +120,10 @@ def pair_sums(weight: Numbers, x: Numbers, y: Numbers) -> Numbers:
 
 @dataclass(frozen=True)
 class FigurePair:
-    """A figure of the judge and the same figure of a person on the same seats, from sums (rows, 6)
-    of each over the same sources.
+    """The same figure for the judge and for a person, on the same seats.
+
+    of_judge, of_person: (rows, 6) what each source adds to the six sums of `correlation_of`, where
+    y is the judge's answer or the person's. by: the sources, which are the same for both.
     """
 
     by: SourceSums

@@ -153,11 +153,11 @@ def _influences(both: Numbers, sign: Numbers) -> Numbers:
 def better_on_shared(
     scores: Numbers, rng: np.random.Generator, *, resamples: int = 1000
 ) -> Numbers:
-    """`better_than` with gaps: each pair of generators on the sources for which all tables have
-    both scores.
+    """Like `better_than`, but scores may be missing: each pair of generators is compared on the
+    sources for which every table has both scores.
 
-    scores: (..., generators, sources), NaN if a score is missing. The result is NaN for a pair
-    without a shared source. One set of swaps serves all pairs.
+    scores: tables (generators, sources) along any leading axes, NaN if a score is missing. The
+    result is NaN for a pair without a shared source. All pairs use the same random swaps.
     """
     scores = np.asarray(scores, dtype=np.float64)
     *outer, generators, sources = scores.shape

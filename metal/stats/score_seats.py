@@ -1,8 +1,8 @@
 """Numeric scores compared with the mean of the other people, seat by seat.
 
-Every score of a person on an item that another person also scored is a seat. The person's score is
-compared with the mean of the others, and so is the judge's score. Concordance (Lin 1989) takes the
-place of agreement: 0 for a constant, 1 for equal scores.
+A *seat* is one person's score on an item that at least one other person scored too. At each seat,
+the person's score and the judge's are each compared with the mean of the others' scores.
+Concordance (Lin 1989) takes the place of agreement: 0 for a constant, 1 for equal scores.
 """
 
 from __future__ import annotations

@@ -282,7 +282,7 @@ def test_words_that_two_orders_rank_differently_are_asked_about(tmp_path: Path) 
         twice + twice.replace('"cold", "tepid", "warm"', '"warm", "tepid", "cold"')
     )
     with pytest.raises(
-        UnknownOrder, match=r"rank differently: cold < warm .*or warm < cold .*`levels="
+        UnknownOrder, match=r"more than one order: cold < warm .*or warm < cold .*`levels="
     ):
         labels_of(["cold", "warm"], word_orders=tmp_path / "orders.toml")
 

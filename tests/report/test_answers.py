@@ -146,7 +146,7 @@ def beside(
     return {**who, **figures, "stands_out": why, "not_compared": apart}
 
 
-LESS, NEVER = "disagrees with colleagues more", "never gives the label of the majority"
+LESS, NEVER = "disagrees with colleagues more", "never gives the label that the others"
 SEVERER, MILDER = "much severer than colleagues", "much milder than colleagues"
 PEOPLE = [
     ([], [], "No person has rated anything here."),

@@ -581,9 +581,9 @@ def test_the_surest_case_lucky_choices_and_recalibration_are_said(
         lead(run) == "Of 4 cases (one for each judge and language), in 1 a judge is like a person"
         " once recalibrated; in 3 a judge is informative (better than always giving the same"
         " answer). Surest case: task_quality in Hindi, where j keeps at least 42% of what a person"
-        " knows (not how often it is right), even with all 4 cases looked at together. The best of"
-        " several judges looks a little better than it is: take up to 66 percentage points off the"
-        " share that it keeps of what a person knows."
+        " knows (not how often it is right), even after correction for the choice among all 4"
+        " cases. The best of several judges looks a little better than it is: take up to 66"
+        " percentage points off the share that it keeps of what a person knows."
     )
 
 

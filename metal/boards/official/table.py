@@ -223,9 +223,9 @@ def _about_rounding(
             " rounding, like -25.2 and -25.200000000000003."
         )
         if exact:
-            sentence += " They are not tied, as WMT compares them; rounded,"
+            sentence += " WMT compares them exactly, so they are not tied; if they were rounded,"
         else:
-            sentence += " They count as tied; compared as they are (`exact`),"
+            sentence += " They count as tied; if they were compared exactly (`exact`),"
         notes.append(f"{sentence} values would change by up to {change:.2g}")
     return notes
 

@@ -204,7 +204,10 @@ def _notes(
             " before; the first rating counts"
         )
     if by_document:
-        yield "sources are named LANGUAGES/DOCUMENT/ITEM, since items have the same numbers"
+        yield (
+            "sources are named LANGUAGES/DOCUMENT/ITEM, because item numbers repeat across"
+            " documents"
+        )
 
 
 FORMAT = Format(

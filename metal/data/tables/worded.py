@@ -153,7 +153,7 @@ def _unknown_order(
         rankings.setdefault(" < ".join(ranks), order.of)
     if len(rankings) > 1:
         both = " or ".join(f"{ranking} ({of})" for ranking, of in list(rankings.items())[:2])
-        problem = f"answers in words that two orders known to METAL rank differently: {both}"
+        problem = f"answers in words for which METAL knows more than one order: {both}"
     without = [word for word in in_words if fold(word) not in NO_NUMBER]
     if len(rankings) < 2 and len(without) < len(in_words) and order_of(without):
         gone = [word for word in in_words if word not in without]

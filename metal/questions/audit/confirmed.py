@@ -92,4 +92,4 @@ def hardly_confirmed_cases(run: AuditRun, cells: Sequence[dict[str, Any]]) -> li
 
 def to_do() -> str:
     """What to do about such labels."""
-    return f"let somebody who knows decide {DECISIONS} outputs on which they and the judge differ"
+    return f"let somebody who knows decide {DECISIONS} outputs on which people and the judge differ"

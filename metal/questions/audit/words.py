@@ -202,7 +202,10 @@ def definitions(run: AuditRun) -> dict[str, str]:
             f" the answer and what they say when they do not; {_FITTED}"
         ),
     }[rule]
-    compat = "; as asked, Fleiss' kappa of one class is printed as 0, as in METAL's Table 6"
+    compat = (
+        "; as requested, Fleiss' kappa is printed as 0 where all ratings are in one class, as in"
+        " Table 6 of the METAL paper"
+    )
     compat = compat if settings.get("paper_compat") else ""
     defined = {
         "People's aggregate": f"{aggregate}. Only items that enough people rated count.",

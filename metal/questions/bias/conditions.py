@@ -229,8 +229,8 @@ def _changes(shift: Shifts, change: Numbers) -> dict[str, float]:
 def _nearer(
     scored: ScoredOutputs, panel: Numbers, answers: Numbers, original: Codes, after: Numbers
 ) -> dict[str, float]:
-    """How much closer to people's scores the answers come, as a share of the scale; on two levels,
-    the gain in agreement.
+    """How much closer to people's scores the judge's answers are under the condition than without
+    it, as a share of the scale. If the scale has two levels, this is the gain in agreement.
     """
     people = panel[original]
     rated = (~np.isnan(people)).any(axis=1)

@@ -198,8 +198,8 @@ def _in_proportion(plan: SizePlan, thorough: SizePlan) -> SizePlan:
 
 
 def _audited(cell: AuditCell, judge: str) -> Verdict:
-    """The verdict of an audit of the existing ratings; of a judge like a person, which has no
-    ratings, only whether people agree.
+    """The verdict of an audit of the existing ratings. A planned judge (NEW_JUDGE) has no ratings
+    yet; then the verdict only tells whether people agree.
     """
     # whether people agree, no answer of a judge changes: here the first class throughout
     if judge == NEW_JUDGE:

@@ -122,7 +122,7 @@ def pay(run: Design) -> str:
     least = prices["min_hourly"]
     return (
         f"{sentence}, {'below' if hourly < least else 'at least'} the {dollars(least)} that people"
-        " should earn."
+        " should be paid."
     )
 
 

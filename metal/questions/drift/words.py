@@ -39,10 +39,11 @@ def definitions(run: Diff) -> dict[str, str]:
             " is computed on outputs answered both times."
         ),
         "Equivalent": (
-            "The changes of agreement and of the mean are both shown to be within the margins: by "
-            "two one-sided score tests, which use the number of independent outputs that the "
-            "sources are worth. One such test excludes a loss of answers (coverage) beyond its "
-            "margin."
+            "The changes of agreement and of the mean are shown to be within their margins, each by"
+            " two one-sided score tests. One further one-sided test shows that coverage (the"
+            " share of outputs answered) did not fall by more than its margin. All use the"
+            " effective number of independent outputs, because outputs of one source are not"
+            " independent."
         ),
         "Worse, different, better": (
             "Not within the margin, and shown not to be 0 by a paired test, after Holm's correction"

@@ -100,8 +100,8 @@ class LeaderboardTables:
     """The results of a leaderboard.
 
     tables: by name, with the columns of COLUMNS. main: the criterion shown first. people: the
-    people whose ratings count. counted: the criteria that count. left_out: rated criteria without
-    numeric bounds. beside: metrics and judges.
+    people whose ratings count. counted: the criteria by which generators are ranked. left_out:
+    rated criteria without numeric bounds. beside: metrics and judges.
     """
 
     main: str

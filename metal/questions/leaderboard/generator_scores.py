@@ -320,7 +320,7 @@ def _untested(
     kept = np.flatnonzero(left)
     if len(kept) == 1 < len(names):  # nobody to compare the last one with
         last = int(kept[0])
-        few = f"fewer than {LEAST_SHARED} sources shared with any other"
+        few = f"fewer than {LEAST_SHARED} sources shared with any other generator"
         alone[last] = f"rated by {people.describe(last)}" if people.apart[last].any() else few
     return alone, mixed
 

@@ -80,7 +80,7 @@ class Leaderboard(Result, RankingRun):
 
     @cached_property
     def counted(self) -> tuple[str, ...]:
-        """The criteria that count."""
+        """The criteria by which generators are ranked."""
         return tuple(self.manifest["leaderboard"]["counted"])
 
     @cached_property

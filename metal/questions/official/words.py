@@ -27,7 +27,8 @@ MEANINGS = {
         " ties of the rater count against it."
     ),
     "pairwise-difference-pearson": (
-        "Pearson's correlation of the differences within pairs of outputs, each in both orders."
+        "Pearson's correlation between the score differences of the rater and of people, over pairs"
+        " of outputs; each pair is counted in both orders."
     ),
     "pairwise-accuracy": (
         "The share of pairs that rater and people rank alike: both tie them, or prefer the same."

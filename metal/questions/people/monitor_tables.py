@@ -115,7 +115,7 @@ def not_compared(row: Mapping[str, Any]) -> str:
 def _disagreement(row: Mapping[str, Any]) -> list[str]:
     if row["shared"] > row["ties"] and row["majority_agreement"] == 0:
         return [
-            f"{NEVER} of the majority of the others (0 of {count(row['shared'] - row['ties'])}"
+            f"{NEVER} that the others give most often (0 of {count(row['shared'] - row['ties'])}"
             " ratings)"
         ]
     difference = row["agreement_difference"]

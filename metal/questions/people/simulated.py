@@ -15,8 +15,9 @@ from metal.genie.noisy import BUCKETS
 # What `metal monitor --simulate` says below its tables.
 NOTES = (
     (
-        "The question counts behind the paper's table (WMT21) were not published; here they are"
-        " geometric, so that differences of a few points mean little."
+        "How many questions each person answered for the paper's table (WMT21) was not published."
+        " Here these numbers are drawn from a geometric distribution, so differences of a few"
+        " points mean little."
     ),
     (
         "Whatever the counts, several printed cells do not follow from the paper's text."

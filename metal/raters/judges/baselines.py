@@ -177,7 +177,9 @@ class Surface:
 def lexical_rating(
     output: Output, source: Source, criterion: Criterion
 ) -> tuple[float | None, str]:
-    """The level's value and why, or None and the reason why there is no answer."""
+    """The score by the criterion's rule, and the measures behind it; or None, and the reason why
+    there is no answer.
+    """
     rule = _RULES.get(criterion.name)
     if rule is None:
         return None, "no lexical rule for this criterion"

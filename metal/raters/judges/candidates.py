@@ -164,7 +164,9 @@ def _with_middles(text: str, scale: Scale) -> tuple[str, set[int]]:
 def _middle_of(
     match: Any, *, scale: Scale, allowed: set[float], widest: float, middles: set[int]
 ) -> str:
-    """What replaces a range: its middle, whose position is added to `middles`, or blanks."""
+    """The text that replaces a match of RANGE: the middle, whose position is added to `middles`;
+    blanks if the range is not to be read as a score; the text itself if it is no range.
+    """
     ends = _ends_of(match, allowed)
     if ends is None:
         return str(match[0])

@@ -50,7 +50,7 @@ def records_of(frame: pd.DataFrame) -> list[Mapping[str, Any]]:
 
 
 def is_empty(cell: Any) -> bool:
-    """Whether a cell holds nothing; lists and objects are no empty cells."""
+    """Whether a cell holds nothing. A list or an object never counts as empty."""
     return not isinstance(cell, list | dict) and not hasattr(cell, "tolist") and is_missing(cell)
 
 

@@ -23,7 +23,7 @@ class Verdicts:
     passed: dict[int, bool] = field(default_factory=dict)
 
     def note(self, gathered: HarnessRows, passed: Any) -> None:
-        """Note the verdict on the rating that was added last."""
+        """Keep whether the rating that was added last passed; anything but a boolean is ignored."""
         if isinstance(passed, bool):
             self.passed[len(gathered.rows) - 1] = passed
 

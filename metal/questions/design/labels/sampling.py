@@ -4,8 +4,8 @@
 A design with k people per item shows what the data would be if only k of an item's people had been
 asked. These k people are drawn at random, several times; each draw is a *version* of the item.
 
-labels: (items, raters) shares of the scale, NaN if a rater gave none
-(metal.data.records.Criterion.share).
+labels: (items, raters) as positions on the scale, from 0 for the worst to 1 for the best
+(metal.data.records.Criterion.share); NaN where a rater gave no label.
 """
 
 from __future__ import annotations
