@@ -168,6 +168,8 @@ def _table_6_kappa(cell: AuditCell, bootstrap: SourceBootstrap) -> Estimate:
     estimate = _fleiss(_twice(cell, bootstrap, max(cell.usual_panel, 2)), cell)
     if cell.settings.paper_compat and estimate.value is None and estimate.reason == ONE_CLASS:
         return Estimate(
-            0.0, n=estimate.n, caveats=("one class only; printed as 0, as in METAL's Table 6",)
+            0.0,
+            n=estimate.n,
+            caveats=("one class only; printed as 0, as in Table 6 of the METAL paper",),
         )
     return estimate

@@ -226,7 +226,7 @@ def definitions(run: AuditRun) -> dict[str, str]:
         ),
         "Fleiss' kappa": (
             "Agreement beyond chance within a panel of people, on all items with two or more"
-            " ratings; in METAL's Table 6 on those with the usual number of ratings."
+            " ratings; in Table 6 of the METAL paper on those with the usual number of ratings."
         ),
         "Three human ceilings": (
             "Pairwise: person with person (METAL's human row). Against the others: each person"
