@@ -143,7 +143,7 @@ def test_a_rater_whose_scale_is_none(folder: Path, about: dict[str, Any], proble
 @pytest.mark.parametrize("group", [[[1]], {"a": 1}, True])
 def test_a_rater_whose_group_is_no_text(folder: Path, group: object) -> None:
     add_line(folder / "raters.jsonl", json.dumps({"rater": "m", "kind": "llm", "group": group}))
-    with pytest.raises(DataError, match=r"raters\.jsonl row 4: group is .*It is a text"):
+    with pytest.raises(DataError, match=r"raters\.jsonl row 4: group is .*text in quotes"):
         load_dataset(folder)
 
 

@@ -191,7 +191,7 @@ def test_a_criterion_in_one_line(people: Metal, tmp_path: Path) -> None:
         (("ton", "--template", "question-answering"), "correctness"),
         (
             ("ton", "--template", "question-answering", "--scale", "1-5"),
-            "--template says all about it",
+            "--template defines it completely",
         ),
     ):
         assert message in people.refused("criterion", "new", arguments[0], "mine", *arguments[1:])

@@ -597,6 +597,7 @@ LOOKS = {
     "alpha": 0.3,
     "alpha_rule": "middle",
     "at": 1,
+    "exact": True,
     "resamples": 100,
     "permutations": 100,
     "seed": 5,

@@ -580,7 +580,7 @@ def test_a_comma_with_three_digits_is_decided_by_its_column_or_refused(tmp_path:
     thousands = "id;rater;score\na;x;1,500\na;y;2\n"
     with pytest.raises(
         MetalError,
-        match=r"row 2: '1,500' of overall may .* a thousand.*`ranges=\{'overall': '1-5'\}`",
+        match=r"row 2: '1,500' of overall may .* thousands.*`ranges=\{'overall': '1-5'\}`",
     ):
         read(tmp_path, thousands)
     assert read(tmp_path, thousands, ranges="1-5").ratings["score"].tolist() == [1.5, 2]

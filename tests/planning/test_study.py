@@ -281,7 +281,7 @@ def test_what_cannot_be_done_is_said(
 def test_people_who_rated_nothing() -> None:
     data = study(sources=4)
     data.ratings.loc[data.ratings["kind"] == "human", "score"] = np.nan
-    with pytest.raises(UsageError, match="nothing of what was"):
+    with pytest.raises(UsageError, match="rated nothing that was asked"):
         design(data, few())
 
 
