@@ -23,7 +23,8 @@ def headline(run: OfficialTable) -> str:
     lead = f"{within(best['rater'])} leads the table with {value(best['average'])} over {tasks}"
     others = [within(row["rater"]) for row in rows[1:] if row["rank"] == best["rank"]]
     if others:
-        return f"{lead}; {places(others, MOST_NAMED)} not shown to be worse."
+        does = "is" if len(others) == 1 else "are"
+        return f"{lead}; {places(others, MOST_NAMED)} {does} not shown to be worse."
     return f"{lead}, alone in the first cluster." if len(rows) > 1 else f"{lead}."
 
 
@@ -49,8 +50,9 @@ def cards(run: OfficialTable) -> Iterator[Remark]:
     if compared:
         shown = sum(row["p"] <= 0.05 for row in compared)
         sentence = (
-            f"{shown} of {len(compared):,} pairs of raters differ on average at p 0.05, one pair at"
-            " a time. Ranks that hold for all pairs at once are on the board."
+            f"In {shown} of {len(compared):,} pairs of raters the averages differ with p of at most"
+            " 0.05, each pair tested by itself. `metal billboard` without a layout has ranks that"
+            " hold for all raters at once."
         )
         yield Remark("Ranks are WMT's clusters", sentence)
     yield Remark(
