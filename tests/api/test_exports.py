@@ -129,6 +129,19 @@ def test_promptfoo_gets_results_with_named_scores(dataset: Dataset, tmp_path: Pa
     assert tells(told, "1 rating", "metadata.unscored")
 
 
+def test_promptfoos_output_without_any_score_is_read_back_once(
+    dataset: Dataset, tmp_path: Path
+) -> None:
+    table = dataset.ratings.copy()
+    table.loc[(table["output"] == "o2"), ["score", "reason"]] = [None, "refused"]
+    path = tmp_path / "out.json"
+    metal.export(replace(dataset, ratings=table), to="promptfoo", out=path)
+    again = metal.read(path).ratings
+    assert len(again) == len(table)
+    missing = again[again["score"].isna()]
+    assert list(missing["reason"]) == ["refused", "refused"]
+
+
 def test_several_outputs_of_a_generator_for_one_source(dataset: Dataset, tmp_path: Path) -> None:
     outputs = {**dataset.outputs, "o2": replace(dataset.outputs["o2"], generator="new")}
     twice = replace(dataset, outputs=outputs, ratings=dataset.ratings.assign(generator="new"))

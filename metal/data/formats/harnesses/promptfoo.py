@@ -109,7 +109,10 @@ def _gathered(results: list[Mapping[str, Any]], version: str) -> tuple[HarnessRo
     for result in results:
         item, further = naming.item(result)
         of_output = list(naming.assessed(result, item, further))
-        if not of_output and result.get("failureReason") == ERROR:
+        unscored = _unscored(result)
+        for own in unscored:
+            gathered.add(further, **item, **own, score=None)
+        if not of_output and not unscored and result.get("failureReason") == ERROR:
             failed.append((item, further, f"error: {str(result.get('error'))[:100]}"))
         assessed += of_output
         grading = mapping(result.get("gradingResult"))
@@ -117,15 +120,19 @@ def _gathered(results: list[Mapping[str, Any]], version: str) -> tuple[HarnessRo
             if _type_of(component) == PERSON and not _exported(component)[1]:
                 people.append((item, further, component, of_output))
         gathered.add_people(further_of(result), further, **item)
-        for answer in objects(mapping(result.get("metadata")).get("unscored")):
-            own = {name: answer.get(name) for name in ("rater", "kind", "criterion", "reason")}
-            if all(own.values()) and own["kind"] in KINDS:
-                gathered.add(further, **item, **own, score=None)
     for each in assessed:
         _add(gathered, verdicts, each)
     _add_failed(gathered, assessed, failed)
     _add_thumbs(gathered, verdicts, assessed, people)
     return gathered, verdicts
+
+
+def _unscored(result: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The ratings without a score that METAL keeps in the metadata of the results it writes."""
+    names = ("rater", "kind", "criterion", "reason")
+    answers = objects(mapping(result.get("metadata")).get("unscored"))
+    ratings = [{name: answer.get(name) for name in names} for answer in answers]
+    return [rating for rating in ratings if all(rating.values()) and rating["kind"] in KINDS]
 
 
 def further_of(result: Mapping[str, Any]) -> dict[str, Any]:
