@@ -199,6 +199,24 @@ def test_mlflows_traces_as_their_own_json_and_as_a_frame(tmp_path: Path) -> None
     assert [*metal.read(pd.DataFrame(flat)).outputs][:2] == ["t0", "t0/inner"]
 
 
+def test_mlflows_frame_as_csv_is_read_from_the_column_trace(tmp_path: Path) -> None:
+    rows = []
+    for number in range(3):
+        people = assessed("HUMAN", "ana", number % 2), assessed("LLM_JUDGE", "gpt", 1)
+        row = trace(f"t{number}", *people)
+        rows.append({**row, "trace": json.dumps({"info": row, "data": {"spans": []}})})
+    path = tmp_path / "traces.csv"
+    pd.DataFrame(rows).to_csv(path, index=False)
+    data = metal.read(path)
+    assert kinds(data) == {"ana": "human", "gpt": "llm"}
+    assert scores(data, "ana") == [0, 1, 0]
+    assert data.languages == ("hi",)
+    pd.DataFrame(rows).drop(columns="trace").to_csv(path, index=False)
+    with pytest.raises(MetalError) as raised:
+        metal.read(path)
+    assert tells(str(raised.value), "traces.csv trace 1", "not JSON", "to_csv", "to_json")
+
+
 # ---------------------------------------------------------------- Phoenix
 
 

@@ -1,4 +1,4 @@
-"""Traces of MLflow with their assessments: `search_traces` as JSON or Parquet, traces as JSON
+"""Traces of MLflow with their assessments: `search_traces` as JSON, Parquet or CSV, traces as JSON
 (`mlflow traces search --output json`), one at a line or in a list.
 
 Feedback is a rating, whose source says by whom it is: HUMAN, LLM_JUDGE or CODE. An assessment that
@@ -26,6 +26,7 @@ from metal.data.formats.harnesses.records import (
 from metal.data.formats.harnesses.values import language_in, mapping, objects, prefixed
 from metal.data.ratings import FRAME
 from metal.data.tables.harnesses import marks_of
+from metal.errors import DataError
 
 KINDS = {"HUMAN": "human", "LLM_JUDGE": "llm", "AI_JUDGE": "llm", "CODE": "metric"}
 NAMELESS = {"human": "annotator", "llm": EVALUATOR}  # by kind; a program has the feedback's name
@@ -33,25 +34,48 @@ NAMELESS = {"human": "annotator", "llm": EVALUATOR}  # by kind; a program has th
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read a file of traces."""
-    return _gathered(records_in(path, "traces of MLflow", "traces")).draft(options, path)
+    return _gathered(records_in(path, "traces of MLflow", "traces"), path).draft(options, path)
 
 
 def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:
     """Read the DataFrame of `search_traces`."""
-    return _gathered(records_of(frame)).draft({"name": "ratings", **options}, FRAME)
+    return _gathered(records_of(frame), FRAME).draft({"name": "ratings", **options}, FRAME)
 
 
-def _gathered(traces: Iterable[Mapping[str, Any]]) -> HarnessRows:
+def _gathered(traces: Iterable[Mapping[str, Any]], file: Path) -> HarnessRows:
     gathered, repeats = HarnessRows("MLflow"), Repeats()
-    for trace in traces:
+    for number, row in enumerate(traces, 1):
+        trace = _whole(row)
         info = {**trace, **mapping(trace.get("info"))}
-        assessments = objects(unpacked(info.get("assessments")))
+        assessments = _assessments(info, f"{file} trace {number}")
         if not assessments:
             gathered.leave_out("traces without an assessment")
         item, further = _item(info, assessments)
         for assessment in assessments:
             _add(gathered, repeats, assessment, item, further, _inner_spans(trace))
     return gathered
+
+
+def _whole(trace: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The trace with what its column `trace` holds, if no other has its assessments as JSON:
+    `to_csv` writes the objects of Python in them as Python's text.
+    """
+    if objects(unpacked(trace.get("assessments"))):
+        return trace
+    return {**trace, **mapping(unpacked(trace.get("trace")))}
+
+
+def _assessments(info: Mapping[str, Any], location: str) -> list[Mapping[str, Any]]:
+    """The assessments of a trace. Raises DataError if they are text that is no JSON."""
+    assessments = unpacked(info.get("assessments"))
+    if isinstance(assessments, str) and assessments.strip():
+        raise DataError(
+            location,
+            "assessments is text that is not JSON; pandas' to_csv writes objects as Python's text",
+            "Keep the column trace, which is JSON, or write the traces with"
+            " to_json(FILE, orient='records')",
+        )
+    return objects(assessments)
 
 
 def _item(
@@ -125,7 +149,7 @@ def _add(
 
 
 FORMAT = Format(
-    "traces of MLflow with assessments (JSON, Parquet)",
+    "traces of MLflow with assessments (JSON, Parquet, CSV)",
     read,
     OPTIONS,
     keys=marks_of("mlflow"),
