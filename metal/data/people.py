@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from metal.data.dataset import Dataset
     from metal.data.records import Rater
 
+NO_CRITERION = "left out, as the judges have"  # in notes on people's scores that name no criterion
+
 
 def people_in(raters: Mapping[str, Rater]) -> list[str]:
     """The names of the raters who are people."""
@@ -85,6 +87,8 @@ def _no_people(dataset: Dataset) -> str:
     problem = f"dataset {dataset.card.name} has no human raters; judges are compared with people"
     if not dataset.raters:
         return problem
+    if unclear := [line for line in dataset.report if NO_CRITERION in line]:
+        return f"{problem}. Not read: {'; '.join(unclear)}"
     raters = first_few(sorted(dataset.raters), 3)
     if dataset.folder:
         return (

@@ -267,6 +267,17 @@ def test_deepevals_thresholds_show_which_end_is_better(tmp_path: Path) -> None:
     assert direction_of([]) == ""
 
 
+def test_deepevals_people_who_name_no_criterion_are_said_where_people_lack(tmp_path: Path) -> None:
+    cases = [measured(0.8, 1), measured(0.2, 0)]
+    for case in cases:
+        case["metricsData"].append({**case["metricsData"][0], "name": "Style [GEval]"})
+    path = written(tmp_path, "run.json", {"testCases": cases})
+    with pytest.raises(MetalError) as raised:
+        metal.audit(path)
+    assert tells(str(raised.value), "no human raters", "2 scores", "'human'", "human_CRITERION")
+    assert "are people" not in str(raised.value)
+
+
 def test_deepevals_cases_of_one_name_are_apart(tmp_path: Path) -> None:
     cases = [{**measured(0.2), "name": "x"}, {**measured(0.4), "name": "x"}]
     assert sorted(metal.read(written(tmp_path, "run.json", cases)).outputs) == ["x", "x#2"]

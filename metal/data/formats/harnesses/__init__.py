@@ -22,6 +22,7 @@ from metal.data.formats.harnesses.people import criterion_named, is_a_person, wi
 from metal.data.formats.harnesses.values import as_answer, as_text, is_number, is_scalar, mapping
 from metal.data.formats.table import OPTIONS as OF_TABLES
 from metal.data.formats.table import draft_from
+from metal.data.people import NO_CRITERION
 from metal.data.tables.names import GUESSES
 from metal.data.text import first_few, plural
 from metal.errors import DataError
@@ -148,7 +149,7 @@ class HarnessRows:
             self.notes.append(f"people's scores in the metadata, by name: {first_few(listed)}")
         for name, count in unclear.items():
             self.notes.append(
-                f"{plural(count, 'score')} in the metadata's {name!r} left out, as the judges have"
+                f"{plural(count, 'score')} in the metadata's {name!r} {NO_CRITERION}"
                 f" {len(criteria)} criteria: call it {name}_CRITERION"
             )
 
