@@ -125,6 +125,13 @@ def test_an_archive_is_read_without_unpacking(tmp_path: Path) -> None:
     assert not (tmp_path / "outside.tsv").exists()
 
 
+def test_a_large_archive_is_recognized_by_its_first_table(tmp_path: Path) -> None:
+    numbers = range(20_000)  # more than is read ahead
+    rows = [f"A\td\t{n}\t{n}\tr1\t{n * n}\t{n}\tNo-error\tNo-error" for n in numbers]
+    path = archive(tmp_path / "mqm_ted_zhen.tar.gz", {"mqm.tsv": text(*rows).encode()})
+    assert recognize(path) == "mqm-errors"
+
+
 def test_a_file_in_an_archive_may_lack_the_header(tmp_path: Path) -> None:
     path = archive(tmp_path / "sxs_deen.tar.gz", {"a.tsv": text(*ROWS, header="").encode()})
     assert scores(metal.read(path, format="mqm-errors")) == pytest.approx(SCORES)
@@ -202,6 +209,21 @@ def test_wrong_weights_are_refused(
     assert tells(str(raised.value), problem, "major=5,minor=1")
 
 
+@pytest.mark.parametrize("name", ["magor", "bogus", "major/styl", "accurcy"])
+def test_a_weight_that_no_error_has_is_refused(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path, *ROWS)
+    with pytest.raises(UsageError) as raised:
+        metal.read(path, weights=f"minor=2,{name}=10")
+    assert tells(str(raised.value), f"no error in the file is '{name}'", "major, minor, neutral")
+
+
+def test_published_and_critical_weights_may_be_unused(tmp_path: Path) -> None:
+    weights = "critical=10,source issue=1,Accuracy=4,Minor/Style/Awkward=2"
+    assert scores(metal.read(write(tmp_path, *ROWS), weights=weights))["1/A", "r1"] == (
+        pytest.approx(-6.1)
+    )
+
+
 def test_a_severity_without_a_weight_needs_one(tmp_path: Path) -> None:
     path = write(tmp_path, *ROWS, "A\td\t3\t3\tr1\tdrei\tthree\tAccuracy/Addition\tCritical")
     with pytest.raises(DataError, match=r"row 10: no weight for the severity 'critical'"):
@@ -227,6 +249,33 @@ def test_a_name_without_a_language_needs_the_option(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"says no language pair.*give it with `language`"):
         metal.read(path)
     assert metal.read(path, language="de-en").languages == ("de-en",)
+
+
+@pytest.mark.parametrize(
+    ("name", "language"),
+    [
+        ("mqm_test_zhen.tsv", "zh-en"),
+        ("mqm_demo_ende.tsv", "en-de"),
+        ("mqm_news_deen.tsv", "de-en"),
+        ("mqm_mini_ende.tsv", "en-de"),
+        ("mqm_test_zh-en.tsv", "zh-en"),
+        ("mqm_deen_final.tsv", "de-en"),
+        ("mqm_wmt20_frde.tsv", "fr-de"),
+        ("mqm_data_da-ta.tsv", "da-ta"),
+    ],
+)
+def test_words_of_a_name_are_no_languages(tmp_path: Path, name: str, language: str) -> None:
+    dataset = metal.read(write(tmp_path, *ROWS, name=name))
+    assert dataset.languages == (language,)
+    assert tells(dataset.report, f"the file's name says {language}")
+
+
+@pytest.mark.parametrize("word", ["test", "demo", "mini", "data", "team", "then", "dede"])
+def test_a_word_alone_is_no_language_pair(tmp_path: Path, word: str) -> None:
+    path = write(tmp_path, *ROWS, name=f"mqm_{word}.tsv")
+    with pytest.raises(UsageError, match="says no language pair"):
+        metal.read(path)
+    assert not tells(metal.read(path, language="de-en").report, "the file's name says")
 
 
 def test_a_frame_of_errors(tmp_path: Path) -> None:

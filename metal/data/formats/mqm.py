@@ -25,6 +25,16 @@ from metal.data.records import Criterion, Output, Rater, Scale, Source
 from metal.errors import DataError, UsageError
 
 COLUMNS = ("system", "mqm_avg_score", "seg_id")
+# Languages that are often translated.
+CODES = """
+    af am ar az be bg bn bs ca cs cy da de el en es et eu fa fi fr ga gl gu ha he hi hr hu hy id is
+    it iu ja ka kk km kn ko ky lt lv mk ml mn mr ms my ne nl no pa pl ps pt ro ru si sk sl so sq
+    sr sv sw ta te th tl tr uk ur uz vi xh yo zh zu
+"""
+TRANSLATED = frozenset(CODES.split())
+# Without a hyphen, English or both of these: else `team`, `date` and `note` would be languages.
+WITHOUT_ENGLISH = frozenset("bn cs de es fr hi ja ru uk xh zh zu".split())  # noqa: SIM905
+ENGLISH_WORDS = ("amen", "been", "hide", "then")
 MQM = Criterion(
     "mqm",
     Scale("interval", (), -25, 0),
@@ -54,8 +64,9 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         )
     missing = sum(map(math.isnan, rows.values()))
     reading.notes = [
+        *about_language(language, options),
         "a score is the mean over the experts who read the segment; together they are one"
-        " rater, MQM"
+        " rater, MQM",
     ]
     reading.notes += [f"{missing} ratings without a score (nan)"] if missing else []
     citation = "Freitag et al. (TACL 2021), Experts, Errors, and Context"
@@ -71,16 +82,35 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
 
 
 def language_in(name: str, options: Mapping[str, Any], file: object) -> str:
-    """The language pair in a file's name (`mqm_ted_zhen.tsv`) or in the option `language`. Raises
-    UsageError if there is none; the option comes first.
+    """The language pair in the option `language`, else in a file's name (`mqm_ted_zhen.tsv`): the
+    last part of the name that is two languages of TRANSLATED. Raises UsageError if there is none.
     """
-    pair = re.search(r"_([a-z]{2})-?([a-z]{2})(?=[._]|$)", name)
-    named = find_language("-".join(pair.groups())) if pair else None
-    asked = language_option(options["language"]) if options.get("language") else named
+    if options.get("language"):
+        return language_option(options["language"])
+    asked = next(filter(None, map(_pair, reversed(re.split(r"[._]", name)))), None)
     if asked is None:
         problem = "its name says no language pair (mqm_ted_zhen.tsv is of zh-en)"
         raise UsageError(f"{file}: {problem}; give it with `language`, e.g. zh-en")
     return asked
+
+
+def about_language(language: str, options: Mapping[str, Any]) -> list[str]:
+    """A note on the language if it is that in the name of the file."""
+    if options.get("language"):
+        return []
+    return [f"the file's name says {language}; `language` changes it"]
+
+
+def _pair(part: str) -> str | None:
+    """The language pair that a part of a file's name means: `zhen`, `zh-en`."""
+    halves = re.fullmatch("([a-z]{2})(-?)([a-z]{2})", part)
+    if not halves or part in ENGLISH_WORDS:
+        return None
+    pair = {halves[1], halves[3]}
+    usual = halves[2] or "en" in pair or pair <= WITHOUT_ENGLISH
+    if not usual or len(pair) < 2 or not pair <= TRANSLATED:
+        return None
+    return find_language(f"{halves[1]}-{halves[3]}")
 
 
 def _rows(file: Path) -> dict[tuple[int, str], float]:

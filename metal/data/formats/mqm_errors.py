@@ -26,8 +26,15 @@ from metal.data.archives import files_in, is_archive
 from metal.data.dataset import Card
 from metal.data.files import read_text, text_in
 from metal.data.formats import Draft, Format, Reading, human_generators
-from metal.data.formats.mqm import MQM, RATER, language_in
-from metal.data.formats.mqm_weights import AS_TEXT, IN_WORDS, Weights, spelled, weights_in
+from metal.data.formats.mqm import MQM, RATER, about_language, language_in
+from metal.data.formats.mqm_weights import (
+    AS_TEXT,
+    IN_WORDS,
+    Weights,
+    check_used,
+    spelled,
+    weights_in,
+)
 from metal.data.records import Criterion, Output, Rater, Scale, Source
 from metal.data.tables.harnesses import marks_of
 from metal.data.text import first_few, plural
@@ -205,6 +212,7 @@ def _draft(
         raise DataError(file, "no errors in it", ROW)
     of_sources = all(row.in_source for row in errors)
     weights = _weights(options, of_sources)
+    check_used(weights, {(row.severity, row.category) for row in errors})
     names, numbered = _source_names(errors)
     reading = Reading()
     rated = _rated(errors, names, language, weights, reading)
@@ -216,7 +224,11 @@ def _draft(
         (segment.output, criterion.name, segment.rater, segment.score, "", segment.comment)
         for segment in rated
     ]
-    reading.notes = [*_notes(rows, errors, weights, of_sources), *_about_columns(unread, numbered)]
+    reading.notes = [
+        *about_language(language, options),
+        *_notes(rows, errors, weights, of_sources),
+        *_about_columns(unread, numbered),
+    ]
     card = Card(name, "Errors that experts marked by MQM")
     systems = human_generators(output.generator for output in reading.outputs.values())
     return replace(reading.draft(card, [criterion], systems), counted_from=1 if numbered else None)

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from metal.data.files import parse_json, read_text
+from metal.data.text import first_few
 from metal.errors import DataError, UsageError
 
 # A category alone, or SEVERITY/CATEGORY, is more specific than a severity alone. The releases weigh
@@ -26,6 +27,7 @@ PUBLISHED = {
     "source issue": 0.0,
     "accuracy/creative reinterpretation": 0.0,
 }
+KNOWN_SEVERITIES = ("critical",)  # of MQM, but not among the published weights
 IN_WORDS = "major 5, minor 1, minor punctuation 0.1, non-translation 25, neutral 0"
 AS_TEXT = "Write weights such as major=5,minor=1,minor/fluency/punctuation=0.1, or name a file"
 
@@ -34,17 +36,15 @@ AS_TEXT = "Write weights such as major=5,minor=1,minor/fluency/punctuation=0.1, 
 class Weights:
     """Weights by severity, by category, and by SEVERITY/CATEGORY/SUBCATEGORY, in small letters.
 
-    own: whether the user gave some of them.
+    own: the names of those that the user gave.
     """
 
     weights: Mapping[str, float]
-    own: bool = False
+    own: tuple[str, ...] = ()
 
     def of(self, severity: str, category: str) -> float | None:
         """The weight of an error: that of the most specific name; None if no name fits."""
-        parts = category.split("/")
-        for length in range(len(parts), 0, -1):
-            name = "/".join(parts[:length])
+        for name in _parts(category):
             for key in (f"{severity}/{name}", name):
                 if key in self.weights:
                     return self.weights[key]
@@ -76,7 +76,30 @@ def weights_in(option: Any) -> Weights:
         if not math.isfinite(number):
             raise DataError(location, f"the weight of {name!r} is {weight!r}", AS_TEXT)
         own["/".join(map(spelled, str(name).split("/")))] = abs(number)
-    return Weights(PUBLISHED | own, own=True)
+    return Weights(PUBLISHED | own, own=tuple(own))
+
+
+def check_used(weights: Weights, marked: Collection[tuple[str, str]]) -> None:
+    """Raise UsageError for a weight of the user's that no error in the file has, by severity or
+    category, unless METAL or MQM knows the name. marked: the severity and the category of each.
+    """
+    severities = {severity for severity, _ in marked}
+    categories = {name for _, category in marked for name in _parts(category)}
+    both = {f"{severity}/{name}" for severity, category in marked for name in _parts(category)}
+    usable = {*PUBLISHED, *KNOWN_SEVERITIES, *severities, *categories, *both}
+    for name in weights.own:
+        if name not in usable:
+            raise UsageError(
+                f"`weights`: no error in the file is {name!r}."
+                f" Its severities are {first_few(sorted(severities))};"
+                f" its categories {first_few(sorted(categories))}"
+            )
+
+
+def _parts(category: str) -> list[str]:
+    """A category and those that it is part of, the most specific first."""
+    parts = category.split("/")
+    return ["/".join(parts[:length]) for length in range(len(parts), 0, -1)]
 
 
 def _given(option: Any) -> tuple[Mapping[str, Any], str]:

@@ -16,6 +16,7 @@ from metal.data.archives import files_in, is_archive
 
 BEGINNING = 1 << 16  # bytes in which the columns of a text file are named
 FIRST_OBJECT = 1 << 20  # bytes in which the keys of a single large object are searched
+FIRST_MEMBERS = 1 << 24  # bytes of an archive in which its first table is searched
 MOST_NAMES = 5000
 DEEPEST = 2  # `results.results`, but not what is in there
 # A string that the end of the text cuts off is a token, too: else each quote in it would be tried.
@@ -30,7 +31,8 @@ def first_names(path: Path) -> frozenset[str]:
     ending = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
     with suppress(Exception):  # a damaged file is refused by who reads it, with the reason
         if is_archive(path):
-            _, file = next(files_in(path, ".tsv"))
+            members = files_in(path, ".tsv", FIRST_MEMBERS)  # its end would close the archive
+            _, file = next(members)
             return frozenset(columns_in(file.read(BEGINNING).decode("utf-8-sig", "replace")))
         if ending.lower() == ".parquet":
             import pyarrow.parquet as pq
