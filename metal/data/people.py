@@ -88,7 +88,8 @@ def _no_people(dataset: Dataset) -> str:
     if not dataset.raters:
         return problem
     if unclear := [line for line in dataset.report if NO_CRITERION in line]:
-        return f"{problem}. Not read: {'; '.join(unclear)}"
+        more = "; ..." if len(unclear) > 3 else ""
+        return f"{problem}. Not read: {'; '.join(unclear[:3])}{more}"
     raters = first_few(sorted(dataset.raters), 3)
     if dataset.folder:
         return (
