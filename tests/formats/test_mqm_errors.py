@@ -224,6 +224,34 @@ def test_published_and_critical_weights_may_be_unused(tmp_path: Path) -> None:
     )
 
 
+def test_a_range_makes_scores_without_ends_a_leaderboard(tmp_path: Path) -> None:
+    path = write(tmp_path, *ROWS, *[ROWS[4].replace("xx", str(n)) for n in range(3)])
+    endless = metal.read(path)
+    assert endless.criteria["mqm"].scale.ends is None
+    with pytest.raises(UsageError) as raised:
+        metal.leaderboard(endless)
+    assert tells(str(raised.value), "its scale has no ends", "`ranges`, such as mqm=-100..0")
+    dataset = metal.read(path, ranges="mqm=-200..0")
+    assert dataset.criteria["mqm"].scale.ends == (-200, 0)
+    board = metal.leaderboard(dataset).tables["leaderboard"].set_index("generator")
+    # A: the mean of -6.1 and 0 on one output, -100 on the other
+    assert board.loc["A", "score"] == pytest.approx(1 - (3.05 + 100) / 2 / 200)
+    assert board.loc["refB", "score"] == pytest.approx(1 - (10 + 0) / 2 / 200)
+
+
+def test_ranges_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, *ROWS)
+    for ranges, problem in (
+        ("mqn=-100..0", "continuous criterion 'mqn' is not known"),
+        ("mqm=much", "is not a range"),
+        ("mqm=-5..0", "not on the scale of mqm"),
+    ):
+        with pytest.raises(MetalError) as raised:
+            metal.read(path, ranges=ranges)
+        assert tells(str(raised.value), problem)
+    assert metal.read(path, ranges="-100..0").criteria["mqm"].scale.ends == (-25, 0)
+
+
 def test_a_severity_without_a_weight_needs_one(tmp_path: Path) -> None:
     path = write(tmp_path, *ROWS, "A\td\t3\t3\tr1\tdrei\tthree\tAccuracy/Addition\tCritical")
     with pytest.raises(DataError, match=r"row 10: no weight for the severity 'critical'"):

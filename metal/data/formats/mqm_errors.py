@@ -35,6 +35,7 @@ from metal.data.formats.mqm_weights import (
     spelled,
     weights_in,
 )
+from metal.data.own_ranges import with_ranges
 from metal.data.records import Criterion, Output, Rater, Scale, Source
 from metal.data.tables.harnesses import marks_of
 from metal.data.text import first_few, plural
@@ -231,7 +232,10 @@ def _draft(
     ]
     card = Card(name, "Errors that experts marked by MQM")
     systems = human_generators(output.generator for output in reading.outputs.values())
-    return replace(reading.draft(card, [criterion], systems), counted_from=1 if numbered else None)
+    return replace(
+        reading.draft(card, with_ranges([criterion], options), systems),
+        counted_from=1 if numbered else None,
+    )
 
 
 def _weights(options: Mapping[str, Any], of_sources: bool) -> Weights:
@@ -344,7 +348,7 @@ def _about_columns(unread: Sequence[str], numbered: bool) -> Iterator[str]:
 FORMAT = Format(
     "errors that experts marked by MQM, one per row (WMT; .tsv or .tar.gz)",
     read,
-    frozenset({"language", "weights"}),
+    frozenset({"language", "ranges", "weights"}),
     keys=marks_of("mqm-errors"),
     read_frame=read_frame,
 )

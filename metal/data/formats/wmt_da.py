@@ -23,6 +23,7 @@ from metal.data.formats import Draft, Format, Reading, csv_rows, human_generator
 from metal.data.formats.appraise import DA
 from metal.data.formats.mqm import language_in
 from metal.data.languages import find_language
+from metal.data.own_ranges import with_ranges
 from metal.data.records import Criterion, Output, Rater, Scale, Source
 from metal.data.text import plural
 from metal.errors import DataError
@@ -83,7 +84,8 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     criteria = [criterion for criterion in (DA, Z_SCORE) if criterion.name in used]
     reading.notes = [*_notes(rows, again, criteria)]
     systems = human_generators(output.generator for output in reading.outputs.values())
-    return reading.draft(Card(path.name.partition(".")[0]), criteria, systems)
+    card = Card(path.name.partition(".")[0])
+    return reading.draft(card, with_ranges(criteria, options), systems)
 
 
 def _rows(path: Path, options: Mapping[str, Any]) -> Iterator[MeanScores]:
@@ -173,7 +175,7 @@ def _notes(rows: Sequence[MeanScores], again: int, criteria: Sequence[Criterion]
 FORMAT = Format(
     "means of WMT's direct assessment (DA, DA+SQM), raw and as z-scores",
     read,
-    frozenset({"language"}),
+    frozenset({"language", "ranges"}),
     (("*.csv", ("SYS", "SID", "RAW.SCR", "Z.SCR")),),
     keys=(frozenset({"lp", "src", "mt", "score", "annotators"}),),
 )

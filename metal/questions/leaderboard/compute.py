@@ -224,7 +224,10 @@ def _endless(dataset: Dataset, name: str) -> str:
             "its levels have no order (nominal), so none of them is the best; make it ordinal if"
             " they have an order"
         )
-    return "its scale has no ends; declare range = [LOW, HIGH] in dataset.toml"
+    return (
+        f"its scale has no ends; read the file with `ranges`, such as {name}=-100..0, or declare"
+        " range = [LOW, HIGH] in dataset.toml"
+    )
 
 
 def _nothing_rated(dataset: Dataset, settings: LeaderboardSettings) -> str:

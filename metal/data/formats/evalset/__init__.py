@@ -28,6 +28,7 @@ generator scores  each score in a .sys, .domain or .doc file, as it is (they nee
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,11 +45,13 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """
     from metal.data.formats.evalset.folder import read_texts
     from metal.data.formats.evalset.pair import read_pair
+    from metal.data.own_ranges import with_ranges
     from metal.data.progress import counted_as
 
     texts = read_texts(path, options.get("language", ""))
     pairs = [read_pair(path, each) for each in counted_as(texts, "language pairs")]
-    return _draft(path, pairs)
+    draft = _draft(path, pairs)
+    return replace(draft, criteria=with_ranges(draft.criteria, options))
 
 
 def _draft(path: Path, pairs: list[LanguagePair]) -> Draft:
@@ -84,6 +87,6 @@ def _all(pairs: list[LanguagePair], part: str) -> list[Any]:
 FORMAT = Format(
     "EvalSet folders of WMT metrics tasks (mt-metrics-eval): texts and scores",
     read,
-    frozenset({"language"}),
+    frozenset({"language", "ranges"}),
     (("human-scores/*.score", ()), ("metric-scores/*/*.score", ())),
 )
