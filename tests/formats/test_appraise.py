@@ -165,6 +165,8 @@ def test_scores_of_segments_with_spaces_between(tmp_path: Path) -> None:
         ("de-en/12/A.1", "da-z", "DA"): -0.25,
         ("de-en/12/B.2", "da-z", "DA"): 0.5,
     }
+    ranged = metal.read(path, ranges="da-z=-3..3").criteria
+    assert (ranged["da-z"].scale.ends, ranged["da"].scale.ends) == ((-3, 3), (0, 100))
     unnamed = write(tmp_path, *rows, name="scores.csv")
     with pytest.raises(MetalError, match="says no language pair"):
         metal.read(unnamed)

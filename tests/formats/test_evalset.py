@@ -49,6 +49,15 @@ def test_a_folder_is_recognized_and_read_as_a_whole(tmp_path: Path) -> None:
     assert tells(dataset.report, "1 of 4 outputs were not rated (None)")
 
 
+def test_ranges_give_the_criterion_of_people_ends(tmp_path: Path) -> None:
+    folder = test_set(tmp_path / "wmt")
+    dataset = metal.read(folder, ranges="mqm=-100..0")
+    assert dataset.criteria["mqm"].scale.ends == (-100, 0)
+    assert dataset.criteria["score"] == metal.read(folder).criteria["score"]
+    board = metal.leaderboard(dataset).tables["leaderboard"].set_index("generator")
+    assert board.loc["A", "score"] == pytest.approx(0.99)
+
+
 def test_scores_of_systems_are_kept_as_they_are(tmp_path: Path) -> None:
     more = {"metric-scores/en-de/Whole-refB.sys.score": blocks(A=[1], B=[2], refA=[3])}
     more |= {"human-scores/en-de.mqm.domain.score": lines("news A -1", "news B None")}
