@@ -128,12 +128,50 @@ def test_the_language_of_metadata() -> None:
         ("a.json", "}}]]", ""),
         ("a.csv", 'x;"y;z";w\n1;2;3\n', "x y;z w"),
         ("a.md", "a,b\n", ""),
+        ("a.csv", '{"a": 1}\n{"b": 2}\n', "a b"),
+        ("a.tsv", ' [{"a": {"c": 1}}]', "a a.c"),
+        ("a.csv", "[id],{x}\n1,2\n", "[id] {x}"),
+        ("a.csv", '"[""x""]",y\n1,2\n', '["x"] y'),
     ],
 )
 def test_the_first_names_of_a_file(tmp_path: Path, name: str, text: str, expected: str) -> None:
     path = tmp_path / name
     path.write_text(text, encoding="utf-8")
     assert first_names(path) == frozenset(expected.split())
+
+
+@pytest.mark.parametrize("name", ["s.json", "s.jsonl", "s.csv", "s.tsv", "s.txt"])
+@pytest.mark.parametrize("lines", [False, True])
+def test_json_under_another_name(tmp_path: Path, name: str, lines: bool) -> None:
+    if lines and name == "s.json":
+        return
+    told = {"source": "EVAL", "dataType": "NUMERIC", "name": "tone", "metadata": {"lang": "hi"}}
+    rows = [{**told, "traceId": f"t{number}", "value": number} for number in range(3)]
+    text = "\n".join(map(json.dumps, rows)) if lines else json.dumps(rows)
+    path = tmp_path / name
+    path.write_text(text if lines or name != "s.jsonl" else "\n".join(map(json.dumps, rows)))
+    data = metal.read(path)
+    assert data.ratings["score"].tolist() == [0, 1, 2]
+    assert any("Langfuse" in line for line in data.report)
+
+
+def test_a_table_in_json_under_another_name_is_read_and_said(tmp_path: Path) -> None:
+    rows = [
+        {"output": f"o{n}", "rater": "a", "criterion": "x", "score": n % 2, "language": "hi"}
+        for n in range(4)
+    ]
+    data = metal.read(written(tmp_path, "r.csv", rows))
+    assert data.ratings["score"].tolist() == [0, 1, 0, 1]
+    assert any(tells(line, "holds JSON", "ends with .csv") for line in data.report)
+
+
+@pytest.mark.parametrize("name", ["s.json", "s.jsonl"])
+def test_csv_that_is_called_json_is_refused_with_its_remedy(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text("output,rater,score\na,b,1\nc,b,0\n", encoding="utf-8")
+    with pytest.raises(DataError) as caught:
+        metal.read(path)
+    assert tells(str(caught.value), "holds CSV, not JSON", "Rename it to s.csv")
 
 
 @pytest.mark.parametrize("text", ['"a\\', '"', '{"a":', "[", "\\"])

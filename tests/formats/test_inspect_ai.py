@@ -244,6 +244,61 @@ def test_a_folder_of_inspects_logs(tmp_path: Path) -> None:
     assert sorted(data.sources) == ["qa/q0", "z/q0"]
 
 
+def test_a_folder_of_inspects_logs_of_both_kinds(tmp_path: Path) -> None:
+    log = inspect_log(inspected(0, scores={"qa": "C"}), inspected(1, scores={"qa": "I"}))
+    written(tmp_path, "a.json", log)
+    written(tmp_path, "notes.json", {"eval": "none"})
+    alone = metal.read(tmp_path)
+    assert scores(alone, "qa") == [1, 0]
+    assert any(tells(line, "1 JSON file left out", "notes.json") for line in alone.report)
+    other = inspect_log(inspected(2, scores={"qa": "C"}), task_id="u", created="2026-01-02")
+    archive(tmp_path / "b.eval", other)
+    both = metal.read(tmp_path)
+    assert scores(both, "qa") == [1, 0, 1]
+    assert any("2 logs read" in line for line in both.report)
+    archive(tmp_path / "c.eval", {**other, "eval": {**other["eval"], "created": "2026-01-03"}})
+    again = metal.read(tmp_path)
+    assert scores(again, "qa") == [1, 0, 1]
+    assert any(tells(line, "1 log left out", "same task id", "b.eval") for line in again.report)
+    more = inspect_log(*(inspected(n, scores={"qa": "I"}) for n in (2, 3)), task_id="u")
+    more["eval"]["created"] = "2026-01-03"
+    written(tmp_path, "aa.json", more)  # a copy of c.eval to which a sample was added
+    longer = metal.read(tmp_path)
+    assert scores(longer, "qa") == [1, 0, 0, 0]
+    assert any(tells(line, "2 logs left out", "b.eval", "c.eval") for line in longer.report)
+    for file in ("a.json", "aa.json", "b.eval", "c.eval"):
+        (tmp_path / file).unlink()
+    with pytest.raises(DataError, match="no log of inspect_ai in this folder"):
+        metal.read(tmp_path, "inspect")
+
+
+@pytest.mark.parametrize("name", ["qa.bin", "qa.zip", "qa.csv", "qa"])
+def test_a_zipped_log_of_inspect_under_another_name(tmp_path: Path, name: str) -> None:
+    log = inspect_log(inspected(0, scores={"qa": "C"}), inspected(1, scores={"qa": "I"}))
+    assert scores(metal.read(archive(tmp_path / name, log)), "qa") == [1, 0]
+
+
+@pytest.mark.parametrize("name", ["no.json", "no.csv", "no"])
+def test_a_file_that_is_missing_is_said_to_be(tmp_path: Path, name: str) -> None:
+    for format in ("inspect", "langfuse"):
+        with suppress(MetalError):
+            metal.read(tmp_path / name, format)
+            pytest.fail("nothing can be read there")
+
+
+def test_another_zip_is_no_log_of_inspect(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as file:
+        file.writestr("header.json", "{}")
+    with pytest.raises(DataError, match="zip files are not read"):
+        metal.read(tmp_path / "x.zip")
+
+
+@pytest.mark.parametrize("name", ["log.txt", "log.csv", "log.tsv"])
+def test_a_json_log_of_inspect_under_another_name(tmp_path: Path, name: str) -> None:
+    log = inspect_log(inspected(0, scores={"qa": "C"}), inspected(1, scores={"qa": "I"}))
+    assert scores(metal.read(written(tmp_path, name, log)), "qa") == [1, 0]
+
+
 def test_a_run_of_inspect_that_died_and_texts_kept_apart(tmp_path: Path) -> None:
     sample = inspected(
         scores={"qa": "C"},

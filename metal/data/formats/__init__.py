@@ -46,6 +46,8 @@ OF_THE_TEXT = ("coherence", "fluency")
 
 MARK_LENGTH = 1 << 16  # bytes of a file that are searched for what marks its format
 
+MOST_FILES = 100  # of a folder that are searched for keys
+
 FIVE_LEVELS = Scale("ordinal", tuple(Level(value, str(value)) for value in range(1, 6)))
 
 
@@ -145,7 +147,8 @@ class Format:
     marks: how the format is recognized: patterns of file names, each with words that all occur near
     the beginning of such a file. keys: the columns or JSON keys that mark a table of this format,
     each set of them alone (see metal.data.tables.harnesses.Harness.marks). read_frame: how a
-    DataFrame with these columns is read, if the format is a table.
+    DataFrame with these columns is read, if the format is a table. in_folders: a pattern of file
+    names; a folder is of this format if one of these files in it has the keys.
     """
 
     summary: str
@@ -154,12 +157,13 @@ class Format:
     marks: tuple[tuple[str, tuple[str, ...]], ...] = ()
     keys: tuple[frozenset[str], ...] = ()
     read_frame: Callable[[pd.DataFrame, Mapping[str, Any]], Draft] | None = None
+    in_folders: str = ""
 
     def recognizes(self, path: Path, names: Collection[str] = ()) -> bool:
         """Whether a file or folder is of this format, by its marks, or by the names of the columns
         or keys in it.
         """
-        if any(are_marked(names, keys) for keys in self.keys):
+        if self.has_keys(names) or (self.in_folders and self._is_folder(path)):
             return True
         for pattern, marks in self.marks:
             files = [path] if fnmatchcase(path.name, pattern) else []
@@ -171,6 +175,14 @@ class Format:
                 if all(word.encode() in start for word in marks):
                     return True
         return False
+
+    def has_keys(self, names: Collection[str]) -> bool:
+        """Whether these columns or keys mark the format."""
+        return any(are_marked(names, keys) for keys in self.keys)
+
+    def _is_folder(self, path: Path) -> bool:
+        files = sorted(path.glob(self.in_folders))[:MOST_FILES] if path.is_dir() else []
+        return any(self.has_keys(first_names(file)) for file in files if file.is_file())
 
 
 def known_formats() -> dict[str, Format]:
@@ -195,7 +207,7 @@ def recognize_frame(names: Collection[str]) -> str:
     for name in plugins(GROUP):
         with suppress(UsageError):
             format = load_format(name)
-            if format.read_frame and any(are_marked(names, keys) for keys in format.keys):
+            if format.read_frame and format.has_keys(names):
                 return name
     return ""
 

@@ -26,6 +26,7 @@ from metal.data.files import parse_json, read_text
 from metal.data.holdings import EXPORTED, first_row
 from metal.data.missing import no_such
 from metal.data.progress import Progress, followed, no_progress
+from metal.data.tables.first_names import TEXT_TABLES, content_ending
 from metal.data.tables.harnesses import harness_of, refusal
 from metal.data.tables.header import LOOKED_AT, Row, about_header, is_cell, joined, titles_above
 from metal.data.tables.sheet import sheet_rows
@@ -72,6 +73,8 @@ def read_frame(path: str | Path, sheet: str = "", progress: Progress = no_progre
         if ending == ".xlsx":
             notes: list[str] = []
             return _with_header(sheet_rows(path, notes, sheet, progress), notes, path)
+        if ending in TEXT_TABLES and content_ending(path) in (".json", ".jsonl"):
+            return _misnamed(path, progress)
         if ending in (".json", ".jsonl"):
             return _from_json(path, progress, lines=ending == ".jsonl")
         return _from_csv(path, progress)
@@ -286,12 +289,29 @@ def _columns_by(separator: str, text: str) -> int:
     return widths[0] if 2 * sum(width > 1 for width in widths) > len(widths) else 0
 
 
+def _misnamed(path: Path, progress: Progress) -> pd.DataFrame:
+    """The rows of JSON in a file that is called CSV, TSV or text."""
+    ending = content_ending(path)
+    frame = _from_json(path, progress, lines=ending == ".jsonl")
+    kind = ending[1:].upper()
+    frame.attrs["notes"] = [f"the file holds {kind}, though its name ends with {path.suffix}"]
+    return frame
+
+
+def _check_not_csv(text: str, path: Path, kind: str) -> None:
+    """Raise DataError if the text is a table of cells under a name that promises JSON."""
+    if text.lstrip()[:1] not in ("{", "[") and separator_of(text[:SNIFFED]):
+        stem = path.name.removesuffix(".gz").rpartition(".")[0]
+        raise DataError(path, f"holds CSV, not {kind}", f"Rename it to {stem}.csv")
+
+
 def _from_json(path: Path, progress: Progress, *, lines: bool) -> pd.DataFrame:
     """JSON objects, one per line or in an array; numbers keep their spelling, lists and objects
     stay unchanged.
     """
     kind = "JSONL" if lines else "JSON"
     text = _bytes(path).decode("utf-8-sig") if path.suffix == ".gz" else read_text(path)
+    _check_not_csv(text, path, kind)
     if lines and not text.lstrip().startswith("["):
         numbered = [
             (number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()

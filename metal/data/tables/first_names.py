@@ -7,7 +7,9 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import json
 import re
+import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +21,8 @@ FIRST_OBJECT = 1 << 20  # bytes in which the keys of a single large object are s
 FIRST_MEMBERS = 1 << 24  # bytes of an archive in which its first table is searched
 MOST_NAMES = 5000
 DEEPEST = 2  # `results.results`, but not what is in there
+TEXT_TABLES = (".csv", ".tsv", ".txt")
+_JSON = re.compile(r'\s*(?:\{\s*"|\[\s*[\[{])')  # how JSON begins that is no row of a table
 # A string that the end of the text cuts off is a token, too: else each quote in it would be tried.
 _TOKEN = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)(?:"|\\?\Z)|[{}\[\]:,]', re.DOTALL)
 
@@ -26,7 +30,8 @@ _TOKEN = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)(?:"|\\?\Z)|[{}\[\]:,]', re.DO
 def first_names(path: Path) -> frozenset[str]:
     """The names of columns or keys near the beginning of a file; none if it is not a table.
 
-    Keys in an object within the first objects follow its own key: `eval`, `eval.task_id`.
+    Keys in an object within the first objects follow its own key: `eval`, `eval.task_id`. Of a zip
+    they are the names of its members.
     """
     ending = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
     with suppress(Exception):  # a damaged file is refused by who reads it, with the reason
@@ -38,11 +43,41 @@ def first_names(path: Path) -> frozenset[str]:
             import pyarrow.parquet as pq
 
             return frozenset(pq.read_schema(path).names)
+        if is_zip(path):
+            with zipfile.ZipFile(path) as file_of_files:
+                return frozenset(file_of_files.namelist()[:MOST_NAMES])
+        ending = ending if path.suffix.lower() == ".gz" else content_ending(path)
         if ending.lower() in (".json", ".jsonl"):
             return frozenset(_keys(_beginning(path, FIRST_OBJECT)))
-        if ending.lower() in (".csv", ".tsv", ".txt"):
+        if ending.lower() in TEXT_TABLES:
             return frozenset(columns_in(_beginning(path, BEGINNING)))
     return frozenset()
+
+
+def is_zip(path: Path) -> bool:
+    """Whether there is a file that begins as a zip, whatever its name."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(4) == b"PK\x03\x04"
+
+
+def content_ending(path: Path) -> str:
+    """The ending that the file's name should have: `.json` or `.jsonl` if it is called CSV, TSV or
+    text but holds JSON; else the ending it has, in lower case.
+    """
+    ending = path.suffix.lower()
+    if ending not in TEXT_TABLES or not path.is_file():
+        return ending
+    start = _beginning(path, FIRST_OBJECT)
+    if not _JSON.match(start):
+        return ending
+    first, _, rest = start.strip().partition("\n")
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return ".json"
+    return ".jsonl" if rest else ".json"
 
 
 def _beginning(path: Path, size: int) -> str:

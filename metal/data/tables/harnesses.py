@@ -19,7 +19,8 @@ FROM_LABEL_STUDIO = (
 @dataclass(frozen=True)
 class Harness:
     """The name of a harness's results, and the columns or keys that mark them, all of which must
-    exist; * means any letters. In JSON, `eval.task_id` is a key in an object or in a list of them.
+    exist; * means any letters. In JSON, `eval.task_id` is a key in an object or in a list of them;
+    of a zip, the marks are names of its members.
 
     remedy: what to do about them. format: the format of METAL that reads them, if there is one.
     """
@@ -40,6 +41,8 @@ HARNESSES = (
     Harness(
         "a log of inspect_ai", frozenset({"eval.task_id", "eval.model", "eval"}), format="inspect"
     ),
+    Harness("a log of inspect_ai", frozenset({"_journal/start.json"}), format="inspect"),
+    Harness("a log of inspect_ai", frozenset({"header.json", "samples/*"}), format="inspect"),
     Harness("results of DeepEval", frozenset({"metrics_data"}), format="deepeval"),
     Harness("results of DeepEval", frozenset({"test_results.metrics_data"}), format="deepeval"),
     Harness("a test run of DeepEval", frozenset({"testCases"}), format="deepeval"),

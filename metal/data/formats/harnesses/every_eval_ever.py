@@ -37,6 +37,7 @@ from metal.data.formats.harnesses.values import (
 from metal.data.holdings import RECORDS, SIDECAR
 from metal.data.ratings import facts_in
 from metal.data.records import Source
+from metal.data.tables.first_names import content_ending
 from metal.data.tables.harnesses import marks_of
 from metal.data.text import first_few, plural
 from metal.errors import DataError, UsageError
@@ -74,7 +75,9 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
 def _samples_in(path: Path) -> Iterator[Path]:
     """The files of samples. Raises DataError if there are none."""
     if path.is_file():
-        samples = [path if path.suffix == ".jsonl" else path.with_name(path.stem + SAMPLES)]
+        samples = [
+            path if content_ending(path) == ".jsonl" else path.with_name(path.stem + SAMPLES)
+        ]
     else:
         inside = (file.relative_to(path).parts for file in path.rglob(f"*{SAMPLES}"))
         samples = [path.joinpath(*parts) for parts in sorted(inside) if parts[0] != SIDECAR]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,8 +36,9 @@ from metal.data.progress import counted_as
 from metal.data.ratings import FRAME
 from metal.data.tables.files import is_table
 from metal.data.tables.files import read_frame as read_table
+from metal.data.tables.first_names import content_ending, first_names, is_zip
 from metal.data.tables.harnesses import marks_of
-from metal.data.text import plural
+from metal.data.text import first_few, plural
 from metal.errors import DataError
 
 NO_LOG = "Write it with `inspect log dump`, or export `samples_df` as CSV"
@@ -57,9 +58,17 @@ class InspectLog:
         """What was run: task, model, ..."""
         return mapping(self.header.get("eval"))
 
+    @property
+    def size(self) -> int:
+        """The number of samples."""
+        if not _is_packed(self.path):
+            return len(objects(self.header.get("samples")))
+        with Archive(self.path) as archive:
+            return sum(map(bool, map(_SAMPLE.fullmatch, archive.names)))
+
     def samples(self) -> Iterator[Mapping[str, Any]]:
         """The samples, one at a time."""
-        if self.path.suffix != ".eval":
+        if not _is_packed(self.path):
             yield from objects(self.header.get("samples"))
             return
         with Archive(self.path) as archive:
@@ -74,10 +83,12 @@ class InspectLog:
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read a log, a folder of logs, or a table of samples."""
-    if path.is_file() and path.suffix not in (".eval", ".json") and is_table(path):
+    if path.is_file() and is_table(path) and content_ending(path) != ".json" and not is_zip(path):
         return gathered_from(read_table(path)).draft(options, path)
-    logs = _latest(_logs_in(path))
+    every, no_logs = _logs_in(path)
+    logs = _latest(every)
     gathered = HarnessRows(f"inspect_ai{_version(logs)}")
+    gathered.notes += _left_out(every, logs, no_logs)
     if len(logs) > 1:
         gathered.notes.append(f"{plural(len(logs), 'log')} read")
     scorers, scores = Scorers(), list[InspectScore]()
@@ -112,20 +123,47 @@ def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:
 # ---------------------------------------------------------------- files
 
 
-def _logs_in(path: Path) -> list[InspectLog]:
-    """The log, or all logs in a folder: `.eval` files, or else JSON."""
-    files = [path]
-    if path.is_dir():
-        files = sorted(path.glob("*.eval")) or sorted(path.glob("*.json"))
-    logs = [InspectLog(file, _header(file)) for file in files]
-    for log in logs:
-        if not log.evaluation:
-            raise DataError(log.path, "no log of inspect_ai (no key 'eval')", NO_LOG)
-    return logs
+def _logs_in(path: Path) -> tuple[list[InspectLog], list[str]]:
+    """The log, or all logs in a folder, `.eval` files and JSON; and the names of its JSON files
+    that are no logs.
+    """
+    if not path.is_dir():
+        return [_log_in(path)], []
+    of_json = sorted(path.glob("*.json"))
+    no_logs = [file for file in of_json if not FORMAT.has_keys(first_names(file))]
+    files = sorted({*path.glob("*.eval"), *of_json} - {*no_logs})
+    if not files:
+        raise DataError(path, "no log of inspect_ai in this folder", NO_LOG)
+    return [_log_in(file) for file in files], [file.name for file in no_logs]
+
+
+def _log_in(file: Path) -> InspectLog:
+    log = InspectLog(file, _header(file))
+    if not log.evaluation:
+        raise DataError(file, "no log of inspect_ai (no key 'eval')", NO_LOG)
+    return log
+
+
+def _left_out(
+    every: Collection[InspectLog], logs: Collection[InspectLog], no_logs: Sequence[str]
+) -> Iterator[str]:
+    """Notes on what of a folder is not read."""
+    if no_logs:
+        files = plural(len(no_logs), "JSON file")
+        yield f"{files} left out, no logs of inspect_ai: {first_few(no_logs)}"
+    read_ones = {log.path for log in logs}
+    if earlier := [log.path.name for log in every if log.path not in read_ones]:
+        count = plural(len(earlier), "log")
+        yield f"{count} left out, since another one has the same task id: {first_few(earlier)}"
+
+
+def _is_packed(file: Path) -> bool:
+    """Whether a log is a zip; a damaged `.eval` file is refused as one."""
+    return file.suffix == ".eval" or is_zip(file)
 
 
 def _header(file: Path) -> Mapping[str, Any]:
-    if file.suffix != ".eval":
+    if not _is_packed(file):
         return mapping(read_json(file, "a log of inspect_ai"))
     with Archive(file) as archive:
         for name in ("header.json", "_journal/start.json"):
@@ -143,9 +181,11 @@ def _object_in(archive: Archive, name: str) -> Mapping[str, Any]:
 
 
 def _latest(logs: Iterable[InspectLog]) -> list[InspectLog]:
-    """The logs without those of runs that were tried again: of each task's id the last."""
+    """The logs without those of runs that were tried again: of each task's id the last, and of
+    copies of a run the one with most samples.
+    """
     by_task: dict[str, InspectLog] = {}
-    for log in sorted(logs, key=lambda log: str(log.evaluation.get("created"))):
+    for log in sorted(logs, key=lambda log: (str(log.evaluation.get("created")), log.size)):
         by_task[str(log.evaluation.get("task_id") or log.path)] = log
     return list(by_task.values())
 
@@ -277,4 +317,5 @@ FORMAT = Format(
     marks=(("*.eval", ()),),
     keys=marks_of("inspect"),
     read_frame=read_frame,
+    in_folders="*.json",
 )

@@ -19,6 +19,7 @@ from metal.data.files import parse_json, read_jsonl
 from metal.data.formats import Draft, Format
 from metal.data.formats.harnesses import OPTIONS, HarnessRows
 from metal.data.formats.harnesses.values import language_in, mapping, objects, prefixed
+from metal.data.tables.first_names import content_ending
 from metal.data.tables.harnesses import marks_of
 from metal.data.tables.names import is_machine
 
@@ -59,7 +60,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
 
 
 def _samples(path: Path) -> list[Mapping[str, Any]]:
-    if path.suffix == ".json":
+    if content_ending(path) == ".json":
         from metal.data.files import read_json
 
         return objects(read_json(path, "a list of lm-eval's samples"))

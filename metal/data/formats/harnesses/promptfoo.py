@@ -32,6 +32,7 @@ from metal.data.formats.harnesses.values import (
 )
 from metal.data.formats.harnesses.verdicts import Verdicts
 from metal.data.records import KINDS
+from metal.data.tables.first_names import content_ending
 from metal.data.tables.harnesses import marks_of
 from metal.data.text import first_few
 
@@ -65,7 +66,7 @@ GRADED = frozenset(
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read the results of an evaluation."""
-    if ".csv" in path.suffixes:
+    if ".csv" in path.suffixes and content_ending(path) not in (".json", ".jsonl"):
         gathered, verdicts = gathered_from(path)
     else:
         gathered, verdicts = _gathered(*_results_in(path))
@@ -79,7 +80,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
 
 def _results_in(path: Path) -> tuple[list[Mapping[str, Any]], str]:
     """The results, and the version of promptfoo if the file says it."""
-    if path.suffix == ".jsonl":
+    if content_ending(path) == ".jsonl":
         return [record for _, record in read_jsonl(path)], ""
     content = read_json(path, "results of promptfoo")
     version = mapping(mapping(content).get("metadata")).get("promptfooVersion")

@@ -19,6 +19,7 @@ from metal.data.formats.harnesses import HarnessRows
 from metal.data.formats.harnesses.values import is_number, mapping, objects
 from metal.data.tables.cells import is_missing
 from metal.data.tables.files import read_frame
+from metal.data.tables.first_names import content_ending
 
 EVALUATOR = "evaluator"  # a judge without a name
 _LABEL = re.compile(r"[^,=<*]+")  # what can be written into the option `levels`
@@ -28,9 +29,10 @@ def records_in(path: Path, shape: str, *lists: str) -> list[Mapping[str, Any]]:
     """The records in a file. shape: what the file should be, for messages. lists: keys that hold
     the list where the file is one object (`data`).
     """
-    if path.suffix.lower() == ".jsonl":
+    ending = content_ending(path)
+    if ending == ".jsonl":
         return [record for _, record in read_jsonl(path)]
-    if path.suffix.lower() != ".json":
+    if ending != ".json":
         return records_of(read_frame(path))
     content = read_json(path, shape)
     for name in lists:
