@@ -298,20 +298,15 @@ def _misnamed(path: Path, progress: Progress) -> pd.DataFrame:
     return frame
 
 
-def _check_not_csv(text: str, path: Path, kind: str) -> None:
-    """Raise DataError if the text is a table of cells under a name that promises JSON."""
-    if text.lstrip()[:1] not in ("{", "[") and separator_of(text[:SNIFFED]):
-        stem = path.name.removesuffix(".gz").rpartition(".")[0]
-        raise DataError(path, f"holds CSV, not {kind}", f"Rename it to {stem}.csv")
-
-
 def _from_json(path: Path, progress: Progress, *, lines: bool) -> pd.DataFrame:
     """JSON objects, one per line or in an array; numbers keep their spelling, lists and objects
     stay unchanged.
     """
     kind = "JSONL" if lines else "JSON"
     text = _bytes(path).decode("utf-8-sig") if path.suffix == ".gz" else read_text(path)
-    _check_not_csv(text, path, kind)
+    if text.lstrip()[:1] not in ("{", "[") and separator_of(text[:SNIFFED]):
+        stem = path.name.removesuffix(".gz").rpartition(".")[0]
+        raise DataError(path, f"holds CSV, not {kind}", f"Rename it to {stem}.csv")
     if lines and not text.lstrip().startswith("["):
         numbered = [
             (number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()
