@@ -159,7 +159,7 @@ def test_export_and_import_again(runs: Path, target: str) -> None:
 
 def test_hugging_face_round_trip(runs: Path) -> None:
     metal("export", DEMO, "--to", "hf", "--out", "demo-hf", "--texts", cwd=runs)
-    done = metal("import", "hf", "demo-hf", "--out", "from-hf", cwd=runs)
+    done = metal("import", "demo-hf", "--out", "from-hf", cwd=runs)  # recognized
     assert "1,200 ratings" in done.out
     assert (
         load_dataset(runs / "from-hf").outputs["en-1/good"].text

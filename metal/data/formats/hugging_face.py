@@ -145,4 +145,5 @@ FORMAT = Format(
     "a Hugging Face dataset, local path or hub name (extra: hf)",
     read,
     OPTIONS | {"subset", "split", "revision"},
+    (("state.json", ("_data_files", "_fingerprint")), ("dataset_dict.json", ("splits",))),
 )
