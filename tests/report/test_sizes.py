@@ -96,7 +96,7 @@ def test_five_languages_are_seen_on_a_phone(judges: int, pages: Pages, visit: Vi
     first = phone.locator("table.answers").first
     assert first.bounding_box()["y"] <= 300
     last = first.locator("a.v strong").last.bounding_box()
-    assert last["y"] + last["height"] <= 1000
+    assert last["y"] + last["height"] <= 1025  # six judges need one line more of headline
 
 
 @pytest.mark.slow

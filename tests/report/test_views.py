@@ -534,7 +534,7 @@ def test_each_of_several_judges_is_counted(make_dataset: MakeDataset, report_on:
         (
             {"j": [LIKE_A_PERSON] + [UNDECIDED] * 3, "k": [LIKE_A_PERSON] + [UNDECIDED] * 3},
             (
-                f"A judge {AGREES} in 2 of 8 comparisons, if each comparison is looked at alone;"
+                f"A judge {AGREES} in 2 of 8 comparisons, if each is looked at alone;"
                 " among 8 comparisons some may look so by luck. In 6 of 8 comparisons nothing can"
                 " be said yet."
             ),

@@ -288,7 +288,7 @@ def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
         who = f"A judge {does} {count_of(own, cells)}"
         if len(wins) == 1:
             who = f"{within(best)} {does} {in_words(run, good, of_best)}"
-        only = f"if each {counted(own)[:-1]} is looked at alone"
+        only = "if each is looked at alone"
         if len(own) == 1:
             only = "looked at alone"
         return f"{who}, {only}; among {len(cells):,} {counted(cells)} some may look so by luck."
@@ -299,7 +299,7 @@ def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     claim = f"{within(best)} {does} {in_cases}{_of_the_others(rest)}.{_expected_wrong(run, good)}"
     if len(judges) > 1 or not own:
         return f"{claim}{_only_alone(own)}"
-    only = "if looked at alone" if len(own) == 1 else "if each case is looked at alone"
+    only = "if looked at alone" if len(own) == 1 else "if each is looked at alone"
     return f"{claim} {capital(in_words(run, own, of_best))} it does so only {only}."
 
 
