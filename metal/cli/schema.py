@@ -51,8 +51,10 @@ def validate(path: Path, **options: Any) -> None:
         click.echo(console.clean(fault))
     number = len(validated.faults) + validated.more
     if number:
-        shown = f", of which {len(validated.faults)} are shown" if validated.more else ""
-        raise UsageError(f"{path}: {plural(number, 'fault')}{shown}; correct them and run it again")
+        only_some = f", of which {len(validated.faults)} are shown" if validated.more else ""
+        raise UsageError(
+            f"{path}: {plural(number, 'fault')}{only_some}; correct them and run it again"
+        )
     counts = (plural(n, kind, PLURALS.get(kind, "")) for kind, n in validated.records.items())
     console.say(f"{path}: valid ({', '.join(counts) or 'nothing in it'})", wrap=False)
 

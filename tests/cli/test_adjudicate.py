@@ -273,6 +273,16 @@ def test_an_answer_in_a_column_of_another_name_is_not_lost(metal: Metal, tmp_pat
     assert not (tmp_path / "plan" / "answers.jsonl").exists()
 
 
+def test_a_second_plan_does_not_touch_the_first(metal: Metal, tmp_path: Path) -> None:
+    write_table(tmp_path)
+    asked = ("adjudicate", "plan", "ratings.csv", *LEVELS)
+    metal(*asked)
+    kept = (tmp_path / "runs/ratings-adjudicate/drawn.jsonl").read_bytes()
+    second = metal(*asked, "--judges", "gpt-hasty").out
+    assert tells(second, "metal adjudicate report runs/ratings-adjudicate-2")
+    assert (tmp_path / "runs/ratings-adjudicate/drawn.jsonl").read_bytes() == kept
+
+
 @pytest.mark.parametrize("form", ["crowd-csv", "label-studio", "mturk"])
 def test_forms_for_platforms_name_the_command_that_takes_them_in(
     metal: Metal, tmp_path: Path, form: str

@@ -28,10 +28,10 @@ def write(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
             for rating in rated.ratings:
                 file.write(json_text(_edit(rated, rating)) + "\n")
     generators = {generator for _, generator in outputs}
-    again = sum(outputs.values()) - len(outputs)
-    if again:
+    further = sum(outputs.values()) - len(outputs)
+    if further:
         yield (
-            f"{plural(again, 'output')} of a sample that has one already: add `epoch` to their"
+            f"{plural(further, 'output')} of a sample that has one already: add `epoch` to their"
             " lines, or they replace the scores of the first"
         )
     if len(generators) > 1:

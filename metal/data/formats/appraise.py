@@ -84,17 +84,17 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     by_document = _items_need_documents(kept)
     reading = Reading()
     rated: dict[tuple[str, str], AppraiseRow] = {}
-    again = Counter[str]()
+    repeated = Counter[str]()
     for row in sorted(kept, key=lambda row: row.start):
         output = _output(row, by_document, reading)
         first = rated.setdefault((output, row.annotator), row)
         if first is not row:
-            again["the same" if first == row else "another"] += 1
+            repeated["the same" if first == row else "another"] += 1
             continue
         reading.raters.setdefault(row.annotator, Rater(row.annotator, "human"))
         rating = (output, criterion.name, row.annotator, row.score, "", row.errors)
         reading.rows.append(rating)
-    reading.notes = [*_notes(rows, kept, again, criterion, by_document)]
+    reading.notes = [*_notes(rows, kept, repeated, criterion, by_document)]
     systems = human_generators(output.generator for output in reading.outputs.values())
     return reading.draft(Card(path.name.partition(".")[0]), [criterion], systems)
 
@@ -184,7 +184,7 @@ def _output(row: AppraiseRow, by_document: bool, reading: Reading) -> str:
 def _notes(
     rows: Sequence[AppraiseRow],
     kept: Sequence[AppraiseRow],
-    again: Counter[str],
+    repeated: Counter[str],
     criterion: Criterion,
     by_document: bool,
 ) -> Iterator[str]:
@@ -196,11 +196,11 @@ def _notes(
     if endings:
         each = ", ".join(f"{count:,} of #{ending}" for ending, count in endings.items())
         yield f"ratings of documents that fill up an annotator's share count: {each}"
-    if again["the same"]:
-        yield f"{plural(again['the same'], 'row')} left out: the same as an earlier one"
-    if again["another"]:
+    if repeated["the same"]:
+        yield f"{plural(repeated['the same'], 'row')} left out: the same as an earlier one"
+    if repeated["another"]:
         yield (
-            f"{plural(again['another'], 'row')} left out: the annotator had rated the output"
+            f"{plural(repeated['another'], 'row')} left out: the annotator had rated the output"
             " before; the first rating counts"
         )
     if by_document:

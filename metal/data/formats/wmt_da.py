@@ -68,10 +68,10 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     reading = Reading(raters={PANEL.rater: PANEL})
     rated: dict[tuple[str, ...], str] = {}
     numbers: dict[tuple[str, str], str] = {}
-    again = 0
+    repeated = 0
     for row in rows:
         if row.key in rated:
-            again += 1
+            repeated += 1
             continue
         rated[row.key] = output = _output(row, numbers, reading)
         scores = ((DA, row.raw), (Z_SCORE, row.z))
@@ -82,7 +82,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         ]
     used = {criterion for _, criterion, *_ in reading.rows}
     criteria = [criterion for criterion in (DA, Z_SCORE) if criterion.name in used]
-    reading.notes = [*_notes(rows, again, criteria)]
+    reading.notes = [*_notes(rows, repeated, criteria)]
     systems = human_generators(output.generator for output in reading.outputs.values())
     card = Card(path.name.partition(".")[0])
     return reading.draft(card, with_ranges(criteria, options), systems)
@@ -162,14 +162,16 @@ def _output(row: MeanScores, numbers: dict[tuple[str, str], str], reading: Readi
     return output
 
 
-def _notes(rows: Sequence[MeanScores], again: int, criteria: Sequence[Criterion]) -> Iterator[str]:
+def _notes(
+    rows: Sequence[MeanScores], repeated: int, criteria: Sequence[Criterion]
+) -> Iterator[str]:
     yield f"{PANEL.rater} stands for the annotators, of whom the file has the means"
     if len(criteria) > 1:
         yield f"{Z_SCORE.name}: the same annotators' scores, standardized"
     if all(row.system == UNKNOWN for row in rows):
         yield f"no column tells the systems: the generator of all outputs is {UNKNOWN!r}"
-    if again:
-        yield f"{plural(again, 'row')} left out: the same output as in an earlier row"
+    if repeated:
+        yield f"{plural(repeated, 'row')} left out: the same output as in an earlier row"
 
 
 FORMAT = Format(

@@ -38,13 +38,13 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     language = language_in(path.name, options, path)
     group = GROUPS.get(path.name[0].lower(), "") if "sqm_" in path.name.lower()[:5] else ""
     reading = Reading()
-    again = 0
+    repeated = 0
     rated = set[tuple[str, str]]()
     for row, location in _rows(path):
         source, rater = row["seg_id"], row["rater"]
         output = f"{source}/{row['system']}"
         if (output, rater) in rated:
-            again += 1
+            repeated += 1
             continue
         rated.add((output, rater))
         reading.sources.setdefault(
@@ -55,8 +55,8 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         )
         reading.raters.setdefault(rater, Rater(rater, "human", group))
         reading.rows.append((output, SQM.name, rater, _score(row["score"], location), "", ""))
-    if again:
-        reading.notes.append(f"{plural(again, 'row')} left out: the rater had scored the output")
+    if repeated:
+        reading.notes.append(f"{plural(repeated, 'row')} left out: the rater had scored the output")
     systems = human_generators(output.generator for output in reading.outputs.values())
     card = Card(path.name.partition(".")[0], "Scores of translations from 0 to 6 (SQM)")
     numbered = all(map(str.isdecimal, reading.sources))

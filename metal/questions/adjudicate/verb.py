@@ -109,7 +109,8 @@ def adjudicate_plan(
         "html"
     ),
     out: Annotated[
-        StrPath | None, Option("Folder to write. [default: runs/DATASET-adjudicate]")
+        StrPath | None,
+        Option("Folder to write. [default: runs/DATASET-adjudicate, -2, ...]"),
     ] = None,
     more_of: Annotated[
         StrPath | None,
@@ -200,7 +201,7 @@ def adjudicate_plan(
     files = _forms(inputs, dataset, asked, to, who, prompt_folders, settings.seed)
     if not files:
         raise UsageError(f"all {len(drawn):,} outputs drawn are decided; ask for more `items`")
-    folder = Path(out) if out else Path("runs") / f"{inputs.name}-adjudicate"
+    folder = Path(out) if out else _unused(Path("runs") / f"{inputs.name}-adjudicate", force)
     options = {"items": items, "adjudicators": list(who), "form": to, "draw": draw}
     options |= chosen
     manifest = _manifest(inputs, dataset, options, files)
@@ -333,6 +334,17 @@ def _manifest(
     line = signature_line(signed | {name: options[name] for name in ("items", "seed")})
     of_files = {"files": {name: digest(content) for name, content in files.items()}}
     return inputs.manifest(ADJUDICATION, dataset, options | of_files, (), line)
+
+
+def _unused(folder: Path, force: bool) -> Path:
+    """The folder with `force`, else the first of FOLDER, FOLDER-2, FOLDER-3, ... that does not
+    exist: an earlier plan may be waiting for answers.
+    """
+    number, candidate = 1, folder
+    while candidate.exists() and not force:
+        number += 1
+        candidate = folder.with_name(f"{folder.name}-{number}")
+    return candidate
 
 
 def _write(

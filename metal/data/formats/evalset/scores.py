@@ -150,7 +150,7 @@ def _in_order(
 
 
 def _check_once(cell: np.ndarray[Any, np.dtype[np.int64]], file: Path) -> None:
-    again = pd.Series(cell).duplicated().to_numpy()
-    if again.any():
-        line = int(again.argmax()) + 1
+    is_repeated = pd.Series(cell).duplicated().to_numpy()
+    if is_repeated.any():
+        line = int(is_repeated.argmax()) + 1
         raise DataError(f"{file} line {line}", "scored a second time", "Keep one of the lines")
