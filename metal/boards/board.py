@@ -48,6 +48,7 @@ from metal.boards.ranking import (
 )
 from metal.boards.settings import BoardSettings, signature
 from metal.data.dataset import Dataset
+from metal.data.own_ranges import GIVE_ENDS
 from metal.data.people import people_named
 from metal.data.progress import Progress, counted_as, followed, follower, no_progress
 from metal.data.text import first_few, plural
@@ -367,8 +368,8 @@ def _warnings(
     titles = {cell.criterion: dataset.called(cell.criterion) for cell in cells}
     if not settings.criteria and len(titles) > 1 and OVERALL not in titles:
         yield (
-            f"no {OVERALL}: the criteria have different scales, and not all have a range; declare"
-            " range = [LOW, HIGH] in dataset.toml"
+            f"no {OVERALL}: the criteria have different scales, and not all have a range;"
+            f" {GIVE_ENDS}"
         )
     yield from _of_generators(dataset, titles, generators)
     yield from _of_raters(dataset, cells, settings, titles)

@@ -17,6 +17,7 @@ import numpy as np
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset
 from metal.data.languages import check_languages
+from metal.data.own_ranges import GIVE_ENDS
 from metal.data.people import people_named
 from metal.data.progress import counted_as
 from metal.data.ratings import EXPECTED
@@ -264,8 +265,8 @@ def _ends(part: CriterionScores) -> tuple[float, float]:
     """The ends of a scale that is combined with others."""
     if part.scale.low is None or part.scale.high is None:
         raise UsageError(
-            f"overall: {part.criterion.name} has no range, and the criteria have different scales; "
-            "declare range = [LOW, HIGH] in dataset.toml, or choose criteria with `criteria`"
+            f"overall: {part.criterion.name} has no range, and the criteria have different scales;"
+            f" {GIVE_ENDS}, or choose criteria with `criteria`"
         )
     return part.scale.low, part.scale.high
 

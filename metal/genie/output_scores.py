@@ -1,5 +1,7 @@
-"""The outputs of a leaderboard and their scores. A score is a share of the scale: 0 is the worst, 1
-the best (Criterion.share).
+"""The outputs of a leaderboard and their scores.
+
+A score is a share of the scale: 0 is the worst, 1 the best (Criterion.share). If a scale has no
+ends, scores stay in the units of the criterion.
 """
 
 from __future__ import annotations
@@ -19,6 +21,9 @@ from metal.stats.patterns import Codes, Numbers, ratio
 OVERALL = "overall"
 ALL_LANGUAGES = ""  # in tables: all languages together
 Aggregation = Literal["mean", "majority"]
+ScoreScale = Literal["share", "own"]
+SHARE: ScoreScale = "share"  # of the scale: 0 the worst, 1 the best
+OWN: ScoreScale = "own"  # the units of a criterion whose scale has no ends, or of a metric
 # Means of the same numbers in another order differ beyond this many digits.
 DIGITS = 12
 
@@ -62,17 +67,21 @@ class Outputs:
 class OutputScores:
     """The scores that some raters gave the outputs on a criterion.
 
-    share: (outputs,) NaN if there is no score. output, rater: (ratings,) the output and the rater
-    of each rating, as codes of the ratings table. unanswered: (outputs,) how many ratings have no
+    score: (outputs,) higher is better; NaN if there is no score. scale: whether a score is a share
+    of the criterion's scale or in the criterion's own units. turned: whether lower is better in
+    these units, so that `score` is negated. output, rater: (ratings,) the output and the rater of
+    each rating, as codes of the ratings table. unanswered: (outputs,) how many ratings have no
     score. criteria: the number of criteria combined.
     """
 
     criterion: str
-    share: Numbers
+    score: Numbers
     output: Codes
     rater: Codes
     unanswered: Codes
     criteria: int = 1
+    scale: ScoreScale = SHARE
+    turned: bool = False
 
 
 @dataclass(frozen=True)
@@ -109,7 +118,7 @@ def output_scores(
     dataset: Dataset, outputs: Outputs, raters: Collection[str], aggregate: Aggregation = "mean"
 ) -> dict[str, OutputScores]:
     """The scores of these raters by criterion, in declared order. Criteria on which they rated none
-    of the outputs are left out. If a scale has no ends, every share is NaN.
+    of the outputs are left out. Labels without an order (nominal) give no score: all are NaN.
     """
     ratings = _ratings(dataset, outputs, raters)
     size = len(outputs.names)
@@ -123,16 +132,33 @@ def output_scores(
         unanswered = np.bincount(ratings.row[asked], minlength=size) - np.bincount(
             row, minlength=size
         )
-        share = _aggregated(dataset.criteria[name], score, row, size, aggregate)
-        scores[name] = OutputScores(name, share, row, ratings.rater[answered], unanswered)
+        criterion = dataset.criteria[name]
+        own = has_own_units(criterion)
+        scores[name] = OutputScores(
+            name,
+            _aggregated(criterion, score, row, size, aggregate),
+            row,
+            ratings.rater[answered],
+            unanswered,
+            scale=OWN if own else SHARE,
+            turned=own and criterion.direction == "lower",
+        )
     return {name: scores[name] for name in dataset.criteria if name in scores}
+
+
+def has_own_units(criterion: Criterion) -> bool:
+    """Whether scores are numbers on a scale without ends, which are no shares of anything."""
+    return criterion.scale.ends is None and not criterion.scale.levels
 
 
 def _aggregated(
     criterion: Criterion, scores: Numbers, rows: Codes, size: int, aggregate: Aggregation
 ) -> Numbers:
-    """(size,) one share per output."""
-    shares = criterion.share(scores)
+    """(size,) one score per output; higher is better."""
+    if has_own_units(criterion):
+        shares = -scores if criterion.direction == "lower" else scores
+    else:
+        shares = criterion.share(scores)
     if aggregate == "majority" and criterion.scale.levels:
         labels, label = np.unique(scores, return_inverse=True)
         votes = np.bincount(rows * len(labels) + label, minlength=size * len(labels)).reshape(
@@ -149,7 +175,7 @@ def together(parts: Sequence[OutputScores]) -> OutputScores:
     """`overall`: the mean of each output's shares on these criteria; NaN if the output lacks a
     share.
     """
-    share: Numbers = np.round(np.stack([part.share for part in parts]).mean(axis=0), DIGITS)
+    share: Numbers = np.round(np.stack([part.score for part in parts]).mean(axis=0), DIGITS)
     complete = ~np.isnan(share)
     kept = [complete[part.output] for part in parts]
     return OutputScores(

@@ -193,16 +193,17 @@ class Heat:
     """A heat map of a run's figures: raters or generators in rows, darker cells for higher figures.
 
     who: the column that names the rows. figure: the column that is shown; `words` names it, `form`
-    formats it, and `shade` gives its shade (0 to 9). head: the first cell of a row. order: the
-    order of rows. blank: the reason for a cell without a figure. most: the largest number of rows.
+    formats it in a row, and `shade` gives the shade of a row (0 to 9). head: the first cell of a
+    row. order: the order of rows. blank: the reason for a cell without a figure. most: the largest
+    number of rows.
     """
 
     run: RankingRun
     who: str
     figure: str
     words: str
-    form: Callable[[Any], str]
-    shade: Callable[[float], int]
+    form: Callable[[Row], str]
+    shade: Callable[[Row], int]
     head: Callable[[str], Cell | str]
     order: Sequence[str]
     blank: str
@@ -222,12 +223,13 @@ class Heat:
             maps.append(self.view(source, key, title, rows, "language", spoken, order, least))
         return list(filter(None, maps))
 
-    def by_criterion(self, source: str) -> TableView | None:
+    def by_criterion(self, source: str, left_out: Collection[str] = ()) -> TableView | None:
         """A map of criteria in the language of the main ranking; None if there is only one
-        criterion.
+        criterion. left_out: criteria that the map is to leave out.
         """
         run = self.run
-        rows = run.records(source, language=run.language)
+        every = run.records(source, language=run.language)
+        rows = [row for row in every if row["criterion"] not in left_out]
         title = f"{self.words} by criterion: {spoken(run.language)}"
         return self.view(source, "criteria", title, rows, "criterion", run.criterion, run.measured)
 
@@ -277,8 +279,8 @@ class Heat:
     def _cell(self, row: Row | None) -> Cell | str:
         if row is None:
             return UNDEFINED
-        value = row[self.figure]
-        return Cell(self.form(value), mark=f"q{self.shade(value)}" if known(value) else "none")
+        shade = f"q{self.shade(row)}" if known(row[self.figure]) else "none"
+        return Cell(self.form(row), mark=shade)
 
 
 def to_go_on(run: Run, remarks: Sequence[Remark]) -> Iterator[Paragraph]:

@@ -155,6 +155,21 @@ def interval_of_mean(totals: Numbers, counts: Numbers) -> Interval:
     )
 
 
+def interval_without_ends(totals: Numbers, counts: Numbers) -> Interval:
+    """The 95% interval over sources of a mean of numbers without bounds: Student's t on the
+    jackknife variance. totals, counts: (sources,), at least two of them with a count.
+
+    >>> [round(end, 2) for end in interval_without_ends(np.array([-1.0, -3.0]), np.ones(2))]
+    [-14.71, 10.71]
+    """
+    totals, counts = totals[counts > 0], counts[counts > 0]
+    total, items, sources = totals.sum(), counts.sum(), len(counts)
+    without = (total - totals) / (items - counts)
+    variance = jackknife_variance(without, np.ones(sources, dtype=np.int64))
+    half = few_sources(0.975, sources) * math.sqrt(variance)
+    return Interval.around(float(total / items), half)
+
+
 def interval_of_sums(added: Numbers, times: Codes, items: float, p: float = 0.975) -> Interval:
     """The interval of a ratio of two sums, over the sources that add to the denominator (see
     `share_interval`).

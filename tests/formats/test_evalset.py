@@ -243,3 +243,16 @@ def test_wmt23_two_pairs(reference: Path) -> None:
     assert len(dataset.generator_scores) == 1605
     assert {"CometKiwi[noref]", "MetricX-23", "slide[noref]"} <= set(dataset.raters)
     assert "zh-en/rater8" in dataset.raters
+
+
+@pytest.mark.reference
+def test_the_leaderboard_has_the_scores_of_systems_that_wmt23_released(reference: Path) -> None:
+    folder = reference / "wmt23-metrics"
+    found = metal.leaderboard(folder, criteria="mqm", permutations=100).tables["leaderboard"]
+    for language in ("en-de", "zh-en"):
+        text = (folder / "human-scores" / f"{language}.mqm.sys.score").read_text()
+        released = dict(line.split() for line in text.splitlines() if not line.endswith("None"))
+        own = found[found["language"] == language].set_index("generator")["score"]
+        assert own.to_dict() == {
+            name: pytest.approx(float(score), abs=1e-9) for name, score in released.items()
+        }

@@ -224,13 +224,14 @@ def test_published_and_critical_weights_may_be_unused(tmp_path: Path) -> None:
     )
 
 
-def test_a_range_makes_scores_without_ends_a_leaderboard(tmp_path: Path) -> None:
+def test_a_leaderboard_has_means_as_given_or_shares_of_a_range(tmp_path: Path) -> None:
     path = write(tmp_path, *ROWS, *[ROWS[4].replace("xx", str(n)) for n in range(3)])
     endless = metal.read(path)
     assert endless.criteria["mqm"].scale.ends is None
-    with pytest.raises(UsageError) as raised:
-        metal.leaderboard(endless)
-    assert tells(str(raised.value), "its scale has no ends", "`ranges`, such as mqm=-100..0")
+    board = metal.leaderboard(endless).tables["leaderboard"].set_index("generator")
+    # A: the mean of -6.1 and 0 on one output, -100 on the other
+    assert board.loc["A", "score"] == pytest.approx(-(3.05 + 100) / 2)
+    assert board.loc["refB", "score"] == pytest.approx(-(10 + 0) / 2)
     dataset = metal.read(path, ranges="mqm=-200..0")
     assert dataset.criteria["mqm"].scale.ends == (-200, 0)
     board = metal.leaderboard(dataset).tables["leaderboard"].set_index("generator")

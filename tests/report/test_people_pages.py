@@ -133,6 +133,27 @@ def test_the_facts_are_the_tables(run: Leaderboard) -> None:
     assert tells(lines["Still to be rated"], "No output of <b>new</b>")
 
 
+def test_a_scale_without_ends_is_shown_in_its_units(tmp_path: Path) -> None:
+    scores: dict[str, list[float | None]] = {
+        "good": [-1.0 - number % 3 for number in range(12)],
+        "poor": [-31.0 - number % 5 for number in range(12)],
+    }
+    lines = [row for code in ("en", "hi") for row in ranked(scores, code, criterion="open")]
+    run = Leaderboard.read(written(dataset(lines), tmp_path / "run"))
+    assert tells(headline(run), "good first", "(mean −2, higher is better)", "significantly")
+    assert tells(facts(run)["How sure"], "Standard errors 0.")
+    assert "at most" not in facts(run)["How sure"]
+    (*_, following) = cards(run)
+    assert following.command == "metal audit made"  # `metal design` needs ends
+    views = {table.name: table for table in tables(run)}
+    first = views["ranking"].rows[0]
+    assert [cell.text for cell in first[:4]] == ["1", "good", "1", "−2"]
+    assert first[4].below == ""
+    assert tells(views["ranking"].notes, "as given (higher is better)", "no ends")
+    marks = [[cell.mark for cell in row[1:]] for row in views["map_languages"].rows]
+    assert marks == [["q9"] * 3, ["q1"] * 3]
+
+
 def test_a_page_says_once_who_is_first_and_what_a_score_is(run: Leaderboard) -> None:
     assert headline(run).startswith("People put good first")
     assert "good" not in lead(run)

@@ -24,6 +24,7 @@ from metal.data.progress import Progress, followed, no_progress
 from metal.data.records import Estimate
 from metal.data.text import signature_line
 from metal.errors import UsageError, check_known
+from metal.genie.output_scores import OWN
 from metal.questions.correct.compute import SourceMeans, chances_of, refused, source_means
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
 from metal.stats.interval import Bounds
@@ -214,7 +215,7 @@ def with_corrected(
     """Add the columns `corrected`, its limits and the reason if it is undefined to a leaderboard.
 
     Figures are shares of the scale, 1 the best; NaN for rows of several languages or criteria
-    together. settings: its `judges` name the one judge that is used.
+    together, and if the scale has no ends. settings: its `judges` name the one judge that is used.
     """
     corrected = {}
     for row in corrected_rows(dataset, settings, (), drawn):
@@ -228,8 +229,12 @@ def with_corrected(
             " nothing to correct"
         )
     blank = (math.nan, math.nan, math.nan, "")
+    endless = (*blank[:3], "the scale has no ends")
     places = zip(table["language"], table["criterion"], table["generator"], strict=True)
-    rows = [corrected.get(case, blank) for case in places]
+    rows = [
+        corrected.get(case, endless if own else blank)
+        for case, own in zip(places, table["scale"] == OWN, strict=True)
+    ]
     columns = {
         f"corrected{end}": [row[at] for row in rows] for at, end in enumerate(("", "_low", "_high"))
     }

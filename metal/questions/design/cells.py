@@ -16,6 +16,7 @@ import pandas as pd
 from metal.auditing.cells import AuditCell, cells
 from metal.data.dataset import Dataset
 from metal.data.languages import check_languages
+from metal.data.own_ranges import GIVE_ENDS
 from metal.data.pairs import one_item_per_pair, originals
 from metal.data.people import people_named
 from metal.data.records import MANY_LABELS, METRIC_SCORE, Criterion
@@ -161,13 +162,11 @@ def _check_rated(
 ) -> None:
     """Raise UsageError if there are no cells, or if a requested criterion has no ends."""
     if endless and settings.criteria:
-        raise UsageError(
-            f"criterion {endless[0]} {_ENDLESS}; leave it out, or give it `range` in dataset.toml"
-        )
+        raise UsageError(f"criterion {endless[0]} {_ENDLESS}; leave it out, or {GIVE_ENDS}")
     if not rated:
         why = "; choose other criteria, languages or people"
         if endless:
-            why = f" (criterion {endless[0]} {_ENDLESS})"
+            why = f": criterion {endless[0]} {_ENDLESS}; {GIVE_ENDS}"
         raise UsageError(
             f"dataset {dataset.card.name}: these people rated nothing that was asked for{why}"
         )

@@ -5,11 +5,12 @@ be better.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from metal.boards.cells import ALL_LANGUAGES
-from metal.data.text import plural, share, within
+from metal.data.text import plural, within
 from metal.questions.leaderboard.coverage import commands
-from metal.questions.leaderboard.run import Leaderboard
+from metal.questions.leaderboard.run import Leaderboard, form_of, in_own_units
 from metal.questions.leaderboard.words import (
     differing_texts,
     first_by_language,
@@ -26,7 +27,7 @@ def headline(run: Leaderboard) -> str:
     """The answer in a sentence."""
     rows, on_main = run.ranking(run.main, run.language), main_place(run)
     best = rows[0]
-    who, points = within(best["generator"]), f"({share(best['score'])} of 1)"
+    who, points = within(best["generator"]), f"({_points(run, best)})"
     if len(rows) == 1:
         return f"{who} is the only generator that people rated {on_main} {points}."
     first = f"People put {who} first {on_main} {points}"
@@ -44,6 +45,14 @@ def headline(run: Leaderboard) -> str:
     if len(rivals) == len(rows) - 1:
         compared = "the other" if len(rows) == 2 else "the others"
     return f"{first}, significantly ahead of {compared}."
+
+
+def _points(run: Leaderboard, row: dict[str, Any]) -> str:
+    """A score for the headline, with its scale."""
+    value = form_of(row)(row["score"])
+    if not in_own_units(row):
+        return f"{value} of 1"
+    return f"mean {value}, {run.criteria[run.main].direction} is better"
 
 
 def lead(run: Leaderboard) -> str:
@@ -83,5 +92,18 @@ def cards(run: Leaderboard) -> Iterator[Remark]:
             command,
         )
         return
+    if all(map(in_own_units, run.records("leaderboard"))):  # which `metal design` cannot plan
+        yield _without_ends(run)
+        return
     advice = "Plan how many more ratings make the scores as precise as you need:"
     yield Remark("What to do next", advice, go_on(run, "design"))
+
+
+def _without_ends(run: Leaderboard) -> Remark:
+    """What to do next if no scale has ends: rank the metrics and judges by these people, or see how
+    far the people agree.
+    """
+    title = "What to do next"
+    if not run.tables["beside"].empty:
+        return Remark(title, "Rank the metrics by these people:", go_on(run, "billboard"))
+    return Remark(title, "See how far these people agree:", go_on(run, "audit"))

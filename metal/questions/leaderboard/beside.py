@@ -5,13 +5,13 @@ to be rated.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from metal.data.dataset import Dataset
-from metal.genie.output_scores import DIGITS, OVERALL, Outputs, OutputScores
+from metal.genie.output_scores import DIGITS, OVERALL, OWN, Outputs, OutputScores
 from metal.stats.patterns import Codes, Numbers
 
 
@@ -39,24 +39,26 @@ def beside_rows(
 ) -> Iterator[dict[str, Any]]:
     """The scores of metrics and judges for each generator, on the outputs that people rated.
 
-    Scores on a criterion of the ranking are shares of its scale. A metric's scores that stand for
-    all criteria are left as they are; they are averaged over the outputs of the last ranking
-    (overall).
+    Scores on a criterion of the ranking are shares of its scale, or in its own units if it has no
+    ends. A metric's scores that stand for all criteria are left as they are; they are averaged over
+    the outputs of the last ranking (overall).
     """
     if not cells:
         return
     ranked = {cell.criterion: cell for cell in cells}
     for rater, by_criterion in by_rater.items():
-        shares = _shares(dataset, ranked, by_criterion)
-        columns = [(name, "share", ranked[name], share) for name, share in shares.items()]
+        scores = _ranked_scores(dataset, ranked, by_criterion)
+        columns = [
+            (name, ranked[name].scale, ranked[name], score) for name, score in scores.items()
+        ]
         if dataset.raters[rater].kind == "metric":
             columns += [
-                (name, "own", cells[-1], raw)
+                (name, OWN, cells[-1], raw)
                 for name, raw in by_criterion.items()
                 if name not in ranked
             ]
         for name, scale, cell, values in columns:
-            asked = items & ~np.isnan(cell.share)
+            asked = items & ~np.isnan(cell.score)
             head = {
                 "language": language,
                 "criterion": name,
@@ -67,21 +69,22 @@ def beside_rows(
                 yield head | {"scale": scale} | row
 
 
-def _shares(
-    dataset: Dataset, ranked: Collection[str], by_criterion: Mapping[str, Numbers]
+def _ranked_scores(
+    dataset: Dataset, ranked: Mapping[str, OutputScores], by_criterion: Mapping[str, Numbers]
 ) -> dict[str, Numbers]:
-    """A rater's scores on the ranked criteria as shares of their scales, and for overall the mean
-    of these.
+    """A rater's scores on the ranked criteria, and for overall the mean of its shares.
+
+    They are shares of the scale, or as given if a scale has no ends.
     """
-    shares = {
-        name: dataset.criteria[name].share(by_criterion[name])
-        for name in ranked
-        if name in by_criterion
-    }
-    parts = [name for name in ranked if name != OVERALL]
-    if OVERALL in ranked and OVERALL not in shares and all(name in shares for name in parts):
-        shares[OVERALL] = np.mean([shares[name] for name in parts], axis=0)
-    return shares
+    scores = {}
+    for name, cell in ranked.items():
+        if name in by_criterion:
+            raw = by_criterion[name]
+            scores[name] = raw if cell.scale == OWN else dataset.criteria[name].share(raw)
+    parts = [name for name, cell in ranked.items() if name != OVERALL and cell.scale != OWN]
+    if OVERALL in ranked and OVERALL not in scores and all(name in scores for name in parts):
+        scores[OVERALL] = np.mean([scores[name] for name in parts], axis=0)
+    return scores
 
 
 def _by_generator(outputs: Outputs, asked: Codes, values: Numbers) -> Iterator[dict[str, Any]]:
@@ -114,7 +117,7 @@ def coverage_rows(
     """A row per generator: how many outputs were rated on any criterion, and how many can still be
     handed out.
     """
-    rated = np.any([~np.isnan(part.share) for part in scores], axis=0)
+    rated = np.any([~np.isnan(part.score) for part in scores], axis=0)
     listed = [dataset.outputs[name] for name in outputs.names]
     chosen = np.array([part.chosen for part in listed], dtype=bool)
     text = np.array([bool(part.text.strip()) for part in listed], dtype=bool)

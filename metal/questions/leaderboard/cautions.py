@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from metal.data.languages import language_name
-from metal.genie.output_scores import OVERALL, OutputScores
+from metal.genie.output_scores import OVERALL, OWN, OutputScores
 from metal.questions.leaderboard.generator_scores import LEAST_SHARED, Ranking
 from metal.stats.patterns import Codes
 
@@ -100,25 +100,29 @@ def _languages(number: int) -> str:
 
 
 def about_overall(cells: Sequence[OutputScores], items: Codes, language: str) -> list[str]:
-    """Notes on outputs that do not count for overall, or a note that there is no overall score."""
-    if len(cells) < 2:
+    """Notes on criteria and outputs that do not count for overall, or a note that there is no
+    overall score.
+    """
+    parts = [part for part in cells if part.criterion != OVERALL and part.scale != OWN]
+    if len(parts) < 2:
         return []
-    parts, last = [part for part in cells if part.criterion != OVERALL], cells[-1]
+    last = cells[-1]
     title = language_name(language) if language else "all languages"
     if last.criterion != OVERALL:
         return [
             f"{title}: no output was rated on all {len(parts)} criteria, so there is no overall"
             " score"
         ]
-    rated = np.any([~np.isnan(part.share) for part in parts], axis=0)
-    partly = int((items & rated & np.isnan(last.share)).sum())
-    return (
-        [
-            (
-                f"{title}: {partly:,} outputs were rated on only some criteria and do not count for"
-                " overall"
-            )
-        ]
-        if partly
-        else []
-    )
+    rated = np.any([~np.isnan(part.score) for part in parts], axis=0)
+    partly = int((items & rated & np.isnan(last.score)).sum())
+    notes = [
+        f"criterion {part.criterion!r} does not count for overall: its scale has no ends"
+        for part in cells
+        if part.scale == OWN
+    ]
+    if partly:
+        notes.append(
+            f"{title}: {partly:,} outputs were rated on only some criteria and do not count for"
+            " overall"
+        )
+    return notes

@@ -1,7 +1,8 @@
 """A leaderboard of generators by people's ratings (GENIE, section 6).
 
-It has scores from 0 to 1 with their uncertainty, which generators are shown to be better, automatic
-metrics, and what still has to be rated.
+It has scores with their uncertainty, which generators are shown to be better, automatic metrics,
+and what still has to be rated. Scores are shares of the scale, from 0 to 1; those of a scale
+without ends are means in the units of the criterion.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from metal.errors import UsageError, check_known
 from metal.genie.output_scores import (
     ALL_LANGUAGES,
     OVERALL,
+    OWN,
     Outputs,
     OutputScores,
     output_scores,
@@ -40,7 +42,7 @@ from metal.stats.patterns import Codes
 COLUMNS = {
     "leaderboard": (
         *("language", "criterion", "rank", "rank_low", "rank_high", "generator", "human"),
-        *("score", "score_low", "score_high"),
+        *("score", "score_low", "score_high", "scale"),
         *(
             "standard_error",
             "worst_error",
@@ -95,13 +97,19 @@ COLUMNS = {
 }
 
 
+UNORDERED = (
+    "its levels have no order (nominal), so none of them is the best; make it ordinal if they have"
+    " an order"
+)
+
+
 @dataclass(frozen=True)
 class LeaderboardTables:
     """The results of a leaderboard.
 
     tables: by name, with the columns of COLUMNS. main: the criterion shown first. people: the
     people whose ratings count. counted: the criteria by which generators are ranked. left_out:
-    rated criteria without numeric bounds. beside: metrics and judges.
+    rated criteria whose levels have no order. beside: metrics and judges.
     """
 
     main: str
@@ -122,8 +130,8 @@ def leaderboard(
     """Make the leaderboard of a dataset.
 
     It ranks all languages together, if there are several, then each language. In each it ranks by
-    every criterion that people rated and whose scale has ends, then by `overall`, the mean of these
-    criteria for each output.
+    every criterion that people rated, then by `overall`, the mean for each output of the criteria
+    whose scales have ends. Criteria whose levels have no order are left out.
 
     Raises UnknownName for a criterion, language, group or person that does not occur, UsageError if
     the people rated nothing that could be scored.
@@ -201,33 +209,24 @@ def _people(dataset: Dataset, settings: LeaderboardSettings) -> tuple[str, ...]:
 def _counted(
     dataset: Dataset, settings: LeaderboardSettings, rated: Mapping[str, OutputScores]
 ) -> tuple[dict[str, OutputScores], tuple[str, ...]]:
-    """The criteria that count, and the rated criteria that do not because they have no numeric
-    bounds.
+    """The criteria that count, and the rated criteria that do not because their levels have no
+    order.
     """
-    endless = tuple(name for name in rated if dataset.criteria[name].scale.ends is None)
-    scores = {name: score for name, score in rated.items() if name not in endless}
+    unordered = tuple(
+        name
+        for name in rated
+        if dataset.criteria[name].scale.ends is None and rated[name].scale != OWN
+    )
+    scores = {name: score for name, score in rated.items() if name not in unordered}
     for name in settings.criteria:
-        if name in endless:
-            raise UsageError(f"criterion {name!r}: {_endless(dataset, name)}")
+        if name in unordered:
+            raise UsageError(f"criterion {name!r}: {UNORDERED}")
         check_known("criterion that the people rated", [name], scores)
     if not scores:
-        why = f": {endless[0]!r}: {_endless(dataset, endless[0])}" if endless else ""
+        why = f": {unordered[0]!r}: {UNORDERED}" if unordered else ""
         raise UsageError(_nothing_rated(dataset, settings) + why)
     wanted = settings.criteria or tuple(scores)
-    return {name: score for name, score in scores.items() if name in wanted}, endless
-
-
-def _endless(dataset: Dataset, name: str) -> str:
-    """Why a criterion gives no score between 0 and 1, and what to do about it."""
-    if dataset.criteria[name].scale.levels:
-        return (
-            "its levels have no order (nominal), so none of them is the best; make it ordinal if"
-            " they have an order"
-        )
-    return (
-        f"its scale has no ends; read the file with `ranges`, such as {name}=-100..0, or declare"
-        " range = [LOW, HIGH] in dataset.toml"
-    )
+    return {name: score for name, score in scores.items() if name in wanted}, unordered
 
 
 def _nothing_rated(dataset: Dataset, settings: LeaderboardSettings) -> str:
@@ -248,18 +247,21 @@ def _human(dataset: Dataset, generator: str) -> bool:
 
 
 def _cells(scores: Mapping[str, OutputScores], items: Codes) -> list[OutputScores]:
-    """The rankings on these outputs: by each rated criterion, and overall if there are several."""
-    rated = [part for part in scores.values() if not np.isnan(part.share[items]).all()]
-    if len(rated) < 2 or OVERALL in scores:
+    """The rankings on these outputs: by each rated criterion, and overall if several of their
+    scales have ends.
+    """
+    rated = [part for part in scores.values() if not np.isnan(part.score[items]).all()]
+    shares = [part for part in rated if part.scale != OWN]
+    if len(shares) < 2 or OVERALL in scores:
         return rated
-    overall = together(rated)
-    return [*rated, *([overall] if not np.isnan(overall.share[items]).all() else [])]
+    overall = together(shares)
+    return [*rated, *([overall] if not np.isnan(overall.score[items]).all() else [])]
 
 
 def _warnings_of_settings(
     dataset: Dataset, settings: LeaderboardSettings, left_out: Sequence[str]
 ) -> list[str]:
-    warnings = [f"criterion {name!r} is left out: {_endless(dataset, name)}" for name in left_out]
+    warnings = [f"criterion {name!r} is left out: {UNORDERED}" for name in left_out]
     if settings.sample is not None:
         counts = Counter(source.language for source in dataset.sources.values())
         warnings += [

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from metal.data.dataset import Dataset
-from metal.genie.output_scores import DIGITS, Outputs, OutputScores
-from metal.stats.intervals import interval_of_mean
+from metal.genie.output_scores import DIGITS, OWN, Outputs, OutputScores
+from metal.stats.intervals import interval_of_mean, interval_without_ends
 from metal.stats.pairwise import generator_pairs
 from metal.stats.patterns import Codes, Numbers, ratio, sums_and_counts
 from metal.stats.ranks import Pairs
@@ -166,15 +166,18 @@ def left_out(unlike: Codes, left: Codes, weight: Codes) -> Iterator[tuple[int, C
 LEAST_SHARED = 5  # sources: with as few as these, p is at least 2^(1 - 5)
 
 
-def generator_means(sums: Numbers, counts: Numbers) -> dict[str, Numbers]:
+def generator_means(sums: Numbers, counts: Numbers, *, ends: bool = True) -> dict[str, Numbers]:
     """Columns of the table, (generators,): means over outputs, with intervals and standard errors
     by source.
 
-    sums: (generators, sources) the sum of a generator's shares on a source. counts: (generators,
-    sources) the number of outputs in that sum. score: sum / count over all sources. interval: 95%,
-    over the generator's own sources (see `interval_of_mean`). standard_error: sqrt(sum over sources
-    of (sum - score * count)^2) / outputs, the plug-in error of a ratio of sums by cluster; with one
-    output per source it is the standard deviation over sqrt(n), GENIE's sigma / sqrt(n).
+    sums: (generators, sources) the sum of a generator's scores on a source. counts: (generators,
+    sources) the number of outputs in that sum. ends: whether scores are shares, from 0 to 1.
+    Without ends, the interval is Student's t (see `interval_without_ends`), and worst_error is NaN.
+
+    score: sum / count over all sources. interval: 95%, over the generator's own sources (see
+    `interval_of_mean`). standard_error: sqrt(sum over sources of (sum - score * count)^2) /
+    outputs, the plug-in error of a ratio of sums by cluster; with one output per source it is the
+    standard deviation over sqrt(n), GENIE's sigma / sqrt(n).
     worst_error: the largest possible one, sqrt(score (1 - score) sum of count^2) / outputs, which
     is sqrt(score (1 - score) / n) with one output per source. With one source, standard error and
     interval are NaN. Source: GENIE, Appendix C; Bhatia, Davis (2000).
@@ -188,9 +191,12 @@ def generator_means(sums: Numbers, counts: Numbers) -> dict[str, Numbers]:
     )
     most = np.maximum(score * (1 - score), 0.0) * (counts**2).sum(axis=1)
     worst = np.asarray(ratio(np.sqrt(most), outputs).round(DIGITS))
+    if not ends:
+        worst = np.full(len(sums), np.nan)
     low, high = np.full(len(sums), np.nan), np.full(len(sums), np.nan)
+    interval = interval_of_mean if ends else interval_without_ends
     for at in np.flatnonzero(several):
-        low[at], high[at] = np.round(interval_of_mean(sums[at], counts[at]), DIGITS)
+        low[at], high[at] = np.round(interval(sums[at], counts[at]), DIGITS)
     names = ("score", "score_low", "score_high", "standard_error", "worst_error")
     return dict(zip(names, (score, low, high, error, worst), strict=True))
 
@@ -226,13 +232,13 @@ def rank(
     neither counts as better. A generator left out of most tests has the reason in `undefined`,
     under `ranks`.
     """
-    items = asked & ~np.isnan(scores.share)
+    items = asked & ~np.isnan(scores.score)
     generator_codes, generator = np.unique(outputs.generator[items], return_inverse=True)
     names = [outputs.generators[code] for code in generator_codes]
     source_codes, source = np.unique(outputs.source[items], return_inverse=True)
     cell = generator * len(source_codes) + source
-    sums, counts = sums_and_counts(cell, scores.share[items], len(names), len(source_codes))
-    means = generator_means(sums, counts)
+    sums, counts = sums_and_counts(cell, scores.score[items], len(names), len(source_codes))
+    means = generator_means(sums, counts, ends=scores.scale != OWN)
     everywhere = np.full(len(items), -1, dtype=np.int64)
     everywhere[items] = cell
     people = panels(scores, groups, everywhere, counts, LEAST_SHARED)
@@ -244,15 +250,16 @@ def rank(
     alone, mixed = _untested(means["score"], pairs.p, names, people, counted["ratings"])
     order = pairs.in_order(means["score"])
     sources = (counts > 0).sum(axis=1)
-    reasons = [
-        ["interval: one source", "standard error: one source"] if number == 1 else []
-        for number in sources
-    ]
+    reasons = [_undefined(scores, number) for number in sources]
     for at, reason in alone.items():
         reasons[at].append(f"ranks: {reason}")
+    if scores.turned:  # as given: lower is better
+        ends = -means["score_high"], -means["score_low"]
+        means |= {"score": -means["score"], "score_low": ends[0], "score_high": ends[1]}
     rows = [
         {
             **ranks,
+            "scale": scores.scale,
             "generator": names[at],
             **{name: float(values[at]) for name, values in means.items()},
             "outputs": int(counts[at].sum()),
@@ -266,6 +273,14 @@ def rank(
     return Ranking(
         rows, _pairs(table, pairs, names, [at for at, _ in order], people), mixed, languages
     )
+
+
+def _undefined(scores: OutputScores, sources: int) -> list[str]:
+    """Why a generator lacks figures, each reason after the figure's name."""
+    reasons = ["interval: one source", "standard error: one source"] if sources == 1 else []
+    if scores.scale == OWN:
+        reasons.append("largest standard error: the scale has no ends")
+    return reasons
 
 
 def _counted(

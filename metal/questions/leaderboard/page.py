@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from metal.data.text import UNDEFINED, count, coverage, known, name, score, share, within
+from metal.data.text import UNDEFINED, count, coverage, known, name, within
 from metal.questions.leaderboard.answer import cards, headline, lead, scope
 from metal.questions.leaderboard.coverage import commands, unrated
-from metal.questions.leaderboard.run import Leaderboard
+from metal.questions.leaderboard.run import Leaderboard, form_of, in_own_units
 from metal.questions.leaderboard.words import SOURCES, definitions, facts
 from metal.runs.columns import Row
 from metal.show.charts.dots import MOST_DOTS, generator_dots
@@ -25,8 +25,14 @@ MOST_ROWS = 200
 SHADES = {1: "0", 3: ".3", 5: ".5", 7: ".7", 9: "1"}
 EXPLAINED = (
     "Score from 0 (worst) to 1 (best), with its 95% interval by source; below each standard"
-    " error is its upper bound for this score and number of outputs. Ranks: those that these"
-    " ratings allow, with 95% confidence for all generators at once."
+    " error is its upper bound for this score and number of outputs."
+)
+EXPLAINED_OWN = (
+    "Score: the mean of people's scores as given ({} is better), because the scale has no ends;"
+    " with its 95% interval by source."
+)
+EXPLAINED_RANKS = (
+    "Ranks: those that these ratings allow, with 95% confidence for all generators at once."
 )
 
 OF_CORRECTED = (
@@ -46,7 +52,10 @@ def ranking_table(
     if not run.corrected_by:
         without.append("corrected")
     if (criterion, language) == (run.main, run.language):  # said once, for all rankings below it
-        notes.append(EXPLAINED)
+        score_note = EXPLAINED
+        if in_own_units(rows[0]):
+            score_note = EXPLAINED_OWN.format(run.criteria[criterion].direction)
+        notes.append(f"{score_note} {EXPLAINED_RANKS}")
         if run.corrected_by:
             notes.append(f"People by judge: {OF_CORRECTED.format(within(run.corrected_by))}")
     return TableView.of_figures(
@@ -67,8 +76,9 @@ def ranking_chart(run: Leaderboard, key: str = "ranking", most: int = MOST_DOTS)
     dot and the interval.
     """
     rows = run.ranking(run.main, run.language)
+    score_words = "the mean score" if in_own_units(rows[0]) else "the score from 0 to 1"
     chart = generator_dots(
-        run, key, rows, "the score from 0 to 1", "score", "leaderboard", share, most
+        run, key, rows, score_words, "score", "leaderboard", form_of(rows[0]), most
     )
     return replace(chart, finding="")
 
@@ -88,9 +98,10 @@ def _further_rankings(run: Leaderboard) -> tuple[Section, ...]:
 
 def criterion_map(run: Leaderboard) -> TableView | None:
     """A heat map of scores by criterion, in the language of the main ranking; None if there is only
-    one criterion.
+    one criterion. Criteria in units of their own are left out.
     """
-    return _heat(run).by_criterion("leaderboard")
+    own = {row["criterion"] for row in run.records("leaderboard") if in_own_units(row)}
+    return _heat(run).by_criterion("leaderboard", own)
 
 
 def language_maps(run: Leaderboard) -> list[TableView]:
@@ -101,14 +112,16 @@ def language_maps(run: Leaderboard) -> list[TableView]:
 
 
 def _heat(run: Leaderboard) -> Heat:
-    """The settings of a heat map of scores, with one shade per tenth of the range."""
+    """The settings of a heat map of scores, with one shade per tenth of the scale. If the scale has
+    no ends, it is one per tenth of the range of scores.
+    """
     return Heat(
         run,
         who="generator",
         figure="score",
         words="Scores",
-        form=share,
-        shade=lambda score: max(1, min(9, int(score * 10))),
+        form=lambda row: form_of(row)(row["score"]),
+        shade=lambda row: max(1, min(9, int(10 * _height(run, row)))),
         head=name,
         order=run.order,
         blank="people rated none of its outputs there.",
@@ -116,12 +129,24 @@ def _heat(run: Leaderboard) -> Heat:
     )
 
 
+def _height(run: Leaderboard, row: Row) -> float:
+    """How high a score is, from 0 to 1."""
+    if not in_own_units(row):
+        return float(row["score"])
+    scores = [each["score"] for each in run.records("leaderboard", criterion=row["criterion"])]
+    lowest, highest = min(scores), max(scores)
+    if lowest == highest:
+        return 1.0
+    height = (row["score"] - lowest) / (highest - lowest)
+    return float(1 - height if run.criteria[row["criterion"]].direction == "lower" else height)
+
+
 def beside_table(run: Leaderboard) -> TableView | None:
     """The main ranking with the scores of each metric and judge; None without metrics and
     judges.
     """
     in_language = run.records("beside", language=run.language)
-    rows = [row for row in in_language if row["criterion"] == run.main or row["scale"] == "own"]
+    rows = _with_main(run, in_language)
     columns = list(dict.fromkeys((row["rater"], row["criterion"]) for row in rows))
     if not columns:
         return None
@@ -130,7 +155,7 @@ def beside_table(run: Leaderboard) -> TableView | None:
     lines = (
         (
             name(row["generator"]),
-            share(row["score"]),
+            form_of(row)(row["score"]),
             *(_mean(values.get((row["generator"], *column))) for column in shown),
         )
         for row in run.ranking(run.main, run.language)
@@ -148,6 +173,17 @@ def beside_table(run: Leaderboard) -> TableView | None:
     return TableView.of(run, "beside", title, ("generator", "people", *heads), lines, notes=notes)
 
 
+def _with_main(run: Leaderboard, rows: Sequence[Row]) -> list[Row]:
+    """The scores on the main criterion, and those of metrics that stand for all criteria."""
+    chosen = []
+    for row in rows:
+        if row["criterion"] == run.main or (
+            in_own_units(row) and row["criterion"] not in run.counted
+        ):
+            chosen.append(row)
+    return chosen
+
+
 def _beside_notes(rows: Sequence[Row], elsewhere: Sequence[str]) -> list[str]:
     """Notes on the outputs that the means cover.
 
@@ -155,7 +191,7 @@ def _beside_notes(rows: Sequence[Row], elsewhere: Sequence[str]) -> list[str]:
     """
     notes = [
         "Means over the outputs that people rated. Each metric has its own scale (higher is"
-        " better). Judges are on the people's scale, from 0 to 1."
+        " better). Judges are on the people's scale, which runs from 0 to 1 if it has ends."
     ]
     if any(row["coverage"] < 1 for row in rows):
         notes.append(
@@ -171,9 +207,8 @@ def _beside_notes(rows: Sequence[Row], elsewhere: Sequence[str]) -> list[str]:
 def _mean(row: Row | None) -> Cell | str:
     if row is None:
         return UNDEFINED
-    form = share if row["scale"] == "share" else score
     partly = row["coverage"] != 1 and known(row["score"])
-    return Cell(form(row["score"]), coverage(row["coverage"]) if partly else "")
+    return Cell(form_of(row)(row["score"]), coverage(row["coverage"]) if partly else "")
 
 
 def coverage_table(run: Leaderboard) -> TableView:

@@ -2,32 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from metal.data.text import count, share
-from metal.genie.output_scores import OVERALL
+from metal.data.text import count, score, share
+from metal.genie.output_scores import OVERALL, OWN
 from metal.questions.leaderboard.compute import COLUMNS, LeaderboardTables
-from metal.runs.columns import Column, RankInterval, Tables, with_the_rest
+from metal.runs.columns import Column, RankInterval, Row, Tables, with_the_rest
 from metal.runs.run import RankingRun, spoken
 from metal.show.result import Result
 
 COMMAND = "leaderboard"
+
+
+def in_own_units(row: Row) -> bool:
+    """Whether a score is in the units of its criterion. Earlier versions had no such scores."""
+    return bool(row.get("scale") == OWN)
+
+
+def form_of(row: Row) -> Callable[[Any], str]:
+    """The format of a row's score: three digits for shares, else four significant digits."""
+    return score if in_own_units(row) else share
+
+
+@dataclass(frozen=True)
+class ScoreColumn(Column):
+    """A column whose number format depends on the scale of the row's score."""
+
+    def text(self, row: Row) -> str:
+        """The formatted value of a row; a dash if it is undefined."""
+        return form_of(row)(row[self.name])
+
+    def ends(self, row: Row) -> str:
+        """The text below a row's value."""
+        return Column.ends(replace(self, format=form_of(row)), row)
+
+
+def _at_most(row: Row) -> str:
+    """The upper bound of a standard error; empty if the scale has no ends."""
+    if in_own_units(row):
+        return ""
+    largest = share(row["worst_error"])
+    return f"at most {largest}"
+
+
 RANKING = (
     Column("rank", "", count),
     Column("generator", "generator", below=lambda row: "human writing" if row["human"] else ""),
     RankInterval(),
-    Column("score", "score", share, interval=True, direction="higher"),
+    ScoreColumn("score", "score", share, interval=True, direction="higher"),
     Column("corrected", "people by judge", share, interval=True, direction="higher"),
-    Column(
+    ScoreColumn(
         "standard_error",
         "standard error",
         share,
-        below=lambda row: f"at most {share(row['worst_error'])}",
+        below=_at_most,
     ),
+    Column("scale", shown=False, later=True),
     *(
         Column(counted, counted, count)
         for counted in ("outputs", "sources", "ratings", "people", "unanswered")

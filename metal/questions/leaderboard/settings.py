@@ -33,7 +33,7 @@ class LeaderboardSettings:
     ] = ""
     criteria: Annotated[
         tuple[str, ...],
-        Option("Criteria that count, also for overall. [default: all with bounded scales]", "-c"),
+        Option("Criteria that count, also for overall. [default: all but nominal ones]", "-c"),
     ] = ()
     languages: Annotated[
         tuple[str, ...], Option("Languages. [default: all together, and each alone]", "-l")

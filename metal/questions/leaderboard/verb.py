@@ -41,14 +41,15 @@ def leaderboard(
     """Rank the generators of `data` by people's scores for their outputs.
 
     Scores are shares of the scale, 0 the worst and 1 the best: five Likert levels are 0, .25, .5,
-    .75, 1. The labels of an output are averaged, then the outputs; overall is the mean of the
-    criteria. Each score comes with its 95% interval by source, its standard error with an upper
-    bound, and the range of ranks that the ratings allow (`2 to 4`). Ranks use two-sided paired
-    tests on shared sources, corrected over all pairs: all ranges hold together with 95% confidence.
-    Generators rated by different groups of people are not compared; `reference` selects one group.
-    Automatic metrics are shown beside the scores, on the same outputs. `corrected` adds people's
-    means as estimated from a judge's ratings of all sources and people's of some. These means do
-    not affect ranks.
+    .75, 1. On a scale without ends, such as MQM, scores are means in the units of the criterion.
+    The labels of an output are averaged, then the outputs; overall is the mean of the criteria
+    whose scales have ends. Each score comes with its 95% interval by source, its standard error
+    with an upper bound (only if the scale has ends), and the range of ranks that the ratings allow
+    (`2 to 4`). Ranks use two-sided paired tests on shared sources, corrected over all pairs: all
+    ranges hold together with 95% confidence. Generators rated by different groups of people are not
+    compared; `reference` selects one group. Automatic metrics are shown beside the scores, on the
+    same outputs. `corrected` adds people's means as estimated from a judge's ratings of all sources
+    and people's of some. These means do not affect ranks.
 
     `seed` decides which sample is drawn; a larger sample keeps the sources of a smaller one.
     `ratings` are run folders (from `metal.judge` and `metal.score`) whose ratings are added.
@@ -63,7 +64,7 @@ def leaderboard(
         `save`.
 
     Raises:
-        UsageError: If people rated no criterion whose scale has ends.
+        UsageError: If people rated nothing, or only criteria whose levels have no order.
 
     Example:
         metal.leaderboard("datasets/news", "runs/news-judges", corrected=True).leaderboard

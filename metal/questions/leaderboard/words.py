@@ -7,7 +7,7 @@ from typing import Any
 from metal.data.text import capital, count, estimate, known, listed, plural, share, within
 from metal.questions.leaderboard.coverage import coverage_rows, unrated
 from metal.questions.leaderboard.generator_scores import LEAST_MISSED, LEAST_SHARED, MOST_MOVED
-from metal.questions.leaderboard.run import Leaderboard
+from metal.questions.leaderboard.run import Leaderboard, form_of, in_own_units
 from metal.runs.run import spoken
 from metal.show.parts import NAMED, parts, places
 from metal.show.rankings import languages_in_words, people_in_words
@@ -89,20 +89,20 @@ def why_alone(row: dict[str, Any]) -> str:
 
 def score_of(row: dict[str, Any]) -> str:
     """A score with its interval, such as `0.846 [0.805, 0.880]`."""
-    return estimate(row, "score", share)
+    return estimate(row, "score", form_of(row))
 
 
 def _sure(run: Leaderboard, rows: list[dict[str, Any]]) -> str:
     errors = [row["standard_error"] for row in rows if known(row["standard_error"])]
     alone = sum(bool(why_alone(row)) for row in rows)
-    most = max(row["worst_error"] for row in rows)
     sentence = "No generator has two sources, so there is no standard error"
     if errors:
-        sentence = (
-            "Standard errors"
-            f" {' to '.join(dict.fromkeys(share(pick(errors)) for pick in (min, max)))}, where"
-            f" such scores allow at most {share(most)}"
-        )
+        form = form_of(rows[0])
+        ends = " to ".join(dict.fromkeys(form(pick(errors)) for pick in (min, max)))
+        sentence = f"Standard errors {ends}"
+        if not in_own_units(rows[0]):
+            most = max(row["worst_error"] for row in rows)
+            sentence += f", where such scores allow at most {share(most)}"
     if len(rows) > 1:
         tested = run.records("comparisons", criterion=run.main, language=run.language)
         shown = sum(known(pair["p_adjusted"]) and pair["p_adjusted"] <= LEVEL for pair in tested)
@@ -186,16 +186,17 @@ def definitions(run: Leaderboard) -> dict[str, str]:
     return {
         "Score": (
             "Each rating is put on 0, the worst, to 1, the best of its scale: five Likert levels"
-            f" become 0, 0.25, 0.5, 0.75, 1. {labels}; a generator's score is the mean over its"
-            " outputs."
+            f" become 0, 0.25, 0.5, 0.75, 1. On a scale without ends, ratings stay as they are."
+            f" {labels}; a generator's score is the mean over its outputs."
         ),
         "Overall": (
             "The mean over an output's criteria, each after combining its labels; outputs"
-            " that lack a criterion do not count."
+            " that lack a criterion do not count, nor do criteria whose scale has no ends."
         ),
         "Interval": (
             "95%, by Wilson at the effective number of items (from the variance over the"
-            " generator's own sources), widened by Student's t for few sources. It does not"
+            " generator's own sources), widened by Student's t for few sources. On a scale without"
+            " ends, by Student's t on the jackknife variance over these sources. It does not"
             " change when another generator joins."
         ),
         "Standard error": (
@@ -205,7 +206,8 @@ def definitions(run: Leaderboard) -> dict[str, str]:
         ),
         "At most": (
             "The largest possible standard error for a score m between 0 and 1 and n sources: the"
-            " square root of m(1 − m)/n, by the Bhatia-Davis inequality. If sources have several "
+            " square root of m(1 − m)/n, by the Bhatia-Davis inequality. There is none if the scale"
+            " has no ends. If sources have several "
             "outputs, n is the number of independent outputs that they are worth if all outputs "
             "of a source are alike."
         ),

@@ -15,6 +15,7 @@ CATEGORY = Criterion(
     "category", Scale("nominal", tuple(Level(value, f"kind {value}") for value in range(3)))
 )
 OPEN = Criterion("open", Scale("interval"))
+MISTAKES = Criterion("mistakes", Scale("interval"), direction="lower")
 
 Row = tuple[str, str, str, float | None]  # output, criterion, rater, score
 
@@ -29,7 +30,7 @@ def output(name: str, *, chosen: bool = True, text: str = "text") -> Output:
 
 def dataset(
     rows: Iterable[Row],
-    criteria: Sequence[Criterion] = (QUALITY, ERRORS, CATEGORY, OPEN, METRIC_SCORE),
+    criteria: Sequence[Criterion] = (QUALITY, ERRORS, CATEGORY, OPEN, MISTAKES, METRIC_SCORE),
     *,
     more: Iterable[Output] = (),
     groups: Mapping[str, str] | None = None,
@@ -64,11 +65,14 @@ def dataset(
 
 
 def ranked(
-    scores: Mapping[str, Sequence[float | None]], language: str = "en", rater: str = "A1"
+    scores: Mapping[str, Sequence[float | None]],
+    language: str = "en",
+    rater: str = "A1",
+    criterion: str = "quality",
 ) -> list[Row]:
-    """generator -> its scores for quality on sources 0, 1, ...; None is not rated."""
+    """generator -> its scores on a criterion for sources 0, 1, ...; None is not rated."""
     return [
-        (f"{language}-{place:02d}/{generator}", "quality", rater, score)
+        (f"{language}-{place:02d}/{generator}", criterion, rater, score)
         for generator, row in scores.items()
         for place, score in enumerate(row)
         if score is not None

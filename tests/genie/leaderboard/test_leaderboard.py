@@ -157,6 +157,81 @@ def test_answers_without_a_score_are_counted() -> None:
     assert (one["score"], one["outputs"], one["ratings"], one["unanswered"]) == (0.75, 2, 2, 2)
 
 
+# ---------------------------------------------------------------- scales without ends
+
+
+def test_a_scale_without_ends_has_plain_means_and_no_bound() -> None:
+    # g: the mean of -3 and -1 is -2 on the first output; with -10 and 0, (-2 - 10 + 0) / 3 = -4
+    #   off by 2, -6 and 4: sqrt(4 + 36 + 16) / 3 = 2.494438
+    #   t(2) = 4.302653 times the standard deviation sqrt(56 / 2) / sqrt(3)
+    made = dataset(
+        [
+            *ranked({"g": [-3, -10, 0]}, criterion="open"),
+            ("en-00/g", "open", "A2", -1),
+        ]
+    )
+    found = board(made)
+    one = row(found)
+    assert (found.main, one["scale"], one["score"], one["ratings"]) == ("open", "own", -4, 4)
+    assert one["standard_error"] == pytest.approx(math.sqrt(56) / 3)
+    half = 4.302653 * math.sqrt(28 / 3)
+    assert (one["score_low"], one["score_high"]) == pytest.approx((-4 - half, -4 + half))
+    assert math.isnan(one["worst_error"])
+    assert tells(one["undefined"], "largest standard error: the scale has no ends")
+
+
+def test_without_ends_and_lower_is_better_the_least_is_first() -> None:
+    # many: 6, 7, ... mistakes; few: 5 fewer on each of 12 sources
+    mistakes = {
+        "many": [6.0 + number for number in range(12)],
+        "few": [1.0 + number for number in range(12)],
+    }
+    found = board(dataset(ranked(mistakes, criterion="mistakes")))
+    first, second = rows(found)
+    assert (first["generator"], first["score"], first["rank"]) == ("few", 6.5, 1)
+    assert (second["generator"], second["score"], second["rank_low"]) == ("many", 11.5, 2)
+    assert first["score_low"] < 6.5 < first["score_high"]
+    pair = row(found, "comparisons")
+    assert (pair["first"], pair["difference"]) == ("few", 5)  # so much better
+
+
+def test_overall_has_only_criteria_whose_scales_have_ends() -> None:
+    # Source 00: quality 5 = 1, errors 2 = .8: .9; open -50 is no share of anything
+    made = dataset(
+        [
+            ("en-00/g", "quality", "A1", 5),
+            ("en-00/g", "errors", "A1", 2),
+            ("en-00/g", "open", "A1", -50),
+        ]
+    )
+    found = board(made)
+    assert found.main == "overall"
+    assert row(found, criterion="overall")["score"] == pytest.approx(0.9)
+    assert row(found, criterion="open")["score"] == -50
+    assert tells(found.warnings, "'open' does not count for overall", "no ends")
+
+
+def test_judges_beside_a_scale_without_ends_stay_in_its_units() -> None:
+    made = dataset(
+        [*ranked({"g": [-3, -10]}, criterion="open"), ("en-00/g", "open", "j1", -7)],
+    )
+    one = row(board(made, with_judges=True), "beside")
+    assert (one["scale"], one["score"], one["outputs"], one["asked"]) == ("own", -7, 1, 2)
+
+
+@pytest.mark.parametrize("sources", [10, 60])
+def test_intervals_without_ends_cover_the_truth(sources: int) -> None:
+    # Sums of errors as in MQM: 60% of segments without any, others with some of weight 1 or 5.
+    rng = np.random.default_rng(sources)
+    size = (1000, sources)
+    errors = rng.poisson(1.0, size) + 5.0 * rng.poisson(0.6, size)
+    scores = -errors * (rng.random(size) < 0.4)
+    found = generator_means(scores, np.ones(size), ends=False)
+    truth = -0.4 * (1 + 5 * 0.6)
+    covered = ((found["score_low"] <= truth) & (truth <= found["score_high"])).mean()
+    assert covered >= {10: 0.83, 60: 0.91}[sources]  # percentiles of a bootstrap: 81% of 10
+
+
 # ---------------------------------------------------------------- what holds for any
 
 
@@ -380,17 +455,16 @@ def test_a_language_without_ratings_has_no_ranking_but_work_to_do() -> None:
     assert row(found, "coverage", language="hi")["outputs_to_rate"] == 1
 
 
-def test_criteria_without_ends_are_left_out_and_named() -> None:
+def test_criteria_without_an_order_are_left_out_and_named() -> None:
     made = dataset(
         [*ranked({"g": [5, 5]}), ("en-00/g", "category", "A1", 2), ("en-00/g", "open", "A1", 7)]
     )
     found = board(made)
-    assert found.left_out == ("category", "open")
-    assert found.counted == ("quality",)
+    assert found.left_out == ("category",)
+    assert found.counted == ("quality", "open")
     assert tells(found.warnings[0], "criterion 'category'", "(nominal)")
-    assert tells(found.warnings[1], "criterion 'open'", "range = [LOW, HIGH]")
-    with pytest.raises(UsageError, match="criterion 'open': its scale has no ends"):
-        board(made, criteria=("open",))
+    with pytest.raises(UsageError, match="criterion 'category': its levels have no order"):
+        board(made, criteria=("category",))
     with pytest.raises(UnknownName, match=r"people rated 'errors'.*known: quality"):
         board(made, criteria=("errors",))
 
@@ -407,8 +481,8 @@ def test_criteria_without_ends_are_left_out_and_named() -> None:
             "that can be scored",
         ),
         (
-            dataset([("en-00/g", "open", "A1", 3)]),
-            "nothing that can be scored: 'open': its scale has no ends",
+            dataset([("en-00/g", "category", "A1", 2)]),
+            "nothing that can be scored: 'category': its levels have no order",
         ),
     ],
 )
