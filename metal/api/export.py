@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
-from metal.api.exports import Exported, load_target
+from metal.api.exports import Exported, json_text, load_target
 from metal.api.options import ExcludeNoisy, Option, StrPath, documented
 from metal.api.read import load
 from metal.api.reading import ReadingOptions
 from metal.data.files import new_file
-from metal.data.holdings import EXPORT, VERDICTS, is_export
+from metal.data.holdings import CRITERION_RECORD, EXPORT, LABEL, VERDICTS, is_export
 from metal.data.progress import Progress, counted_as, no_progress
 from metal.data.replacing import check_new, check_new_file, kept_file, new_folder
 from metal.errors import UsageError
@@ -47,7 +47,7 @@ def export(
     """Write the ratings of `data` for another program, with the scores' labels and the texts.
 
     \b
-    csv, jsonl    the joined table, one rating per row
+    csv, jsonl    the joined table, one rating per row; METAL reads it back
     parquet, hf   the same; hf is a folder for `datasets.load_from_disk`
     inspect       score edits, a line each: arguments of inspect_ai's `edit_score`
     promptfoo     results with named scores, for `promptfoo import`
@@ -89,6 +89,7 @@ def export(
     if verdicts is not None:
         _add_verdicts(table, Path(verdicts), texts)
     exported = Exported(dataset, table)
+    _add_records(exported)
     out.parent.mkdir(parents=True, exist_ok=True)
     if target.folder:
         with new_folder(out, EXPORT, force=force) as partial:
@@ -113,7 +114,7 @@ def _labelled(dataset: Dataset, texts: bool) -> pd.DataFrame:
     }
     pairs = counted_as(zip(table["criterion"], table["score"], strict=True), "rows", len(table))
     table.insert(
-        list(table.columns).index("score") + 1, "label", [labels.get(pair, "") for pair in pairs]
+        list(table.columns).index("score") + 1, LABEL, [labels.get(pair, "") for pair in pairs]
     )
     if texts:
         table["source_text"] = table["source"].map(
@@ -123,6 +124,14 @@ def _labelled(dataset: Dataset, texts: bool) -> pd.DataFrame:
             {name: output.text for name, output in dataset.outputs.items()}
         )
     return table
+
+
+def _add_records(exported: Exported) -> None:
+    """Add a column with each criterion as JSON, in the first of its rows."""
+    table = exported.table
+    records = {name: json_text(record) for name, record in exported.criteria.items()}
+    first = ~table["criterion"].duplicated()
+    table[CRITERION_RECORD] = table["criterion"].map(records).where(first, "")
 
 
 def _add_verdicts(table: pd.DataFrame, folder: Path, texts: bool) -> None:

@@ -36,8 +36,10 @@ FILLED_IN = (SHEETS, ADJUDICATION)
 BOARD = "billboard"
 HISTORY = "history.jsonl"  # of a board, in its runs and in its dataset's folder `board`
 EXPORT = "export"
+LABEL = "label"  # of the level that a score is
+CRITERION_RECORD = "criterion_record"  # JSON of the criterion, in the first of its rows
 # columns of every table that it writes
-EXPORTED = {"output", "criterion", "rater", "score", "label"}
+EXPORTED = {"output", "criterion", "rater", "score", LABEL}
 VERDICTS = ("verdict", "verdict_reason")  # further columns of it, if an audit's verdicts were asked
 EVALSET_MARK = "metal_export.toml"  # in folders for mt-metrics-eval
 SIDECAR = "raters"  # of records of Every Eval Ever: a dataset folder beside `data`
@@ -294,11 +296,12 @@ def _are_exported(columns: list[str]) -> bool:
     from metal.data.ratings import COLUMNS, OPTIONAL
 
     after_score = COLUMNS.index("score") + 1
-    always = [*COLUMNS[:after_score], "label", *COLUMNS[after_score:]]
+    always = [*COLUMNS[:after_score], LABEL, *COLUMNS[after_score:]]
     more = columns[len(always) :]
     texts = ["source_text", "text"] if "text" in more else []
     verdicts = VERDICTS if VERDICTS[0] in more else ()
-    in_order = [*(name for name in OPTIONAL if name in more), *verdicts, *texts]
+    records = [CRITERION_RECORD] if CRITERION_RECORD in more else []  # since version 0.2
+    in_order = [*(name for name in OPTIONAL if name in more), *verdicts, *texts, *records]
     return columns == [*always, *in_order]
 
 

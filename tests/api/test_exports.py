@@ -117,7 +117,7 @@ def test_promptfoo_gets_results_with_named_scores(dataset: Dataset, tmp_path: Pa
     kinds = [part["assertion"]["type"] for part in first["gradingResult"]["componentResults"]]
     assert kinds == ["human", "human", "llm-rubric", "llm-rubric", "human"]
     assert first["metadata"]["unscored"] == [
-        {"rater": "gpt", "kind": "llm", "criterion": "errors", "reason": "refused"}
+        {"rater": "gpt", "kind": "llm", "criterion": "errors", "reason": "refused", "comment": ODD}
     ]
     # nothing says whether 3 errors pass
     assert (second["failureReason"], second["success"]) == (2, False)

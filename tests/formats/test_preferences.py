@@ -285,20 +285,3 @@ def test_an_export_to_argilla_comes_back(demo: Dataset, tmp_path: Path) -> None:
     kept = demo.ratings["kind"].eq("human") | demo.ratings["rater"].eq("constructed:good")
     ours = demo.ratings[kept & demo.ratings["score"].notna()]
     assert facts(back, *columns) == set(ours[list(columns)].itertuples(index=False, name=None))
-
-
-def test_an_export_to_promptfoo_comes_back(demo: Dataset, tmp_path: Path) -> None:
-    path = tmp_path / "results.json"
-    metal.export(demo, to="promptfoo", out=path)
-    back = metal.read(path)
-    columns = ("generator", "language", "criterion", "rater", "kind", "score")
-    names = {f"test {number}": name for number, name in enumerate(demo.ratings["source"].unique())}
-    theirs = [(names[row.source], *row[1:]) for row in rows_of(back, "source", *columns)]
-    ours = [tuple(row) for row in rows_of(demo, "source", *columns)]
-    assert sorted(theirs) == sorted(ours)
-
-
-def rows_of(data: Dataset, *columns: str) -> list[Any]:
-    table = data.ratings[list(columns)].copy()
-    table["score"] = table["score"].fillna(-1)
-    return list(table.itertuples(index=False))

@@ -18,6 +18,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metal.data.dataset_lines import criterion_record
 from metal.data.files import whole_text
 from metal.data.holdings import EXPORT_MARK
 from metal.data.plugins import load_plugin, plugins
@@ -69,6 +70,12 @@ class Exported:
 
     dataset: Dataset
     table: pd.DataFrame
+
+    @property
+    def criteria(self) -> dict[str, dict[str, Any]]:
+        """The records of the criteria by name, as dataset.toml has them."""
+        criteria = self.dataset.criteria
+        return {name: criterion_record(criterion) for name, criterion in criteria.items()}
 
     def outputs(self, progress: Progress) -> Iterator[RatedOutput]:
         """The rated outputs in the order of the dataset."""

@@ -2,7 +2,9 @@
 
 A source is a test, a generator a provider. Every rating is a component of the grading result, with
 the assertion `human` or `llm-rubric`, and a named score `CRITERION by RATER`, on the criterion's
-own scale. `pass` and `score` speak of positions on the scale: promptfoo expects 0 to 1.
+own scale. `pass` and `score` speak of positions on the scale: promptfoo expects 0 to 1. What METAL
+needs to read it back is in the metadata: of the suite the criteria, of a result METAL's ids, of a
+component the rater.
 """
 
 from __future__ import annotations
@@ -17,14 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from metal.api.exports import MARK, Exported, Target, filled_in, json_text, named_score
+from metal.data.formats.harnesses.promptfoo_metal import CRITERIA, NO_GRADE, WITHOUT_TEXT
 from metal.data.progress import Progress
 from metal.data.records import Criterion, Output
 from metal.data.text import plural
 
 PROMPT = "{{input}}"
 PASSED, FAILED, UNGRADED = 0, 1, 2  # promptfoo's reasons of failure
-NO_GRADE = "no score on a scale with two ends"
-_KEPT = ("rater", "kind", "label", "confidence", "verdict", "verdict_reason")
+_KEPT = ("rater", "kind", "group", "label", "confidence", "verdict", "verdict_reason")
+_UNSCORED = ("rater", "kind", "group", "criterion", "reason", "comment")
 
 
 @dataclass
@@ -82,6 +85,7 @@ def write(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
             "prompts": [PROMPT],
             "providers": generators,
             "tests": [_test(exported, source) for source, _ in places.tests],
+            "metadata": {CRITERIA: exported.criteria},
         }
         file.write(f'"config": {json_text(config)}}}\n')
     return list(_notes(totals.values(), exported))
@@ -123,7 +127,7 @@ def _test(exported: Exported, name: str) -> dict[str, Any]:
     source = exported.dataset.sources[name]
     return {
         "vars": {"input": source.text or name, "language": source.language},
-        "metadata": {"source": name},
+        "metadata": {"source": name} | filled_in({WITHOUT_TEXT: not source.text or None}),
     }
 
 
@@ -136,7 +140,7 @@ def _results(exported: Exported, places: _Places, progress: Progress) -> Iterato
         named = {named_score(rating): rating["score"] for rating in scored}
         outcome, grading = _grading(scored, components, named, criteria)
         unscored = [
-            {name: rating[name] for name in ("rater", "kind", "criterion", "reason")}
+            filled_in({name: rating[name] for name in _UNSCORED})
             for rating in rated.ratings
             if rating["score"] is None
         ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from metal.api.exports import Exported, Target
+from metal.api.exports import Exported, Target, json_text
 from metal.data.escaping import csv_text
 from metal.data.progress import Progress, followed
 from metal.errors import MissingExtra
@@ -27,8 +27,9 @@ def _jsonl(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
     starts = range(0, max(len(table), 1), BLOCK)
     with path.open("w", encoding="utf-8", newline="") as file:
         for start in followed(starts, progress, len(starts)):
-            rows = table.iloc[start : start + BLOCK]
-            rows.to_json(file, orient="records", lines=True, force_ascii=False)
+            rows = table.iloc[start : start + BLOCK].astype(object)
+            records = rows.where(rows.notna(), None).to_dict("records")
+            file.writelines(f"{json_text(record)}\n" for record in records)
     return ()
 
 

@@ -28,6 +28,7 @@ from metal.data.tables.cells import (
     conversation,
 )
 from metal.data.tables.conversations import split_conversations
+from metal.data.tables.described import columns_of_export
 from metal.data.tables.files import read_frame as read_table
 from metal.data.tables.identify import CALLED, has_several, identified, joined_names, one_each
 from metal.data.tables.judges_levels import levels_of_judges
@@ -108,7 +109,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], file: Path) -> D
     - reader, scales: the function that reads replies (see metal.data.tables.replies), and the
       scales of the dataset that is joined
     - described: a function that gives a criterion by its name, or None for one that it does not
-      know
+      know; recorded: the names of those whose records the data have (metal.data.tables.described)
     - name: of the dataset; sheet: of an XLSX file; progress: of reading a file
 
     Raises DataError or UsageError, with the names of the columns, when a needed column is missing.
@@ -122,9 +123,11 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], file: Path) -> D
     frame = frame.rename(columns=str).reset_index(drop=True)
     frame.index += above
     frame.attrs = {}  # pandas copies them with every column that is looked at
-    options = {**options, "columns": columns_apart(options.get("columns") or {}, frame.columns)}
+    roles = columns_of_export(frame.columns) | dict(options.get("columns") or {})
+    options = {**options, "columns": columns_apart(roles, frame.columns)}
     frame = without_administration(frame, notes)
     tidy = tidy_frame(frame, options, notes, file)
+    options = tidy.attrs.pop("described").options(options)
     shaped(1, 1)
     _check_raters(frame, tidy, notes, file)
     split_conversations(tidy, notes)

@@ -11,6 +11,7 @@ import pandas as pd
 
 from metal.data.tables import surveys
 from metal.data.tables.answer_columns import AnswerColumn
+from metal.data.tables.described import NOTHING, Described
 from metal.data.tables.nested import NO_LISTS, FromLists, Paths, unnested
 from metal.data.tables.who_rated import ROW
 
@@ -29,7 +30,7 @@ class GuessedTable:
     are raters' choices between two outputs. on_its_side: whether each of them is about one output.
     people: columns of people's answers in a judge's row. long: whether one column holds everybody's
     answers. doubtful: columns that may hold answers, but do not show whose. unread: columns from
-    which nothing was read.
+    which nothing was read. described: what columns say of the criteria.
     """
 
     frame: pd.DataFrame
@@ -48,6 +49,7 @@ class GuessedTable:
     long: bool = False
     doubtful: Sequence[str] = ()
     unread: Sequence[str] = ()
+    described: Described = NOTHING
 
     @property
     def named(self) -> Mapping[str, str]:

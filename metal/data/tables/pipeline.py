@@ -14,10 +14,12 @@ from typing import Any
 
 import pandas as pd
 
+from metal.data.holdings import CRITERION_RECORD, LABEL
 from metal.data.tables import asides, surveys
 from metal.data.tables.answer_columns import AnswerColumn, without_end
 from metal.data.tables.by_language import by_language
 from metal.data.tables.cells import as_texts
+from metal.data.tables.described import without_descriptions
 from metal.data.tables.guessed_table import PARTED, GuessedTable
 from metal.data.tables.harnesses import harness_of, refusal
 from metal.data.tables.ids import (
@@ -95,6 +97,16 @@ def _check_names(table: GuessedTable) -> GuessedTable:
     if harness and not (table.patterns or "score" in table.named):
         raise refusal(harness, table.where)
     return table
+
+
+def _take_descriptions(table: GuessedTable) -> GuessedTable:
+    """Take out columns that describe the criteria of the scores beside them, unless they are named.
+    Note: of which criteria.
+    """
+    if table.patterns or {LABEL, CRITERION_RECORD} & {*table.named.values()}:
+        return table
+    frame, described = without_descriptions(table.frame, table.notes, table.where)
+    return replace(table, frame=frame, described=described)
 
 
 def _flatten(table: GuessedTable) -> GuessedTable:
@@ -359,6 +371,7 @@ def _say_unread(table: GuessedTable) -> GuessedTable:
 
 STEPS: tuple[Callable[[GuessedTable], GuessedTable], ...] = (
     _check_names,
+    _take_descriptions,
     _flatten,
     _leave_out_copies,
     _join_named,
@@ -396,6 +409,7 @@ def _one_rating_a_row(table: GuessedTable) -> pd.DataFrame:
     if of_all:
         roles["score"] = of_all[-1].column
     wide = () if of_all else tuple(dict.fromkeys(map(as_wide, table.places)))
+    tidy.attrs["described"] = table.described
     tidy.attrs["columns"] = TableColumns(
         roles,
         wide,

@@ -29,7 +29,8 @@ def metrics_apart(
     """Move metrics' scores that are off the scale of people and judges to METAL's criterion for
     metrics.
 
-    Returns the rows, and whether there are such scores.
+    Returns the rows, and whether there are such scores. There are none on criteria whose records
+    the data have (`recorded`).
 
     These scores are left out if that criterion exists already, or if an output has several of them.
     """
@@ -45,7 +46,7 @@ def metrics_apart(
         return tidy, False
     by_metric, score = tidy["rater"].isin(names).to_numpy(), as_numbers(tidy["score"])
     off = np.zeros(len(tidy), dtype=bool)
-    for criterion in tidy["criterion"].cat.categories:
+    for criterion in {*tidy["criterion"].cat.categories} - options.get("recorded", set()):
         rows = (tidy["criterion"] == criterion).to_numpy()
         numbers, others = score[rows & by_metric], score[rows & ~by_metric]
         numbers = numbers[np.isfinite(numbers)]

@@ -143,7 +143,9 @@ def options_of(name: str, names: Sequence[str], options: Mapping[str, Any]) -> d
     own = options.get("described", {}.get)(name)
     scale = own.scale if own else (options.get("scales") or {}).get(name)
     if scale and not chosen.keys() & {"levels", "ranges"}:
-        ends = {} if scale.low is None else {"ranges": (scale.low, scale.high)}
+        ends: dict[str, Any] = {"measures": scale.measure}
+        if scale.low is not None:
+            ends["ranges"] = scale.low, scale.high
         levels = {
             "levels": [(level.value, level.label) for level in scale.levels],
             "measures": scale.measure,
@@ -331,7 +333,7 @@ def _criterion(
     guessed = direction_of(name, scale, scores)
     criterion = Criterion(name, scale, guessed)
     if own := options.get("described", {}.get)(name):
-        criterion = replace(own, scale=scale)
+        criterion = own if own.scale == scale else replace(own, scale=scale)
     elif metal_name(name):
         ours = metal_criterion(metal_name(name))
         # the question: it names the answers

@@ -11,18 +11,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from metal.data.dataset_lines import read_criterion
 from metal.data.formats import Draft
 from metal.data.formats.harnesses.people import criterion_named, is_a_person, without_criterion
 from metal.data.formats.harnesses.values import as_answer, as_text, is_number, is_scalar, mapping
 from metal.data.formats.table import OPTIONS as OF_TABLES
 from metal.data.formats.table import draft_from
 from metal.data.people import NO_CRITERION
+from metal.data.records import Criterion
+from metal.data.tables.described import Described, below
 from metal.data.tables.names import GUESSES
 from metal.data.text import first_few, plural
 from metal.errors import DataError
@@ -42,7 +44,7 @@ class HarnessRows:
     rating. beside: numbers in an item's metadata, which may be people's ratings, with the name of
     their field; placed: those names that were read so. left_out: what was not read, with counts.
     per_criterion: option -> {criterion: value}, what the harness itself says of its scales; the
-    user's options come first.
+    user's options come first. criteria: by name, as METAL's own exports describe them.
     """
 
     harness: str
@@ -54,6 +56,7 @@ class HarnessRows:
     left_out: Counter[str] = field(default_factory=Counter)
     notes: list[str] = field(default_factory=list)
     per_criterion: dict[str, dict[str, Any]] = field(default_factory=dict)
+    criteria: dict[str, Criterion] = field(default_factory=dict)
 
     def add(self, further: Mapping[str, Any] | None = None, **cells: Any) -> None:
         """Add a rating. cells: {role: value}; of `score` a number, a text or None, and `reason`
@@ -96,6 +99,14 @@ class HarnessRows:
         for option, value in options.items():
             self.per_criterion.setdefault(option, {})[criterion] = value
 
+    def describe(self, records: Any, file: Path) -> None:
+        """Take the criteria in records that `metal export` wrote: {name: as in dataset.toml}.
+
+        Raises DataError for a record that is no criterion.
+        """
+        for name, record in mapping(records).items():
+            self.criteria[str(name)] = read_criterion(str(name), record, file)
+
     def draft(self, options: Mapping[str, Any], file: Path) -> Draft:
         """The draft of everything gathered. options: the user's; file: the file that messages name.
 
@@ -110,8 +121,9 @@ class HarnessRows:
         columns = {role: role for role in GUESSES if role in frame}
         own: dict[str, Any] = {"columns": columns | dict(options.get("columns") or {})}
         _check_languages(frame, own["columns"], options, file)
+        options = Described(self.criteria).options(options)
         for option, by_criterion in self.per_criterion.items():
-            own[option] = _below(options.get(option), self._of_rows(by_criterion, options))
+            own[option] = below(options.get(option), self._of_rows(by_criterion, options))
         draft = draft_from(frame, {**options, **own}, file)
         if draft.columns is None:
             return draft
@@ -160,7 +172,8 @@ class HarnessRows:
         what it says of all of them alike.
         """
         read = {str(row["criterion"]) for row in self.rows}
-        kept = {name: value for name, value in by_criterion.items() if name in read}
+        kept = {name: by_criterion[name] for name in by_criterion.keys() & read}
+        kept = {name: value for name, value in kept.items() if name not in self.criteria}
         named = options.get("criterion")
         if not named:
             return kept
@@ -193,21 +206,6 @@ class HarnessRows:
     def _left(self) -> str:
         counts = [f"{count:,} {what}" for what, count in self.left_out.items()]
         return f"; left out: {', '.join(counts)}" if counts else ""
-
-
-def _below(users: Any, harness: Mapping[str, Any]) -> dict[str, Any]:
-    """The user's option by criterion or pattern, and the harness's for criteria that none of them
-    fits. users: {criterion: value}, or a value for all, or None.
-    """
-    if users is not None and not isinstance(users, Mapping):
-        users = {"*": users}
-    users = users or {}
-    rest = {
-        name: value
-        for name, value in harness.items()
-        if not any(fnmatchcase(name, pattern) for pattern in users)
-    }
-    return {**users, **rest}
 
 
 def _check_languages(

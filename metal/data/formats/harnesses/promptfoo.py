@@ -22,7 +22,16 @@ from typing import Any
 from metal.data.files import read_json, read_jsonl
 from metal.data.formats import Draft, Format
 from metal.data.formats.harnesses import OPTIONS, HarnessRows
+from metal.data.formats.harnesses.promptfoo_metal import (
+    CRITERIA,
+    WITHOUT_TEXT,
+    ids_of,
+    label_of,
+    rater_of,
+    unscored,
+)
 from metal.data.formats.harnesses.promptfoo_table import gathered_from
+from metal.data.formats.harnesses.records import LabelledNumbers
 from metal.data.formats.harnesses.values import (
     is_number,
     language_in,
@@ -31,7 +40,6 @@ from metal.data.formats.harnesses.values import (
     prefixed,
 )
 from metal.data.formats.harnesses.verdicts import Verdicts
-from metal.data.records import KINDS
 from metal.data.tables.first_names import content_ending
 from metal.data.tables.harnesses import marks_of
 from metal.data.text import first_few
@@ -69,7 +77,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     if ".csv" in path.suffixes and content_ending(path) not in (".json", ".jsonl"):
         gathered, verdicts = gathered_from(path)
     else:
-        gathered, verdicts = _gathered(*_results_in(path))
+        gathered, verdicts = _gathered(*_results_in(path), path)
     gathered.place_people(options)
     if verdicts.passed:  # METAL's own results have scales of their own
         for criterion in dict.fromkeys(str(row["criterion"]) for row in gathered.rows):
@@ -78,15 +86,19 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     return gathered.draft(options, path)
 
 
-def _results_in(path: Path) -> tuple[list[Mapping[str, Any]], str]:
-    """The results, and the version of promptfoo if the file says it."""
+def _results_in(path: Path) -> tuple[list[Mapping[str, Any]], str, Any]:
+    """The results, the version of promptfoo if the file says it, and METAL's records of criteria if
+    METAL wrote it.
+    """
     if content_ending(path) == ".jsonl":
-        return [record for _, record in read_jsonl(path)], ""
+        return [record for _, record in read_jsonl(path)], "", None
     content = read_json(path, "results of promptfoo")
     version = mapping(mapping(content).get("metadata")).get("promptfooVersion")
+    suite = mapping(mapping(mapping(content).get("config")).get("metadata"))
     results = mapping(content).get("results")
     inner = mapping(results).get("results")
-    return objects(content) or objects(inner) or objects(results), str(version or "")
+    every = objects(content) or objects(inner) or objects(results)
+    return every, str(version or ""), suite.get(CRITERIA)
 
 
 @dataclass(frozen=True)
@@ -101,7 +113,10 @@ class _Assessed:
     criterion: str
 
 
-def _gathered(results: list[Mapping[str, Any]], version: str) -> tuple[HarnessRows, Verdicts]:
+def _gathered(
+    results: list[Mapping[str, Any]], version: str, criteria: Any, path: Path
+) -> tuple[HarnessRows, Verdicts]:
+    """The ratings in the results, with the verdict on each. criteria: METAL's records of them."""
     gathered, verdicts = HarnessRows(f"promptfoo {version}".strip()), Verdicts()
     naming = _Naming(results)
     assessed: list[_Assessed] = []
@@ -110,30 +125,27 @@ def _gathered(results: list[Mapping[str, Any]], version: str) -> tuple[HarnessRo
     for result in results:
         item, further = naming.item(result)
         of_output = list(naming.assessed(result, item, further))
-        unscored = _unscored(result)
-        for own in unscored:
+        without_score = unscored(result)
+        for own in without_score:
             gathered.add(further, **item, **own, score=None)
-        if not of_output and not unscored and result.get("failureReason") == ERROR:
+        if not of_output and not without_score and result.get("failureReason") == ERROR:
             failed.append((item, further, f"error: {str(result.get('error'))[:100]}"))
         assessed += of_output
         grading = mapping(result.get("gradingResult"))
         for component in objects(grading.get("componentResults")):
-            if _type_of(component) == PERSON and not _exported(component)[1]:
+            if _type_of(component) == PERSON and not rater_of(component):
                 people.append((item, further, component, of_output))
         gathered.add_people(further_of(result), further, **item)
+    labels = LabelledNumbers()
     for each in assessed:
         _add(gathered, verdicts, each)
+        labels.note(each.criterion, label_of(each.result), each.result.get("score"))
+    labels.say(gathered)
+    if any(map(ids_of, results)):
+        gathered.describe(criteria, path)
     _add_failed(gathered, assessed, failed)
     _add_thumbs(gathered, verdicts, assessed, people)
     return gathered, verdicts
-
-
-def _unscored(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The ratings without a score that METAL keeps in the metadata of the results it writes."""
-    names = ("rater", "kind", "criterion", "reason")
-    answers = objects(mapping(result.get("metadata")).get("unscored"))
-    ratings = [{name: answer.get(name) for name in names} for answer in answers]
-    return [rating for rating in ratings if all(rating.values()) and rating["kind"] in KINDS]
 
 
 def further_of(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,6 +184,9 @@ class _Naming:
             "source_text": mapping(result.get("prompt")).get("raw"),
             "text": mapping(result.get("response")).get("output"),
         }
+        if ids := ids_of(result):
+            text = None if further_of(result).get(WITHOUT_TEXT) else item["source_text"]
+            return {**item, **ids, "source_text": text}, {}
         return item, {**prefixed("vars", variables), **prefixed("metadata", test.get("metadata"))}
 
     def _generator(self, result: Mapping[str, Any]) -> str:
@@ -190,12 +205,11 @@ class _Naming:
         times: Counter[tuple[str, str]] = Counter()
         grading = mapping(result.get("gradingResult"))
         for component in objects(grading.get("componentResults")):
-            kind, rater = _exported(component)
-            if not rater:
-                kind = _kind_of(component)
-                rater = self._rater(result, component, kind)
-                if not _type_of(component) or kind == "human":
-                    continue
+            of_metal = rater_of(component)
+            kind = of_metal.get("kind") or _kind_of(component)
+            if not of_metal and (not _type_of(component) or kind == "human"):
+                continue
+            rater = of_metal.get("rater") or self._rater(result, component, kind)
             criterion = self._criterion(component)
             times[rater, criterion] += 1
             if times[rater, criterion] > 1:
@@ -235,15 +249,6 @@ def _value_of(component: Mapping[str, Any]) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _exported(component: Mapping[str, Any]) -> tuple[str, str]:
-    """Kind and name of the rater in results that METAL wrote (`metal export --to promptfoo`)."""
-    metadata = mapping(component.get("metadata"))
-    kind, rater = metadata.get("kind"), metadata.get("rater")
-    if kind in KINDS and isinstance(rater, str):
-        return str(kind), rater
-    return "", ""
-
-
 def _kind_of(component: Mapping[str, Any]) -> str:
     """Who assessed: a model if the type says so, or a prompt for grading was written."""
     name = _type_of(component).removeprefix("not-")
@@ -257,16 +262,12 @@ def _kind_of(component: Mapping[str, Any]) -> str:
 def _add(gathered: HarnessRows, verdicts: Verdicts, each: _Assessed) -> None:
     score = each.result.get("score")
     passed = each.result.get("pass")
-    who = {"rater": each.rater, "kind": each.kind, "criterion": each.criterion}
-    gathered.add(
-        each.further,
-        **each.item,
-        **who,
-        score=score if is_number(score) else passed,
-        reason="no score",
-        comment=each.result.get("reason"),
-    )
-    if not _exported(each.result)[1]:
+    of_metal = rater_of(each.result)
+    own = {"comment": each.result.get("reason"), "reason": "no score"} | of_metal
+    own |= {"rater": each.rater, "kind": each.kind, "criterion": each.criterion}
+    own |= {"score": score if is_number(score) else passed}
+    gathered.add(each.further, **each.item, **own)
+    if not of_metal:
         verdicts.note(gathered, passed)
 
 
