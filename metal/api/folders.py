@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import islice, product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from metal.api.options import Progress, StrPath, documented, no_progress
 from metal.data.holdings import ADJUDICATION
@@ -17,9 +18,14 @@ from metal.data.progress import followed
 from metal.data.text import first_few
 from metal.errors import MetalError
 
+if TYPE_CHECKING:
+    from metal.data.run_summary import RunSummary
+
 PLACES = (".", "datasets", "runs")
 MOST = 1000  # folders looked into, and of each the folders in it, but for PLACES
 FILES = ("dataset.toml", "run.toml")
+CARD = {"title": str, "languages": [str], "counts": {}}  # what is shown of dataset.toml
+RUNNING, DAMAGED = "running", "damaged"  # states that no summary has
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,15 @@ class Folder:
     languages: None if the folder does not name them. raters: the number of raters of each kind.
     answer: the headline of a run with a page, what a run of judges or metrics rated, the title and
     counts of a dataset, or why the folder cannot be read.
+
+    name: the folder's own name. title: the title of the dataset, or of the dataset that a run is
+    of. judges: the names of a run's judges, metrics and baselines. changed: the time of the last
+    change, in UTC. state: `finished`, `running`, `stopped` (some calls were not made), `waiting`
+    (for the answers of a batch service) or `damaged`; empty for other folders. cost: the cost of
+    the replies so far in dollars; None if it is not known.
+
+    verdicts: of an audit, how many cells (judge, language, criterion) have each verdict.
+    by_language: the same for each language. Both are None for all other folders.
     """
 
     path: str
@@ -39,6 +54,14 @@ class Folder:
     languages: Sequence[str] | None = None
     raters: Mapping[str, int] | None = None
     answer: str = ""
+    name: str = ""
+    title: str = ""
+    judges: Sequence[str] = ()
+    changed: str = ""
+    state: str = ""
+    cost: float | None = None
+    verdicts: Mapping[str, int] | None = None
+    by_language: Mapping[str, Mapping[str, int]] | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as the command line prints them with `--json`."""
@@ -48,14 +71,15 @@ class Folder:
 @documented
 def ls(folder: StrPath = ".", *, progress: Progress | None = None) -> tuple[Folder, ...]:
     """List the datasets and runs in a folder and one level below it: kind, size, date and, for
-    runs, the answer.
+    runs, the answer and the number of verdicts.
 
     Args:
         folder: Where to look.
         progress: Called with the number of folders done and of all folders.
 
     Returns:
-        The folders, datasets first. The answer of a damaged folder says what is wrong with it.
+        The folders: datasets first, then runs, each with the latest change first. The answer of a
+        damaged folder says what is wrong with it.
 
     Raises:
         UsageError: If there is no such folder.
@@ -67,111 +91,155 @@ def ls(folder: StrPath = ".", *, progress: Progress | None = None) -> tuple[Fold
     start = Path(folder)
     if not start.is_dir():
         raise no_such(start, "folder")
-    children = [
-        start,
-        *(path for subfolder in PLACES for path in sorted((start / subfolder).glob("*"))),
-    ]
-    groups = (
-        path for path in start.glob("*/") if not any((path / file).is_file() for file in FILES)
-    )
-    children += [
-        path
-        for group in sorted(islice(groups, MOST))
-        for path in sorted(islice(group.glob("*/"), MOST))
-    ]
-    places = [(path, file) for path, file in product(children, FILES) if (path / file).is_file()]
+    named = product(_candidates(start), FILES)
+    places = [(path, file) for path, file in named if _is_in(path, file)]
     advancing = followed(places, progress or no_progress, len(places))
     listed = {path.resolve(): _read(path, file) for path, file in advancing}
-    return tuple(sorted(listed.values(), key=lambda entry: entry.kind != "dataset"))
+    ordered = sorted(listed.values(), key=lambda entry: entry.path)
+    ordered.sort(key=lambda entry: entry.changed, reverse=True)
+    return tuple(sorted(ordered, key=lambda entry: entry.kind != "dataset"))
+
+
+def _candidates(start: Path) -> Iterator[Path]:
+    """The folder, those in PLACES, and those one level below it; none that is hidden."""
+    yield start
+    for subfolder in PLACES:
+        yield from _visible(start / subfolder)
+    groups = [path for path in _visible(start) if not any(_is_in(path, file) for file in FILES)]
+    for group in groups[:MOST]:
+        yield from islice(_visible(group), MOST)
+
+
+def _visible(folder: Path) -> list[Path]:
+    """The folders in a folder, sorted; those that are being written have hidden names."""
+    if not folder.is_dir():
+        return []
+    entries = [entry for entry in os.scandir(folder) if not entry.name.startswith(".")]
+    return [folder / name for name in sorted(entry.name for entry in entries if entry.is_dir())]
+
+
+def _is_in(folder: Path, file: str) -> bool:
+    return os.path.isfile(folder / file)
 
 
 def _read(path: Path, file: str) -> Folder:
     from metal.data.files import read_toml
-    from metal.data.run_toml import read_run_toml
 
-    date = f"{datetime.fromtimestamp((path / file).stat().st_mtime):%Y-%m-%d}"
+    changed = _last_change(path, file)
+    of_any: dict[str, Any] = {
+        "name": path.resolve().name,
+        "date": f"{datetime.fromtimestamp(changed):%Y-%m-%d}",
+        "changed": datetime.fromtimestamp(changed, UTC).isoformat(timespec="microseconds"),
+    }
     kind = "dataset" if file == FILES[0] else "run"
     try:
-        content = read_toml(path / file) if kind == "dataset" else read_run_toml(path)
-        kind = content.get("command") or kind
-        return Folder(str(path), kind, date, *_size_and_answer(path, kind, content))
-    except MetalError as error:
-        return Folder(str(path), kind, date, answer=f"cannot be read: {error}")
+        if kind == "dataset":
+            return Folder(str(path), kind, **of_any, **_of_dataset(path, read_toml(path / file)))
+        kind, facts = _of_run(path)
+        return Folder(str(path), kind or "run", **of_any, **facts)
+    except (MetalError, OSError) as error:
+        problem = str(error)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        problem = f"its files do not fit together ({type(error).__name__}: {error})"
+    kind = _command_in(path) if kind == "run" else kind
+    return Folder(str(path), kind, **of_any, answer=f"cannot be read: {problem}", state=DAMAGED)
 
 
-def _size_and_answer(path: Path, kind: str, content: Mapping[str, Any]) -> tuple[Any, Any, str]:
-    """The languages, raters and answer of a folder."""
+def _last_change(path: Path, file: str) -> float:
+    """The time at which a folder's card, or the journal of its replies, was written."""
+    times = [os.stat(path / file).st_mtime]
+    if _is_in(path, "journal.jsonl"):
+        times.append(os.stat(path / "journal.jsonl").st_mtime)
+    return max(times)
+
+
+def _of_dataset(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a dataset."""
     from metal.data.dataset_lines import read_raters
-    from metal.runs.kinds import is_kind
+    from metal.data.run_toml import check_shape
 
-    unfinished = kind == "generate" and not (path / "tables").is_dir()
-    if is_kind(kind) and not unfinished:
-        return _of_run_with_page(path, kind)
-    if kind == ADJUDICATION:
-        return _of_plan(path)
-    listed = read_raters(path) if (path / "raters.jsonl").is_file() else None
-    raters = None if listed is None else dict(Counter(rater.kind for rater in listed))
-    if kind != "dataset":
-        judges = [rater.rater for rater in listed or () if rater.kind != "human"]
-        return _languages_rated(content), raters, _rated(path, content, judges)
+    check_shape(content, CARD, "", path / FILES[0], "Restore the file")
+    raters = None
+    if _is_in(path, "raters.jsonl"):
+        raters = dict(Counter(rater.kind for rater in read_raters(path)))
+    title = content.get("title", "")
     counts = content.get("counts", {}).items()
     sizes = ", ".join(f"{number:,} {what}" for what, number in counts if what != "raters")
-    return (
-        content.get("languages"),
-        raters,
-        "; ".join(filter(None, [content.get("title", ""), sizes])),
-    )
+    answer = "; ".join(filter(None, [title, sizes]))
+    languages = content.get("languages")
+    return {"languages": languages, "raters": raters, "title": title, "answer": answer}
 
 
-def _of_plan(path: Path) -> tuple[Any, Any, str]:
-    """The languages of a plan of adjudication, who decides, and how many outputs are decided."""
-    from metal.data.files import read_jsonl
+def _command_in(path: Path) -> str:
+    """The command that a run's run.toml names; `run` if it cannot be read."""
+    from metal.data.run_toml import read_run_toml
 
-    drawn = [entry for _, entry in read_jsonl(path / "drawn.jsonl")]
-    answers = path / "answers.jsonl"
-    decided = [entry for _, entry in read_jsonl(answers)] if answers.is_file() else []
-    people, done = ({entry[key] for entry in decided} for key in ("adjudicator", "task"))
-    says = f"{len(done):,} of {len(drawn):,} outputs decided"
-    return sorted({entry["language"] for entry in drawn}), {"human": len(people)}, says
+    try:
+        return read_run_toml(path)["command"] or "run"
+    except (MetalError, OSError):
+        return "run"
 
 
-def _of_run_with_page(path: Path, kind: str) -> tuple[Any, Any, str]:
-    """The languages and raters of a run, and the headline of its page."""
-    from metal.api.report import open_run
-    from metal.runs.parts import fitting
-    from metal.show.pages import headline
-
-    with fitting(path, kind):
-        run = open_run(path)
-        tables = [table for table in run.tables.values() if "language" in table and len(table)]
-        languages = None
-        if tables:
-            languages = list(filter(None, tables[0]["language"].unique()))
-        raters = dict(Counter(rater.kind for rater in run.raters.values()))
-        return languages, raters, headline(run)
-
-
-def _languages_rated(content: Mapping[str, Any]) -> Any:
-    """The languages to which a run was limited, or those of its dataset; None if the dataset is
-    gone.
+def _of_run(path: Path) -> tuple[str, dict[str, Any]]:
+    """The command of a run, and its other fields: from its summary or, if it has none that fits,
+    from all of its files.
     """
-    from metal.data.files import read_toml
+    from metal.api.unsummarized import plan_of_adjudication, summary_of_files
+    from metal.data.run_summary import read_summary
+    from metal.data.run_toml import read_run_toml
 
-    if languages := content["settings"].get("languages"):
-        return languages
-    data: Mapping[str, Any] = next(iter(content["datasets"]), {})
-    card = Path(data.get("path", "")) / FILES[0]
-    return read_toml(card).get("languages") if card.is_file() else None
+    summary = read_summary(path)
+    if summary is None:
+        content = read_run_toml(path)
+        if content["command"] == ADJUDICATION:
+            return ADJUDICATION, plan_of_adjudication(path, content)
+        summary = summary_of_files(path, content)
+    return summary.kind, _of_summary(path, summary)
 
 
-def _rated(path: Path, content: Mapping[str, Any], judges: Sequence[str]) -> str:
-    """How many ratings a run has and by whom or, if it was stopped, how to continue it."""
-    state = content["settings"].get("state", {})
-    if state.get("not_asked"):
-        stopped = f"stopped: {state['not_asked']:,} calls were not made"
-        return f'{stopped}; to continue: `metal.judge(resume="{path}")`'
-    if not judges:
+def _of_summary(path: Path, summary: RunSummary) -> dict[str, Any]:
+    """The fields of a run that has a summary."""
+    from metal.data.run_summary import is_running
+
+    state = RUNNING if is_running(path) else summary.state
+    verdicts = by_language = None
+    if summary.cells is not None:
+        verdicts = {word: sum(counts.values()) for word, counts in summary.cells.items()}
+        by_language = _turned(summary.cells)
+    return {
+        "languages": summary.languages,
+        "raters": summary.raters,
+        "judges": summary.judges,
+        "title": summary.title,
+        "answer": summary.headline or _progress(path, summary, state),
+        "state": state.replace("begun", "stopped"),
+        "cost": summary.cost,
+        "verdicts": verdicts,
+        "by_language": by_language,
+    }
+
+
+def _turned(cells: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    """Counts by verdict and language as counts by language and verdict."""
+    turned: dict[str, dict[str, int]] = {}
+    for word, counts in cells.items():
+        for language, number in counts.items():
+            turned.setdefault(language, {})[word] = number
+    return turned
+
+
+def _progress(path: Path, summary: RunSummary, state: str) -> str:
+    """How many ratings a run has and by whom or, if it has not ended, how to continue it."""
+    resume = f'`metal.{summary.kind}(resume="{path}")`'
+    if state == RUNNING:
+        return "at work now"
+    if state == "waiting":
+        return f"{summary.waiting:,} calls are in open batches; to fetch them: {resume}"
+    if summary.not_asked:
+        return f"stopped: {summary.not_asked:,} calls were not made; to continue: {resume}"
+    if state == "begun":
+        return f"stopped before its end; to continue: {resume}"
+    if not summary.judges:
         return ""
-    data: Mapping[str, Any] = next(iter(content["datasets"]), {})
-    ratings = f"{state['ratings']:,} ratings" if "ratings" in state else "ratings"
-    return f"{ratings} of {data.get('name', 'a dataset')} by {first_few(judges, 3)}"
+    ratings = "ratings" if summary.ratings is None else f"{summary.ratings:,} ratings"
+    return f"{ratings} of {summary.dataset or 'a dataset'} by {first_few(summary.judges, 3)}"

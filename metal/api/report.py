@@ -148,6 +148,7 @@ def report(
     """
     from metal.runs.parts import fitting
     from metal.runs.run import write_page
+    from metal.runs.summarizing import summarize
     from metal.show import pages
     from metal.show.files import write_charts, write_tables_latex
 
@@ -159,6 +160,8 @@ def report(
         charts = pages.charts(opened) if figures else []
         tables = pages.tables(opened) if latex else []
     page = write_page(html, folder)
+    if run is not opened:
+        summarize(folder, opened)
     drawn = write_charts(charts, Path(figures), exporting) if figures else 0
     written, latin = write_tables_latex(tables, Path(latex)) if latex else (0, True)
     return Report(page, drawn, written, latin)

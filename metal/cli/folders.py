@@ -12,9 +12,10 @@ from click.shell_completion import get_completion_class
 import metal
 from metal.cli.printing import print_json
 from metal.cli.verb import AS_JSON, Verb, verb
-from metal.data.text import plural
+from metal.data.text import dollars, plural
 from metal.show.terminal import console
 
+ANSWER_LINES = 3  # of a headline; the page has all of it
 NOUNS = {
     "human": ("person", "people"),
     "llm": ("judge", ""),
@@ -39,13 +40,25 @@ def ls(folder: Path | None, as_json: bool) -> None:
         return
     width = max((len(entry.path) for entry in listed), default=0)
     for entry in listed:
-        size = [] if entry.languages is None else [plural(len(entry.languages), "language")]
-        size += [plural(number, *NOUNS[kind]) for kind, number in (entry.raters or {}).items()]
-        console.say(f"{entry.path:<{width}}  {entry.kind:<13}  {entry.date}", wrap=False)
-        if summary := ": ".join(filter(None, [", ".join(size), entry.answer])):
-            console.say(f"  {summary}")
+        _say(entry, width)
     if not listed:
         console.say("No datasets and no runs here. Begin with: metal init")
+
+
+def _say(entry: metal.Folder, width: int) -> None:
+    """Print a dataset or run. width: of the longest path."""
+    facts = [f"{entry.kind:<13}", entry.date]
+    facts += [entry.state] if entry.state not in ("", "finished") else []
+    facts += [] if entry.cost is None else [dollars(entry.cost)]
+    console.say("  ".join([f"{entry.path:<{width}}", *facts]), wrap=False)
+    size = [] if entry.languages is None else [plural(len(entry.languages), "language")]
+    for kind, number in (entry.raters or {}).items():
+        size.append(plural(number, *NOUNS.get(kind, (kind, ""))))
+    if summary := ": ".join(filter(None, [", ".join(size), entry.answer])):
+        console.say(f"  {summary}", most=ANSWER_LINES if entry.state == "finished" else None)
+    if entry.verdicts:
+        counts = [f"{number:,} {verdict}" for verdict, number in entry.verdicts.items()]
+        console.say(f"  Verdicts: {', '.join(counts)}")
 
 
 @click.command(cls=Verb)

@@ -60,7 +60,8 @@ MARKS = {
 }
 TITLES = {IMPORT: "a dataset", EXPORT: "a table of `metal export`"}
 
-LEFT = {".lock", ".DS_Store"}  # by locks and systems
+LOCK = ".lock"  # in a run of judges or of generation, held while a process works on it
+LEFT = {LOCK, ".DS_Store"}  # by locks and systems
 _IN_DATASETS = {
     "dataset.toml",
     "sources.jsonl",

@@ -71,11 +71,13 @@ def read_run_toml(folder: Path) -> dict[str, Any]:
     """The run.toml of a folder. Missing parts are an empty text, list or table; without a file, all
     are.
 
-    Raises DataError for a part of another type, and later for a missing setting that is looked up.
+    The summary is left out (see metal.data.run_summary). Raises DataError for a part of another
+    type, and later for a missing setting that is looked up.
     """
     path = folder / RUN_TOML
     content = read_toml(path) if path.is_file() else {}
-    _check(content, _PARTS, "", path)
+    content.pop("summary", None)
+    check_shape(content, _PARTS, "", path)
     empty = {
         part: type(shape)() if isinstance(shape, dict | list) else ""
         for part, shape in _PARTS.items()
@@ -86,17 +88,17 @@ def read_run_toml(folder: Path) -> dict[str, Any]:
     return parts
 
 
-def _check(value: Any, shape: Any, name: str, path: Path) -> None:
+def check_shape(value: Any, shape: Any, name: str, path: Path, remedy: str = _REMEDY) -> None:
     """Raise DataError if a value does not have its shape: a type, [the shape of each item], {key:
     the shape of a possible key}. A float is any number that is not negative.
     """
     kind, wanted = type(value), shape if isinstance(shape, type) else type(shape)
     if not (kind in (int, float) and value >= 0 if wanted is float else kind is wanted):
-        raise DataError(path, f"{name} is {value!r}", _REMEDY)
+        raise DataError(path, f"{name} is {value!r}", remedy)
     inside: list[tuple[str, Any, Any]] = []
     if wanted is list:
         inside = [(f"[{row}]", part, shape[0]) for row, part in enumerate(value)]
     elif wanted is dict:
         inside = [(f".{key}", value[key], part) for key, part in shape.items() if key in value]
     for key, part, its_shape in inside:
-        _check(part, its_shape, f"{name}{key}".lstrip("."), path)
+        check_shape(part, its_shape, f"{name}{key}".lstrip("."), path, remedy)

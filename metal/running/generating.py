@@ -140,14 +140,15 @@ class GenerateJob(Job):
         changed = replace(dataset, outputs=together, extra=extra)
         update_dataset(changed, self.folder)
         not_asked = sum(tally.not_asked for tally in tallies.values())
-        self.write_run(
-            out, state={"outputs": len(fresh), "not_asked": not_asked, "complete": not not_asked}
-        )
-        tables = generated(
-            changed, drawn, sorted({source.language for source in self.plan.sources})
-        )
+        state = {"outputs": len(fresh), "not_asked": not_asked, "complete": not not_asked}
+        self.write_run(out, statistics=tallies, state=state)
+        tables = generated(changed, drawn, self.languages)
         write_results(out, self.notes, (), tables)
         return tallies
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        return tuple(sorted({source.language for source in self.plan.sources}))
 
     @property
     def signature(self) -> str:

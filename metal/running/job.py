@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from hashlib import blake2b
 from pathlib import Path
@@ -19,12 +19,14 @@ from metal.data.dataset import Dataset
 from metal.data.files import write_new
 from metal.data.missing import no_such
 from metal.data.progress import Progress, no_progress
+from metal.data.records import Rater
 from metal.data.replacing import check_new, kept_parts
+from metal.data.run_summary import WAITING, RunSummary, with_summary
 from metal.data.run_toml import read_run_toml
 from metal.errors import DataError, UsageError
 from metal.raters.judges.batch.ledger import FILE as LEDGER
 from metal.raters.judges.batch.ledger import FOLDER as BATCHES
-from metal.raters.judges.batch.ledger import open_calls
+from metal.raters.judges.batch.ledger import open_calls, read_ledger
 from metal.raters.judges.call import Client
 from metal.raters.judges.cluster.shards import clear as clear_shards
 from metal.raters.judges.collect import CallStatistics
@@ -135,6 +137,11 @@ class Job(ABC):
         return False
 
     @property
+    @abstractmethod
+    def languages(self) -> tuple[str, ...]:
+        """The languages of what the job asks about, sorted."""
+
+    @property
     def signature(self) -> str:
         """Everything on which the run's figures depend; empty if other functions compute the
         figures.
@@ -218,10 +225,17 @@ class Job(ABC):
     def finish(self, out: Path, progress: Progress = no_progress) -> Mapping[str, CallStatistics]:
         """Write the results from the journal in the form that the verb needs."""
 
-    def write_run(self, out: Path, **more: Any) -> None:
-        """Write run.toml, with everything needed to repeat or resume the run.
+    def write_run(
+        self,
+        out: Path,
+        raters: Iterable[Rater] | None = None,
+        statistics: Mapping[str, CallStatistics] | None = None,
+        **more: Any,
+    ) -> None:
+        """Write run.toml, with everything needed to repeat or resume the run, and its summary.
 
-        more: how far the run has come.
+        raters: None until they are known. statistics: those of all calls so far. more: how far the
+        run has come.
         """
         asked = asdict(self.request)
         settings = {
@@ -239,7 +253,34 @@ class Job(ABC):
         content = manifest(
             self.command, self.dataset, [self.folder], settings, self.raters, self.signature
         )
-        write_new(out / "run.toml", tomli_w.dumps(content.to_dict()))
+        text = tomli_w.dumps(content.to_dict()).encode()
+        summary = self._summary(content.to_dict(), raters, statistics, out)
+        write_new(out / "run.toml", with_summary(text, summary, out))
+
+    def _summary(
+        self,
+        content: Mapping[str, Any],
+        raters: Iterable[Rater] | None,
+        statistics: Mapping[str, CallStatistics] | None,
+        out: Path,
+    ) -> RunSummary:
+        """What a list says of the run."""
+        waiting = sum(batch.requests for batch in read_ledger(out) if batch.open)
+        cost = None if statistics is None else self._cost(statistics)
+        facts: dict[str, Any] = {"languages": self.languages, "waiting": waiting, "cost": cost}
+        return RunSummary.of(content, raters, **facts | ({"state": WAITING} if waiting else {}))
+
+    def _cost(self, statistics: Mapping[str, CallStatistics]) -> float | None:
+        """What all replies cost so far, in dollars; None if that of some is not known."""
+        models = {model.name: model for model in self.plan.models}
+        total = 0.0
+        for (model, _), name in self.plan.names.items():
+            calls, asked = statistics[name], models[model]
+            dollars = calls.cost(asked.price, asked.batch_price) if calls.replies else 0.0
+            if dollars is None or calls.uncounted:
+                return None
+            total += dollars
+        return total
 
 
 def check_place(out: Path, command: str, *, force: bool) -> None:

@@ -122,6 +122,10 @@ class JudgeJob(Job):
         return self.request.judges
 
     @property
+    def languages(self) -> tuple[str, ...]:
+        return tuple(sorted({output.language for output in self.plan.outputs}))
+
+    @property
     def answers_itself(self) -> bool:
         return bool(self.baselines)
 
@@ -147,7 +151,8 @@ class JudgeJob(Job):
         collected = Collected(self.plan, index_journal(self.plan, out / JOURNAL))
         rated = with_questions(self.dataset, self.questions)
         people, facts = run_baselines(rated, self.baselines, seed=self.request.seed)
-        write_jsonl(out / "raters.jsonl", map(rater_record, chain(collected.raters(), people)))
+        raters = [*collected.raters(), *people]
+        write_jsonl(out / "raters.jsonl", map(rater_record, raters))
         chosen = {output.output for output in self.plan.outputs}
         baselines = (
             Rating(*row)
@@ -164,13 +169,14 @@ class JudgeJob(Job):
         write_tests(out, self.questions, answers)
         not_asked = sum(each.not_asked for each in collected.index.statistics.values())
         state = {"ratings": rows, "not_asked": not_asked, "complete": not not_asked}
-        self.write_run(out, texts=texts_digest(self.dataset), state=state)
+        statistics = collected.index.statistics
+        self.write_run(out, raters, statistics, texts=texts_digest(self.dataset), state=state)
         silent = facts[facts["score"].isna()]
         self.ratings, self.unanswered = (
             rows,
             Counter(zip(silent["rater"], silent["reason"], strict=True)),
         )
-        return collected.index.statistics
+        return statistics
 
     def _kept(self, ratings: Iterable[Rating], answers: list[Rating]) -> Iterator[Rating]:
         """The ratings of the dataset's outputs; answers to test questions go into the list

@@ -38,6 +38,7 @@ from metal.data.replacing import (
     rewritten,
     tell_of_kept,
 )
+from metal.data.run_summary import RunSummary, write_summary
 from metal.data.run_toml import read_run_toml
 from metal.errors import UsageError
 from metal.raters.metrics import Metric, find_metric, split_names
@@ -139,6 +140,13 @@ class RunFolder:
                 write_jsonl(partial / "raters.jsonl", map(rater_record, raters))
                 facts = tidy_facts(concat_facts([each.facts for each in self.scores.values()]))
                 write_facts(facts, partial / "ratings.parquet")
+                summary = RunSummary.of(
+                    content.to_dict(),
+                    raters,
+                    languages=self.dataset.languages,
+                    ratings=len(facts),
+                )
+                write_summary(partial, summary)
         return scores
 
 

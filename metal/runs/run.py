@@ -25,6 +25,7 @@ from metal.data.text import name
 from metal.errors import DataError
 from metal.runs.columns import Column, Tables, required_names, unshown
 from metal.runs.parts import again, need_files, read_lines, read_manifest, read_table, write_parts
+from metal.runs.summarizing import summarize
 
 ALL_LANGUAGES = ""
 CELL = unshown("language", "criterion")
@@ -141,7 +142,8 @@ class Run:
         """Write the run folder, completely or not at all, with the page that `page` makes of it.
 
         force, again: what the folder may contain already (see metal.data.replacing.check_new). The
-        bytes of the tables depend only on their figures. The page is made from what was written.
+        bytes of the tables depend only on their figures. The page and the summary are made from
+        what was written.
         """
         writing, drawing = divided(progress, 1, 3)
         with (
@@ -154,8 +156,10 @@ class Run:
             )
             if not self._large:
                 more.result()
-            write_page(page(type(self)._read(partial, folder.name, *self._large), drawing), partial)
+            written = type(self)._read(partial, folder.name, *self._large)
+            write_page(page(written, drawing), partial)
             more.result()
+            summarize(partial, written)
 
     @property
     def _large(self) -> tuple[Any, ...]:
@@ -201,6 +205,12 @@ class Run:
     def remarks(self) -> Iterator[VerdictLine]:
         """Findings that affect an audit's verdicts (see metal.questions.audit.remarks)."""
         yield from ()
+
+    def verdict_counts(self) -> Mapping[str, Mapping[str, int]] | None:
+        """The number of cells with each verdict, by verdict and language; None for runs without
+        verdicts.
+        """
+        return None
 
     def rows(self, table: str, **values: Any) -> pd.DataFrame:
         """The rows of a table whose columns have these values; an empty table stays empty."""

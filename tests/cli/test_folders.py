@@ -41,7 +41,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_ls_tells_kind_size_date_and_answer(place: Path) -> None:
-    dataset, audit, judges, torn = metal.ls(place)
+    dataset, torn, judges, audit = metal.ls(place)  # the latest run first
     card = (DEMO / "dataset.toml").stat().st_mtime
     assert dataset.date == f"{datetime.fromtimestamp(card):%Y-%m-%d}"
     demo = metal.read(DEMO)
@@ -103,7 +103,7 @@ def test_ls_prints_and_gives_json(place: Path) -> None:
     assert lines[0].startswith("datasets/demo  dataset ")
     assert "to continue: `metal judge --resume runs/judges`" in " ".join(" ".join(lines).split())
     rows = json.loads(typed("ls", "--json", cwd=place).out)
-    assert [row["kind"] for row in rows] == ["dataset", "audit", "judge", "run"]
+    assert [row["kind"] for row in rows] == ["dataset", "run", "judge", "audit"]
     assert typed("ls", "datasets", cwd=place).out.startswith("datasets/demo")
     (place / "empty").mkdir()
     assert "metal init" in typed("ls", "empty", cwd=place).out

@@ -4,6 +4,7 @@ report.html.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -322,6 +323,17 @@ class AuditRun(Run):
     @property
     def _large(self) -> tuple[Any, ...]:
         return (self.disagreement_table,)
+
+    def verdict_counts(self) -> dict[str, dict[str, int]]:
+        """The number of cells (judge, language, criterion) by verdict and language."""
+        table = self.tables["verdicts"]
+        cells: Counter[tuple[str, str]] = Counter()
+        if len(table):
+            cells.update(zip(map(today, table["verdict"]), table["language"], strict=True))
+        counts: dict[str, dict[str, int]] = {}
+        for word, code in sorted(cells, key=lambda cell: language_order(cell[1])):
+            counts.setdefault(word, {})[code] = cells[word, code]
+        return {word: counts[word] for word in VERDICTS if word in counts}
 
     def _check(self, folder: Path) -> None:
         for table in ("people", "judges", "verdicts"):

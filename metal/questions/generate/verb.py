@@ -114,6 +114,7 @@ async def generate_async(
     from metal.running.generating import GenerateRequest, generate_job
     from metal.running.job import read_request
     from metal.running.judging import dataset_of
+    from metal.runs.summarizing import summarize
 
     if resume is not None:
         check_resumed(
@@ -161,6 +162,7 @@ async def generate_async(
         return Generating(run, job, terms, outcome)
     texts = GeneratedTexts.read(run)
     texts.report(run)
+    summarize(run, texts)
     return Generating(run, job, terms, outcome, texts)
 
 

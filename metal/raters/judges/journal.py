@@ -29,15 +29,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from metal.data.holdings import LOCK as LOCK
 from metal.errors import DataError, UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed, Question, Reply
 from metal.raters.judges.reader import CUT_OFF, EMPTY, LEFT_OUT, OFF_SCALE, TWO_VERDICTS, UNPARSABLE
 
 FILE = "journal.jsonl"
-LOCK = ".lock"
 _LINE = re.compile(rb'\{"key":"([0-9a-f]*)","kind":"([^"]*)"')
 _to_disk = getattr(os, "fdatasync", os.fsync)
+_LOOKED_AT = 0.2  # seconds: longer than a list of runs holds a lock to see whether it is free
 _SYNC_EVERY = 0.05  # seconds between two syncs at most
 
 
@@ -50,7 +51,7 @@ def lock_run(folder: Path) -> Iterator[None]:
 
     lock = filelock.FileLock(folder / LOCK)
     try:
-        lock.acquire(blocking=False)
+        lock.acquire(timeout=_LOOKED_AT)
     except filelock.Timeout:
         raise UsageError(
             f"{folder}: another `metal.judge` is working on this run; wait until it has ended, or"
