@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from metal.api.score import metric_check as metric_check
     from metal.api.score import metric_list as metric_list
     from metal.api.score import score as score
+    from metal.app.server import View as View
+    from metal.app.verb import view as view
     from metal.data.dataset import Dataset as Dataset
     from metal.data.records import Criterion as Criterion
     from metal.data.records import Estimate as Estimate
@@ -136,6 +138,8 @@ _HOMES = {
     "metal.api.sample": ("sample",),
     "metal.api.schema": ("Validated", "schema", "schema_validate"),
     "metal.api.score": ("metric_check", "metric_list", "score"),
+    "metal.app.server": ("View",),
+    "metal.app.verb": ("view",),
     "metal.data.dataset": ("Dataset",),
     "metal.data.records": ("Criterion", "Estimate", "Level", "Scale"),
     "metal.questions.adjudicate.verb": ("adjudicate_plan",),

@@ -32,6 +32,7 @@ FLOORS = [
     {"show"},
     {"api"},
     {"questions"},
+    {"app"},
     {"cli"},
     {"__main__"},
 ]
@@ -46,6 +47,7 @@ TOUCHES_THE_WORLD = (
         "runs/*",
         "running/*",
         "api/*",
+        "app/*",
         "cli/*",
         "show/terminal/*",
     ),

@@ -48,12 +48,13 @@ VERBS = {
     "compare": ("metal.cli.datasets:compare", "Compare generators side by side."),
     "export": ("metal.cli.datasets:export", "Write the ratings in another program's format."),
     "schema": ("metal.cli.schema:schema", "Show the open format, or check a file."),
+    "view": ("metal.cli.view:view", "Look at datasets and runs in the browser."),
     "ls": ("metal.cli.folders:ls", "List datasets and runs, with their answers."),
     "completion": ("metal.cli.folders:completion", "Set up tab completion in your shell."),
 }
 # The groups of the help, with the verbs above in their order; a kind of run names its group itself.
 GROUPS: dict[str, tuple[str, ...]] = {
-    "Start": ("init", "demo", "judge", "ls"),
+    "Start": ("init", "demo", "judge", "view", "ls"),
     "Data": ("import", "check", "describe", "compare", "export", "schema"),
     "Build": ("sample", "annotate"),
     "Judges": ("judges", "criterion", "prompt", "replies", "score", "metric"),

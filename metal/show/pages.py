@@ -169,10 +169,7 @@ def document(
     own script.
     """
     own_templates = templates()
-    light, dark = map(_colours, (0, 1))
-    # paper is always light
-    style = f"{light}@media screen and (prefers-color-scheme:dark){{{dark}}}{svg.STYLE}"
-    style += "".join(source(own_templates, file) for file in styles)
+    style = stylesheet(styles)
     script = "".join(source(own_templates, file) for file in scripts)
     rules = policy(style, script, "img-src data:")
     own = {
@@ -186,10 +183,18 @@ def document(
     return lambda packed: packed.blob.join(around(replace(packed, blob="")))
 
 
+def stylesheet(files: Sequence[str]) -> str:
+    """The colours and these style sheets as one."""
+    light, dark = map(_colours, (0, 1))
+    # paper is always light
+    colours = f"{light}@media screen and (prefers-color-scheme:dark){{{dark}}}{svg.STYLE}"
+    return colours + "".join(source(templates(), file) for file in files)
+
+
 @cache
 def templates() -> Environment:
     """The template environment of all pages, which caches compiled templates."""
-    page_environment = environment("metal.show", _harmless)
+    page_environment = environment("metal.show", harmless)
     page_environment.filters |= {"count": count, "name": name, "code": _code, "unbroken": _unbroken}
     return page_environment
 
@@ -209,7 +214,7 @@ def _unbroken(sentence: str) -> Markup:
     return Markup(_HYPHENATED.sub(r'<span class="word">\g<0></span>', escaped))  # noqa: S704
 
 
-def _harmless(value: Any) -> Any:
+def harmless(value: Any) -> Any:
     """A value for a template, without characters that must not occur on a page."""
     # What was markup before is markup again.
     return type(value)(printable_sentence(value)) if isinstance(value, str) else value
@@ -287,8 +292,13 @@ def headline(run: Run) -> str:
     return page_of(run).headline(run)
 
 
-def page(run: Run, progress: Progress = no_progress) -> str:
-    """The whole page as HTML. Two runs with equal tables give equal pages."""
+def page(
+    run: Run, progress: Progress = no_progress, *, links: Mapping[str, str] | None = None
+) -> str:
+    """The whole page as HTML. Two runs with equal tables give equal pages.
+
+    links: for a page shown by an app, the addresses of its other pages, by their titles.
+    """
     drawing, guarding, packing, _ = divided(progress, 5, 2, 5, 4)
     drawing(0, 5)
     face = page_of(run)
@@ -303,6 +313,7 @@ def page(run: Run, progress: Progress = no_progress) -> str:
         "sections": fitted(face.sections(run), face.room(run)),
         "most_rows": MOST_ROWS,
         "run": run,
+        "links": links or {},
         # "ratings": of a table without name
         "title": run.data.get("title") or (own if own != "ratings" else run.name),
         "brand": face.brand,

@@ -63,7 +63,7 @@ def blocks(call: AskedCall) -> Iterator[tuple[str, str]]:
             yield title, text
     for answer in call.answers:
         raw = "" if answer.reply is None else json.dumps(answer.reply, ensure_ascii=False)
-        yield _about(answer), answer.text or answer.message or raw
+        yield about_answer(answer), answer.text or answer.message or raw
     people = [rating for rating in call.ratings if rating["kind"] == "human"]
     if people:
         yield "people", "\n".join(_by_person(rating, len(call.criteria) > 1) for rating in people)
@@ -81,7 +81,7 @@ def markdown(calls: Sequence[AskedCall]) -> str:
     return "\n\n".join(parts) + "\n" if parts else ""
 
 
-def _about(answer: ReplyRecord) -> str:
+def about_answer(answer: ReplyRecord) -> str:
     """The facts about an answer: its time, duration, tokens, cost and model."""
     title = f"no reply: {answer.failure}" if answer.failure else "reply"
     if answer.ask > 1:

@@ -458,6 +458,7 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
         "submit_metric": lambda n: metal.submit_metric(demo, folder / "scores.csv",
             name=f"metric{n}"),
         "submit_withdraw": lambda n: metal.submit_withdraw(demo, f"metric{n}"),
+        "view": lambda n: metal.view(folder, port=9300 + n).stop(),
         "verify": lambda n: metal.verify(metal.audit(demo, resamples=100).save(out / f"v{n}")),
     }  # fmt: skip
 

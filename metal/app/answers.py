@@ -1,0 +1,188 @@
+"""Outputs with the answers of judges and people, in the order of how far these are apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from metal.errors import check_known
+
+if TYPE_CHECKING:
+    from metal.data.records import Criterion
+    from metal.questions.audit.run import AuditRun
+
+HIGHER, LOWER, DIFFERS, PEOPLE, NO_SCORE = "higher", "lower", "differs", "people", "none"
+KINDS = {
+    DIFFERS: "a judge differs from the people",
+    HIGHER: "a judge scores higher than the people",
+    LOWER: "a judge scores lower than the people",
+    PEOPLE: "the people differ among themselves",
+    NO_SCORE: "a judge gave no score",
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is looked for; empty values stand for all.
+
+    kind: a key of KINDS.
+    """
+
+    language: str = ""
+    criterion: str = ""
+    judge: str = ""
+    kind: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """The values that are not empty, as an address has them."""
+        return {name: value for name, value in vars(self).items() if value}
+
+
+@dataclass(frozen=True)
+class RunAnswers:
+    """The outputs of a run, and what each judge answered on them.
+
+    items: one row for each output and criterion: language, criterion, output, generator, people
+    (their aggregate, NaN without one), people_range (the largest distance between two people) and
+    span (the range of the scale; 0 if it is nominal).
+
+    answers: one row for each answer of a judge: item (a row number of `items`), judge, score.
+
+    by_name: the criteria that are known, by name.
+    """
+
+    items: pd.DataFrame
+    answers: pd.DataFrame
+    by_name: Mapping[str, Criterion]
+    judges: Sequence[str]
+    languages: Sequence[str] = field(init=False)
+    criteria: Sequence[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        for column, name in (("language", "languages"), ("criterion", "criteria")):
+            object.__setattr__(self, name, sorted(map(str, self.items[column].unique())))
+
+    def chosen(self, choice: Choice) -> pd.DataFrame:
+        """The items of a choice with `judge`, `score` and `size`, the largest differences first.
+
+        Each item comes with the answer that is furthest from the people. size: the distance as a
+        share of the scale; of people among themselves if that is the kind chosen. Raises
+        UnknownName.
+        """
+        for what, wanted, choices in (
+            ("language", choice.language, self.languages),
+            ("criterion", choice.criterion, self.criteria),
+            ("judge", choice.judge, self.judges),
+            ("kind", choice.kind, KINDS),
+        ):
+            check_known(what, [wanted] if wanted else [], choices)
+        items = self._items_of(choice)
+        if choice.kind == PEOPLE:
+            span = items["span"].where(items["span"] > 0, 1.0)
+            apart = items.assign(judge="", score=np.nan, size=items["people_range"] / span)
+            return apart[apart["size"] > 0].sort_values("size", ascending=False, kind="stable")
+        answers = self.answers
+        if choice.judge:
+            answers = answers[answers["judge"] == choice.judge]
+        joined = answers.join(items, on="item", how="inner")
+        joined["size"] = _sizes(joined, choice.kind)
+        joined = joined[joined["size"].notna()]
+        # of equal differences, those on which people agree come first
+        order = ["size", "people_range", "item"]
+        joined = joined.sort_values(order, ascending=[False, True, True], kind="stable")
+        return joined.drop_duplicates("item")
+
+    def _items_of(self, choice: Choice) -> pd.DataFrame:
+        items = self.items
+        for column in ("language", "criterion"):
+            if wanted := getattr(choice, column):
+                items = items[items[column] == wanted]
+        return items
+
+
+def _sizes(joined: pd.DataFrame, kind: str) -> pd.Series:
+    """The distance of each answer from the people as a share of the scale; NaN for answers that are
+    not of this kind.
+    """
+    unanswered = joined["score"].isna()
+    if kind == NO_SCORE:
+        return unanswered.map({True: 0.0, False: np.nan})
+    away = joined["score"] - joined["people"]
+    nominal = joined["span"] == 0
+    sizes = (away.abs() / joined["span"].where(~nominal, 1.0)).where(~nominal, (away != 0) * 1.0)
+    sizes = sizes.where(away.notna())
+    if kind == HIGHER:
+        return sizes.where((away > 0) & ~nominal)
+    if kind == LOWER:
+        return sizes.where((away < 0) & ~nominal)
+    return sizes.where(sizes > 0) if kind == DIFFERS else sizes
+
+
+def of_audit(run: AuditRun) -> RunAnswers:
+    """The outputs of an audit on which a judge and people differ, or people among themselves."""
+    columns = ("language", "criterion", "output", "generator", "people", "people_range")
+    table = run.disagreement_table
+    items = table.select(columns).to_pandas(strings_to_categorical=True)
+    items["span"] = _spans(items, run.criteria)
+    ratings = table["ratings"].combine_chunks()
+    flat = ratings.flatten()
+    answers = pd.DataFrame(
+        {
+            "item": ratings.value_parent_indices().to_numpy(),
+            "judge": flat.field("rater").dictionary_encode().to_pandas(),
+            "score": flat.field("score").to_numpy(zero_copy_only=False),
+        }
+    )
+    judges = [rater.rater for rater in run.raters.values() if rater.kind != "human"]
+    answers = answers[answers["judge"].isin(judges)]
+    return RunAnswers(items, answers, run.criteria, sorted(judges))
+
+
+def of_judges(table: pd.DataFrame, criteria: Mapping[str, Criterion]) -> RunAnswers:
+    """The outputs that a run of judges rated.
+
+    table: the run's replies in the form of metal.api.replies.COLUMNS. criteria: those of the run's
+    dataset, as far as it is there.
+    """
+    keys = ["language", "criterion", "output"]
+    numbers = table.groupby(keys, sort=False, observed=True).ngroup()
+    first = ~numbers.duplicated()
+    items = table.loc[first, [*keys, "people"]].reset_index(drop=True)
+    items = items.assign(generator="", people_range=0.0)
+    items["span"] = _spans(items, criteria)
+    answers = pd.DataFrame({"item": numbers, "judge": table["judge"], "score": table["score"]})
+    return RunAnswers(items, answers, criteria, sorted(map(str, table["judge"].unique())))
+
+
+def _spans(items: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.Series:
+    """The range of each item's scale: 0 if it is nominal; of a scale without ends, the range of the
+    people's scores, or 1.
+    """
+    means = items.groupby("criterion", observed=True)["people"]
+    observed = (means.max() - means.min()).where(lambda spans: spans > 0, 1.0)
+    spans = {str(name): span for name, span in observed.items()}
+    for name, criterion in criteria.items():
+        if criterion.scale.measure == "nominal":
+            spans[name] = 0.0
+        elif ends := criterion.scale.ends:
+            spans[name] = ends[1] - ends[0]
+    return items["criterion"].map(spans).astype(float)
+
+
+def row_of(folder: Path, number: int) -> dict[str, Any]:
+    """A row of an audit's disagreements with texts and ratings, read from the file."""
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(folder / "disagreements.parquet") as file:
+        for group in range(file.num_row_groups):
+            rows = file.metadata.row_group(group).num_rows
+            if number < rows:
+                row: dict[str, Any] = file.read_row_group(group).slice(number, 1).to_pylist()[0]
+                return row
+            number -= rows
+    raise IndexError(number)

@@ -1,0 +1,135 @@
+"""The pages of a run's answers: a list, and one output with everything that is known of it."""
+
+from __future__ import annotations
+
+from math import isnan
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from metal.app.answers import DIFFERS, KINDS, Choice, RunAnswers, of_audit, of_judges
+from metal.app.library import Library, NoSuchPage
+from metal.app.outputs import Shown, level_of, of_run, replies_of
+from metal.app.templating import respond
+from metal.data.languages import language_name
+from metal.data.text import percent
+from metal.show.replies import about_answer
+
+PAGE = 50  # rows
+
+
+def answers_page(request: Request) -> Response:
+    """The outputs of a run, those with the largest differences first."""
+    library, key = _asked(request)
+    folder = library.path(key)
+    answers = _answers(library, folder)
+    choice = _choice(request)
+    chosen = answers.chosen(choice)
+    number = request.query_params.get("page", "1")
+    page = max(int(number), 1) if number.isdecimal() and len(number) < 9 else 1
+    rows = chosen.iloc[PAGE * (page - 1) : PAGE * page]
+    content = {
+        "key": key,
+        "answers": answers,
+        "choice": choice,
+        "kinds": KINDS,
+        "total": len(chosen),
+        "page": page,
+        "pages": -(-len(chosen) // PAGE),
+        "rows": rows.to_dict("records"),
+        "title": folder.name,
+        "share": percent,
+        "titles": {name: each.title for name, each in answers.by_name.items()},
+        "level": lambda row, score: (
+            "" if isnan(score) else level_of(answers.by_name.get(row["criterion"]), score)
+        ),
+        "named": [(code, language_name(code)) for code in answers.languages],
+    }
+    return respond(request, "answers.html", content)
+
+
+def output_page(request: Request) -> Response:
+    """One output: its texts, all scores, what the judges were asked, and what they replied."""
+    library, key = _asked(request)
+    folder = library.path(key)
+    output = request.query_params.get("output", "")
+    answers, choice = _answers(library, folder), _choice(request)
+    chosen = answers.chosen(choice)
+    names = chosen["output"].astype(str).tolist()
+    criteria = chosen["criterion"].astype(str).tolist()
+    at = (output, request.query_params.get("of", ""))
+    positions = [
+        position for position, each in enumerate(zip(names, criteria, strict=True)) if each == at
+    ]
+    position = positions[0] if positions else None
+    before, after = _beside(list(zip(names, criteria, strict=True)), position)
+    content = {
+        "key": key,
+        "title": folder.name,
+        "choice": choice,
+        "position": position,
+        "total": len(chosen),
+        "before": before,
+        "after": after,
+        "shown": _shown(library, folder, answers, output),
+        "of": at[1],
+        "about": about_answer,
+    }
+    return respond(request, "output.html", content)
+
+
+def _beside(
+    order: list[tuple[str, str]], position: int | None
+) -> tuple[tuple[str, str] | None, tuple[str, str] | None]:
+    """The outputs before and after a position in an order."""
+    if position is None:
+        return None, order[0] if order else None
+    before = order[position - 1] if position else None
+    after = order[position + 1] if position + 1 < len(order) else None
+    return before, after
+
+
+def _asked(request: Request) -> tuple[Library, str]:
+    return request.app.state.library, request.path_params["key"]
+
+
+def _choice(request: Request) -> Choice:
+    """The choice in an address; without a kind, a judge that differs."""
+    query = request.query_params
+    parts = {name: query.get(name, "") for name in ("language", "criterion", "judge")}
+    return Choice(**parts, kind=query.get("kind", DIFFERS))
+
+
+def _answers(library: Library, folder: Path) -> RunAnswers:
+    return library.opened(folder, "answers", lambda: _read(library, folder))
+
+
+def _read(library: Library, folder: Path) -> RunAnswers:
+    from metal.questions.audit.run import AuditRun
+    from metal.runs.judges_run import COMMANDS
+    from metal.runs.parts import command_of
+
+    command = command_of(folder)
+    if command == "audit":
+        run = library.run(folder)
+        assert isinstance(run, AuditRun)
+        return of_audit(run)
+    if command in COMMANDS:
+        opened = replies_of(library, folder)
+        return of_judges(opened.table, opened.dataset.criteria if opened.dataset else {})
+    raise NoSuchPage(f"A run of `metal {command}` has no answers of judges to look at")
+
+
+def _shown(library: Library, folder: Path, answers: RunAnswers, output: str) -> Shown:
+    numbers = answers.items.index[answers.items["output"] == output]
+    if not len(numbers):
+        raise NoSuchPage(f"There is no output {output!r} among the answers of {folder.name}")
+    return of_run(library, folder, output, list(map(int, numbers)))
+
+
+ROUTES = [
+    Route("/answers/{key:path}", answers_page, name="answers"),
+    Route("/output/{key:path}", output_page, name="output"),
+]

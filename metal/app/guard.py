@@ -1,0 +1,108 @@
+"""Who may ask the app: requests of this machine's user, and of no other person and no other page.
+
+The token is the first part of every address. Other users of the machine do not know it, and neither
+do web pages. A page could still reach the server through a name of its own that points to
+127.0.0.1, so the host's name is checked, and the origin of everything that changes something.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+HOSTS = ("127.0.0.1", "localhost", "[::1]")
+LARGEST_BODY = 512 * 1024 * 1024  # bytes: a table of a million ratings has about 100 MB
+READING = ("GET", "HEAD")
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; form-action 'self'; base-uri 'none';"
+    " frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"  # notebooks
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    # not "no-referrer", with which browsers hide the origin of a form
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class Guard:
+    """Lets only those requests through to the app that may ask it.
+
+    token: the first part of every address that the app answers.
+    """
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self.app, self.token = app, token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+        headers = Headers(scope=scope)
+        status, why = self._refusal(scope, headers)
+        if why:
+            await PlainTextResponse(why + "\n", status, HEADERS)(scope, receive, send)
+            return
+        inner = {**scope, "root_path": f"/{self.token}"}
+        await self.app(inner, _limited(receive), _with_headers(send))
+
+    def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str]:
+        """The status and the reason if the request is refused; the reason is empty if it is not."""
+        host = headers.get("host", "")
+        if host.rpartition(":")[0 if ":" in host.rpartition("]")[2] else 2] not in HOSTS:
+            return 403, "This server answers only as 127.0.0.1 or localhost."
+        if not _is_own(scope["method"], headers, host):
+            return 403, "This request comes from another page."
+        token = scope["path"].split("/", 2)[1]
+        if not hmac.compare_digest(token.encode(), self.token.encode()):
+            return 403, "Open the address that `metal view` printed: its token is missing here."
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or len(length) > 18 or int(length) > LARGEST_BODY:
+            return 413, f"The file is larger than {LARGEST_BODY // 2**20} MB."
+        return 200, ""
+
+
+def _is_own(method: str, headers: Mapping[str, str], host: str) -> bool:
+    """Whether a request comes from a page of the app, or only opens one."""
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+    if origin is not None and urlsplit(origin).netloc != host:
+        return False
+    opens = method in READING and headers.get("sec-fetch-mode") in (None, "navigate")
+    return opens or site in ("same-origin", "none")
+
+
+def _limited(receive: Receive) -> Receive:
+    """What a request sends, up to LARGEST_BODY bytes; a longer body counts as broken off."""
+    received = 0
+
+    async def limited() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        return message if received <= LARGEST_BODY else {"type": "http.disconnect"}
+
+    return limited
+
+
+def _with_headers(send: Send) -> Send:
+    """Add the headers that every response has, except those that it has itself."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in HEADERS.items():
+                headers.setdefault(name, value)
+        await send(message)
+
+    return sending

@@ -1,0 +1,196 @@
+"""Everything that is known of one output of a run: its texts, its ratings, and what the judges were
+asked and replied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from metal.app.answers import row_of
+from metal.app.library import Library
+from metal.data.records import KINDS
+from metal.data.text import figure
+from metal.errors import MetalError
+from metal.runs.kinds import is_kind
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from metal.api.replies import _OpenedRun
+    from metal.data.dataset import Dataset
+    from metal.data.records import Criterion
+    from metal.running.replying import AskedCall
+
+TEXTS = ("language", "generator", "title", "source_text", "output_text")
+
+
+@dataclass(frozen=True)
+class Rated:
+    """One rating of the output.
+
+    says: the score with its label, or why there is none. away: whether a judge's answer differs
+    from the people's.
+    """
+
+    rater: str
+    kind: str
+    says: str
+    comment: str
+    away: bool
+
+
+@dataclass(frozen=True)
+class Part:
+    """What was asked of an output, and everybody's answers.
+
+    people: the people's answer in words; empty without one.
+    """
+
+    criterion: str
+    title: str
+    question: str
+    people: str
+    ratings: Sequence[Rated]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """An output with all that is known of it.
+
+    calls: the calls to judges about it. notes: what is missing, and why.
+    """
+
+    output: str
+    language: str
+    generator: str
+    title: str
+    source_text: str
+    output_text: str
+    parts: Sequence[Part]
+    calls: Sequence[AskedCall]
+    notes: Sequence[str]
+
+
+def of_run(library: Library, folder: Path, output: str, rows: Sequence[int]) -> Shown:
+    """An output of an audit, or of a run of judges.
+
+    rows: its row numbers among the run's answers.
+    """
+    if is_kind(library.folder(library.key(folder)).kind):
+        return of_disagreements(library, folder, output, [row_of(folder, row) for row in rows])
+    return of_judges(library, folder, output)
+
+
+def of_disagreements(
+    library: Library, folder: Path, output: str, rows: Sequence[Mapping[str, Any]]
+) -> Shown:
+    """An output of an audit; rows: its disagreements, one for each criterion."""
+    criteria = library.run(folder).criteria
+    parts = [_part(row["criterion"], criteria, row["people"], list(row["ratings"])) for row in rows]
+    calls, notes = _calls(folder, output)
+    texts = {name: rows[0][name] or "" for name in TEXTS}
+    return Shown(output, **texts, parts=parts, calls=calls, notes=notes)
+
+
+def of_judges(library: Library, folder: Path, output: str) -> Shown:
+    """An output of a run of judges."""
+    opened = replies_of(library, folder)
+    dataset = opened.dataset
+    criteria = dataset.criteria if dataset else {}
+    calls, notes = _calls(folder, output)
+    of_people: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for rating in chain.from_iterable(call.ratings for call in calls):
+        if rating["kind"] == "human":
+            of_people.setdefault(rating["criterion"], {})[rating["rater"]] = rating
+    parts = []
+    answers = opened.table[opened.table["output"] == output]
+    for criterion, rows in answers.groupby("criterion", sort=False):
+        ratings = [*of_people.get(str(criterion), {}).values()]
+        ratings += [{**row, "rater": row["judge"], "kind": "llm"} for row in plain_rows(rows)]
+        parts.append(_part(str(criterion), criteria, rows["people"].iloc[0], ratings))
+    return Shown(output, **_texts(dataset, output), parts=parts, calls=calls, notes=notes)
+
+
+def replies_of(library: Library, folder: Path) -> _OpenedRun:
+    """The replies in a run of judges."""
+    from metal.api.replies import _OpenedRun
+
+    return library.opened(folder, "replies", lambda: _OpenedRun.of(folder))
+
+
+def plain_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table as dictionaries."""
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+def _texts(dataset: Dataset | None, output: str) -> dict[str, str]:
+    """What the dataset says of an output; empty texts without one."""
+    if dataset is None or output not in dataset.outputs:
+        return dict.fromkeys(TEXTS, "")
+    written = dataset.outputs[output]
+    source = dataset.sources[written.source]
+    values = (written.language, written.generator, source.title, source.text, written.text)
+    return dict(zip(TEXTS, values, strict=True))
+
+
+def _part(
+    name: str,
+    criteria: Mapping[str, Criterion],
+    people: float | None,
+    ratings: Sequence[Mapping[str, Any]],
+) -> Part:
+    criterion = criteria.get(name)
+    answer = None if people is None or isnan(people) else people
+    rated = [
+        Rated(
+            rating["rater"],
+            KINDS[rating["kind"]],
+            _says(criterion, rating),
+            rating["comment"] or "",
+            rating["kind"] != "human"
+            and answer is not None
+            and _score(rating) not in (None, answer),
+        )
+        for rating in ratings
+    ]
+    says = "" if answer is None else level_of(criterion, answer)
+    if criterion is None:
+        return Part(name, name, "", says, rated)
+    return Part(name, criterion.title, criterion.question, says, rated)
+
+
+def _score(rating: Mapping[str, Any]) -> float | None:
+    score = rating["score"]
+    return None if score is None or isnan(score) else float(score)
+
+
+def _says(criterion: Criterion | None, rating: Mapping[str, Any]) -> str:
+    score = _score(rating)
+    if score is None:
+        return f"no score: {rating['reason'] or 'no reason given'}"
+    return level_of(criterion, score)
+
+
+def level_of(criterion: Criterion | None, score: float) -> str:
+    """The score and the label of its level, such as `2 Good`."""
+    number = f"{score:g}" if score.is_integer() else figure(score)
+    for level in criterion.scale.levels if criterion else ():
+        if level.value == score and level.label not in ("", number):
+            return f"{number} {level.label}"
+    return number
+
+
+def _calls(folder: Path, output: str) -> tuple[Sequence[AskedCall], Sequence[str]]:
+    """The calls about an output, and what is missing."""
+    from metal.api.replies import replies
+
+    try:
+        answered = replies(folder, output)
+    except MetalError as error:
+        return (), (f"Messages and raw replies are missing: {error}",)
+    return answered.calls, answered.notes

@@ -1,0 +1,47 @@
+"""The page of a run, as `metal report` writes it, with the way on to its answers."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from metal.app.library import Library
+from metal.app.templating import respond
+from metal.runs.kinds import is_kind
+from metal.show import pages
+
+# The page brings its own policy for its own style and script.
+OWN_POLICY = {"Content-Security-Policy": "frame-ancestors 'self'; base-uri 'none'"}
+
+
+def run_page(request: Request) -> Response:
+    """Show a run; one without a page of its own leads to its answers."""
+    library: Library = request.app.state.library
+    key, base = request.path_params["key"], request.scope["root_path"]
+    folder = library.path(key)
+    kind = library.folder(key).kind
+    if kind == "dataset":
+        return RedirectResponse(f"{base}/dataset/{key}", 303)
+    if not is_kind(kind):
+        return RedirectResponse(f"{base}/answers/{key}", 303)
+    answers = f"{base}/answers/{key}" if kind == "audit" else ""
+    links = {"All datasets and runs": f"{base}/", **({"Answers": answers} if answers else {})}
+    html = library.page(folder, lambda: pages.page(library.run(folder), links=links))
+    return HTMLResponse(html, headers=OWN_POLICY)
+
+
+def dataset_page(request: Request) -> Response:
+    """Show what a dataset holds."""
+    library: Library = request.app.state.library
+    key = request.path_params["key"]
+    folder = library.path(key)
+    return respond(
+        request, "dataset.html", {"key": key, "folder": library.folder(key), "path": folder}
+    )
+
+
+ROUTES = [
+    Route("/run/{key:path}", run_page, name="run"),
+    Route("/dataset/{key:path}", dataset_page, name="dataset"),
+]

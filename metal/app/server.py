@@ -1,0 +1,162 @@
+"""The server of the app: a program on 127.0.0.1 that one person uses."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import socket
+import tempfile
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from metal.app import answers_page, run_page, start
+from metal.app.guard import Guard
+from metal.app.library import Library, NoSuchPage
+from metal.app.templating import respond, static
+from metal.errors import MetalError, UsageError
+
+HOST = "127.0.0.1"
+PORT = 8642
+SECONDS_TO_STOP = 2
+TOKEN = re.compile(r"[\w-]{32}", re.ASCII)
+TYPES = {".css": "text/css", ".js": "text/javascript"}
+
+
+def static_file(request: Request) -> Response:
+    """The style sheet or the script."""
+    file = request.path_params["file"]
+    if file not in ("app.css", "app.js"):
+        raise HTTPException(404)
+    kind = f"{TYPES[Path(file).suffix]}; charset=utf-8"
+    return Response(static(file), media_type=kind, headers={"Cache-Control": "max-age=60"})
+
+
+def app_of(folder: Path, token: str) -> Guard:
+    """The app on a folder, which answers only addresses with the token."""
+    from starlette.routing import Route
+
+    routes = [
+        *start.ROUTES,
+        *run_page.ROUTES,
+        *answers_page.ROUTES,
+        Route("/static/{file}", static_file, name="static"),
+    ]
+    handlers = {MetalError: _refused, HTTPException: _no_page, Exception: _failed}
+    app = Starlette(routes=routes, exception_handlers=handlers)
+    app.state.library = Library(folder)
+    return Guard(app, token)
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    status = 404 if isinstance(error, NoSuchPage) else 400
+    return respond(request, "error.html", {"message": str(error)}, status)
+
+
+def _no_page(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    message = "There is no such page." if error.status_code == 404 else str(error.detail)
+    return respond(request, "error.html", {"message": message}, error.status_code)
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    message = f"METAL has a defect: {type(error).__name__}. The terminal says more."
+    return respond(request, "error.html", {"message": message}, 500)
+
+
+def token() -> str:
+    """The token of this user, so that addresses last: it is made once, and only the user can read
+    its file. Where no file can be written, it is new each time.
+    """
+    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    path = Path(state) / "metal" / "view-token"
+    new = secrets.token_urlsafe(24)
+    try:
+        if path.is_file() and TOKEN.fullmatch(text := path.read_text(encoding="ascii").strip()):
+            return text
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, delete=False) as file:
+            file.write(new)  # such a file is readable for its owner only
+        Path(file.name).replace(path)
+    except (OSError, UnicodeDecodeError):
+        pass
+    return new
+
+
+def bound(port: int | None) -> socket.socket:
+    """A socket on a port; without one, on PORT or, where that is taken, a free one.
+
+    Raises UsageError if the port cannot be had.
+    """
+    for wanted in (PORT, 0) if port is None else (port,):
+        listening = socket.socket()
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((HOST, wanted))
+            listening.listen()  # who connects before the server is ready waits
+        except (OSError, OverflowError) as error:
+            listening.close()
+            why = getattr(error, "strerror", None) or str(error)
+        else:
+            return listening
+    raise UsageError(
+        f"port {port} cannot be used: {str(why).lower()}; leave `port` out for a free one"
+    )
+
+
+@dataclass(frozen=True)
+class View:
+    """The app at work, until `stop()`, or the end of the program.
+
+    address: where it is; whoever has the address and can reach this machine's 127.0.0.1 can use the
+    app. folder: whose datasets and runs it shows.
+    """
+
+    address: str
+    folder: Path
+    _server: uvicorn.Server
+    _thread: threading.Thread
+
+    @classmethod
+    def begin(cls, folder: Path, port: int | None) -> View:
+        """Start the server in a thread of its own. Raises UsageError if the port cannot be had."""
+        listening = bound(port)
+        secret = token()
+        config = uvicorn.Config(
+            app_of(folder, secret),
+            log_level="error",
+            access_log=False,
+            ws="none",
+            lifespan="off",
+            server_header=False,
+            proxy_headers=False,
+            timeout_graceful_shutdown=SECONDS_TO_STOP,
+        )
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        address = f"http://{HOST}:{listening.getsockname()[1]}/{secret}/"
+        thread.start()
+        return cls(address, folder, server, thread)
+
+    def wait(self) -> None:
+        """Wait until the server ends."""
+        while self._thread.is_alive():
+            self._thread.join(0.5)
+
+    def stop(self) -> None:
+        """End the server."""
+        self._server.should_exit = True
+        self._thread.join()
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        source = escape(self.address, quote=True)
+        return f'<iframe src="{source}" width="100%" height="800" title="METAL"></iframe>'

@@ -1,0 +1,57 @@
+"""Pages of the app from templates; all text from people and models is escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from jinja2 import Environment
+from starlette.requests import Request
+from starlette.responses import HTMLResponse
+
+from metal.data.escaping import environment, source
+from metal.data.languages import language_name, text_direction
+from metal.data.text import count, dollars, figure, name, plural, printable
+from metal.show import pages
+
+
+@cache
+def templates() -> Environment:
+    """The template environment of the app, which caches compiled templates."""
+    own = environment("metal.app", pages.harmless)
+    own.filters |= {
+        "count": count,
+        "name": name,
+        "figure": figure,
+        "dollars": dollars,
+        "plural": plural,
+        "printable": printable,
+        "language": lambda code: name(language_name(code)),
+        "direction": text_direction,
+        "zipped": lambda names: [(each, name(each)) for each in names],
+        "path": quote,
+        "query": urlencode,
+    }
+    return own
+
+
+def respond(
+    request: Request, template: str, content: Mapping[str, Any], status: int = 200
+) -> HTMLResponse:
+    """A page; addresses in it begin with `base`."""
+    library = request.app.state.library
+    common = {"base": request.scope["root_path"], "root": library.root, "error": ""}
+    html = templates().get_template(template).render({**common, **content})
+    return HTMLResponse(html, status)
+
+
+@cache
+def static(file: str) -> str:
+    """The style sheet or script of the app's pages. The style is that of METAL's reports, and what
+    the app has besides.
+    """
+    if file == "app.css":
+        return pages.stylesheet(("report.css",)) + source(templates(), file)
+    return source(templates(), file)
