@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from metal.app import answers_page, run_page, start
+from metal.app import answers_page, jobs, run_page, start
 from metal.app.guard import Guard
 from metal.app.library import Library, NoSuchPage
 from metal.app.templating import respond, static
@@ -39,20 +39,21 @@ def static_file(request: Request) -> Response:
     return Response(static(file), media_type=kind, headers={"Cache-Control": "max-age=60"})
 
 
-def app_of(folder: Path, token: str) -> Guard:
-    """The app on a folder, which answers only addresses with the token."""
+def app_of(folder: Path) -> Starlette:
+    """The app on a folder, before it is guarded."""
     from starlette.routing import Route
 
     routes = [
         *start.ROUTES,
         *run_page.ROUTES,
         *answers_page.ROUTES,
+        *jobs.ROUTES,
         Route("/static/{file}", static_file, name="static"),
     ]
     handlers = {MetalError: _refused, HTTPException: _no_page, Exception: _failed}
     app = Starlette(routes=routes, exception_handlers=handlers)
-    app.state.library = Library(folder)
-    return Guard(app, token)
+    app.state.library, app.state.jobs = Library(folder), jobs.Jobs(folder)
+    return app
 
 
 def _refused(request: Request, error: Exception) -> Response:
@@ -121,6 +122,7 @@ class View:
 
     address: str
     folder: Path
+    _jobs: jobs.Jobs
     _server: uvicorn.Server
     _thread: threading.Thread
 
@@ -129,8 +131,9 @@ class View:
         """Start the server in a thread of its own. Raises UsageError if the port cannot be had."""
         listening = bound(port)
         secret = token()
+        app = app_of(folder)
         config = uvicorn.Config(
-            app_of(folder, secret),
+            Guard(app, secret),
             log_level="error",
             access_log=False,
             ws="none",
@@ -143,7 +146,7 @@ class View:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         address = f"http://{HOST}:{listening.getsockname()[1]}/{secret}/"
         thread.start()
-        return cls(address, folder, server, thread)
+        return cls(address, folder, app.state.jobs, server, thread)
 
     def wait(self) -> None:
         """Wait until the server ends."""
@@ -151,9 +154,10 @@ class View:
             self._thread.join(0.5)
 
     def stop(self) -> None:
-        """End the server."""
+        """End the server, and interrupt the commands that it started."""
         self._server.should_exit = True
         self._thread.join()
+        self._jobs.close()
 
     def _repr_html_(self) -> str:
         from html import escape

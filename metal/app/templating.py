@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse
 
 from metal.data.escaping import environment, source
 from metal.data.languages import language_name, text_direction
-from metal.data.text import count, dollars, figure, name, plural, printable
+from metal.data.text import count, dollars, duration, figure, name, plural, printable
 from metal.show import pages
 
 
@@ -26,6 +26,7 @@ def templates() -> Environment:
         "name": name,
         "figure": figure,
         "dollars": dollars,
+        "duration": duration,
         "plural": plural,
         "printable": printable,
         "language": lambda code: name(language_name(code)),

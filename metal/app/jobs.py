@@ -1,0 +1,165 @@
+"""Commands that the app starts: each is a process of its own, with the output that a terminal would
+show.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from metal.app.library import Library, NoSuchPage
+from metal.app.templating import respond
+
+RUNNING, DONE, FAILED, STOPPED = "running", "done", "failed", "stopped"
+SHOWN = 20_000  # bytes of the output's end
+SECONDS_TO_STOP = 5  # of a judge, which waits for the calls in flight
+INTERRUPTED = (130, -signal.SIGINT)
+
+
+@dataclass(frozen=True)
+class AppJob:
+    """A command at work, or ended.
+
+    arguments: those of `metal`. output: the file with what it prints. started: seconds of
+    time.monotonic.
+    """
+
+    key: str
+    arguments: tuple[str, ...]
+    output: Path
+    process: subprocess.Popen[bytes]
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def command(self) -> str:
+        """The command line as somebody would type it."""
+        return shlex.join(["metal", *self.arguments])
+
+    @property
+    def state(self) -> str:
+        """RUNNING, DONE, FAILED or STOPPED."""
+        code = self.process.poll()
+        if code is None:
+            return RUNNING
+        if code in INTERRUPTED:
+            return STOPPED
+        return FAILED if code else DONE
+
+    @property
+    def says(self) -> str:
+        """The end of what it has printed so far."""
+        with self.output.open("rb") as file:
+            file.seek(max(self.output.stat().st_size - SHOWN, 0))
+            return file.read().decode("utf-8", "replace")
+
+    @property
+    def seconds(self) -> float:
+        """How long ago it was started."""
+        return time.monotonic() - self.started
+
+    @property
+    def out(self) -> str:
+        """The folder that it writes, below the app's folder; empty if it names none."""
+        named = [
+            word.removeprefix("--out=") for word in self.arguments if word.startswith("--out=")
+        ]
+        return named[0] if named else ""
+
+    def stop(self) -> None:
+        """Interrupt it, as Ctrl-C does: a judge ends the calls in flight and can be resumed."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+
+
+class Jobs:
+    """The commands that were started since the app began, by key.
+
+    root: the folder in which they run.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._jobs: dict[str, AppJob] = {}
+        self._folder = tempfile.TemporaryDirectory(prefix="metal-view-")
+
+    @property
+    def folder(self) -> Path:
+        """A private folder for the files of the app; it is deleted when the app ends."""
+        return Path(self._folder.name)
+
+    def start(self, arguments: Sequence[str]) -> AppJob:
+        """Start `metal ARGUMENTS` in the root folder.
+
+        Text that a person typed must not be read as an option: write `--name=value`, and paths
+        after `--`.
+        """
+        key = secrets.token_hex(6)
+        output = self.folder / f"{key}.txt"
+        with output.open("wb") as file:
+            process = subprocess.Popen(  # noqa: S603  no shell, and METAL's own program
+                [sys.executable, "-m", "metal", *arguments],
+                cwd=self.root,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "NO_COLOR": "1", "COLUMNS": "100"},
+                start_new_session=True,
+            )
+        self._jobs[key] = job = AppJob(key, tuple(arguments), output, process)
+        return job
+
+    def job(self, key: str) -> AppJob:
+        """The job with a key. Raises NoSuchPage."""
+        if key not in self._jobs:
+            raise NoSuchPage("There is no such command here; it may be of an earlier `metal view`")
+        return self._jobs[key]
+
+    def all(self) -> list[AppJob]:
+        """Every job, the last one first."""
+        return list(reversed(self._jobs.values()))
+
+    def close(self) -> None:
+        """Interrupt what is running, and delete the private folder."""
+        for job in self._jobs.values():
+            job.stop()
+        for job in self._jobs.values():
+            try:
+                job.process.wait(SECONDS_TO_STOP)
+            except subprocess.TimeoutExpired:
+                continue  # it ends its calls by itself
+        self._folder.cleanup()
+
+
+def job_page(request: Request) -> Response:
+    """Show a command: what it prints, and where its result is."""
+    jobs: Jobs = request.app.state.jobs
+    library: Library = request.app.state.library
+    job = jobs.job(request.path_params["key"])
+    result = job.out if job.state == DONE and job.out in library.folders() else ""
+    return respond(request, "job.html", {"job": job, "state": job.state, "result": result})
+
+
+def stop_job(request: Request) -> Response:
+    """Interrupt a command."""
+    job = request.app.state.jobs.job(request.path_params["key"])
+    job.stop()
+    return RedirectResponse(f"{request.scope['root_path']}/job/{job.key}", 303)
+
+
+ROUTES = [
+    Route("/job/{key}", job_page, name="job"),
+    Route("/job/{key}/stop", stop_job, methods=["POST"]),
+]
