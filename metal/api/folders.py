@@ -91,11 +91,12 @@ def ls(folder: StrPath = ".", *, progress: Progress | None = None) -> tuple[Fold
     start = Path(folder)
     if not start.is_dir():
         raise no_such(start, "folder")
-    named = product(_candidates(start), FILES)
-    places = [(path, file) for path, file in named if _is_in(path, file)]
-    advancing = followed(places, progress or no_progress, len(places))
-    listed = {path.resolve(): _read(path, file) for path, file in advancing}
-    ordered = sorted(listed.values(), key=lambda entry: entry.path)
+    once: dict[Path, tuple[Path, str]] = {}
+    for path, file in product(_candidates(start), FILES):
+        if _is_in(path, file):
+            once[path.resolve()] = path, file
+    advancing = followed(once.values(), progress or no_progress, len(once))
+    ordered = sorted((_read(path, file) for path, file in advancing), key=lambda each: each.path)
     ordered.sort(key=lambda entry: entry.changed, reverse=True)
     return tuple(sorted(ordered, key=lambda entry: entry.kind != "dataset"))
 

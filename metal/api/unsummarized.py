@@ -44,7 +44,7 @@ def _languages_rated(content: Mapping[str, Any]) -> Sequence[str] | None:
     card = Path(data.get("path", "")) / "dataset.toml"
     if not languages and card.is_file():
         languages = read_toml(card).get("languages")
-    return tuple(map(str, languages)) if isinstance(languages, list) else None
+    return tuple(sorted(map(str, languages))) if isinstance(languages, list) else None
 
 
 def plan_of_adjudication(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:

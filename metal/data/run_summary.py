@@ -1,13 +1,15 @@
 """The table `summary` at the end of run.toml: what a list says of a run without reading its tables.
 
-The table names digests of what it was made from. If somebody has changed the run since, the summary
-counts as missing, and `metal.report` writes a new one.
+`[summary.of]` has digests of run.toml and of the files from which the summary was made. If one of
+them was changed since, `metal ls` ignores the summary and reads the whole run, which takes longer.
+`metal report` writes the page and the summary again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -18,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from metal.data.files import read_toml, whole_text, write_new
-from metal.data.holdings import LOCK
+from metal.data.holdings import GATES, LOCK
 from metal.data.records import Rater
 from metal.data.run_toml import RUN_TOML, check_shape
 from metal.errors import DataError
@@ -27,27 +29,28 @@ BEGUN, STOPPED, WAITING, FINISHED = "begun", "stopped", "waiting", "finished"
 STATES = (BEGUN, STOPPED, WAITING, FINISHED)
 _MARK = b"\n[summary]\n"  # the last table that METAL writes; so the rest need not be parsed
 _ENDINGS = (".json", ".jsonl", ".txt")  # of files on which a headline may depend, besides tables
-_APART = ("journal.jsonl", "batches.jsonl")  # grow, and say nothing that the summary says
+_APART = ("journal.jsonl", "batches.jsonl", GATES)  # they grow, and no headline depends on them
 _SHAPE: Mapping[str, Any] = {
     **dict.fromkeys(("kind", "state", "dataset", "title", "headline"), str),
     **{key: [str] for key in ("languages", "judges")},
     **{key: {} for key in ("raters", "cells")},
     **dict.fromkeys(("ratings", "not_asked", "waiting"), int),
     "cost": float,
-    "of": {"run_toml": str, "sizes": str, "contents": str},
+    "of": {"run_toml": str, "files": [str], "sizes": str, "contents": str},
 }
 
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What a list says of a run. None: not known.
+    """What a list says of a run. Fields that are not known are missing from the table.
 
-    kind: its command. state: one of STATES; of a run that was killed it is still BEGUN. dataset,
-    title: the dataset's name and title. headline: the answer of a run with a page. raters: the
-    number of raters of each kind. judges: the raters that are not people. cells: for audits, the
-    number of cells (judge, language, criterion) by verdict and language. ratings, cost: of judges
-    and metrics, the cost in dollars. not_asked: the calls that were not made. waiting: calls in
-    open batches.
+    kind: the command. state: `begun`, `stopped`, `waiting` (for a batch service) or `finished`; a
+    killed run stays `begun`. dataset, title: the dataset's name and title. headline: the answer of
+    a run with a page. raters: the number of raters of each kind. judges: the names of all raters
+    that are not people. cells: an audit's number of cells (judge, language, criterion), by verdict
+    and language. ratings: the number of ratings by judges or metrics. not_asked: the number of
+    calls that were not made. waiting: the number of calls in open batches. cost: the cost of all
+    replies in dollars; missing if the price or the tokens of some are not known.
     """
 
     kind: str
@@ -111,7 +114,7 @@ def read_summary(folder: Path) -> RunSummary | None:
     table = _parsed(text, path) if mark else None
     if table is None:
         return None
-    of: Mapping[str, str] = table.pop("of")
+    of: Mapping[str, Any] = table.pop("of")
     if of.get("run_toml") != _digest(before) or not _same_files(folder, of, path):
         return None
     for key in ("languages", "judges"):
@@ -149,11 +152,17 @@ def with_summary(content: bytes, summary: RunSummary, folder: Path) -> bytes:
     """
     import tomli_w
 
-    names = _parts(folder)
+    files = [
+        entry.name
+        for entry in os.scandir(folder)
+        if entry.name.endswith(_ENDINGS) and entry.name not in _APART
+    ]
+    parts = _parts(folder, files)
     of = {
         "run_toml": _digest(content),
-        "sizes": _sizes(names),
-        "contents": _contents(folder, names),
+        "files": sorted(files),
+        "sizes": _sizes(parts),
+        "contents": _contents(folder, parts),
     }
     table = whole_text(tomli_w.dumps({"summary": summary.to_dict() | {"of": of}}))
     return content + b"\n" + table.encode()
@@ -200,25 +209,27 @@ def _are_counts(counts: Mapping[str, Any]) -> bool:
     return all(type(count) is int and count >= 0 for count in counts.values())
 
 
-def _parts(folder: Path) -> dict[str, os.stat_result]:
-    """The files from which a page is made, as far as its headline depends on them."""
-    parts: dict[str, os.stat_result] = {}
-    for entry in os.scandir(folder):
-        if entry.name.endswith(_ENDINGS) and entry.name not in _APART:
-            parts[entry.name] = entry.stat()
+def _parts(folder: Path, files: Iterable[str]) -> dict[str, os.stat_result]:
+    """The files of these names that exist, and the tables."""
+    parts = {name: folder / name for name in files if os.path.basename(name) == name}
     with suppress(FileNotFoundError, NotADirectoryError):
-        for entry in os.scandir(folder / "tables"):
-            if entry.name.endswith(".parquet"):
-                parts[f"tables/{entry.name}"] = entry.stat()
-    return dict(sorted(parts.items()))
+        tables = [name for name in os.listdir(folder / "tables") if name.endswith(".parquet")]
+        parts |= {f"tables/{name}": folder / "tables" / name for name in tables}
+    statuses: dict[str, os.stat_result] = {}
+    for name, path in sorted(parts.items()):
+        with suppress(OSError):
+            status = path.stat()
+            if stat.S_ISREG(status.st_mode):  # no pipe, from which one would read for ever
+                statuses[name] = status
+    return statuses
 
 
-def _same_files(folder: Path, of: Mapping[str, str], path: Path) -> bool:
+def _same_files(folder: Path, of: Mapping[str, Any], path: Path) -> bool:
     """Whether the files are those of which a summary was made.
 
     They are read only if one of them seems newer than the summary, as in a copy of the folder.
     """
-    parts = _parts(folder)
+    parts = _parts(folder, of.get("files", ()))
     if of.get("sizes") != _sizes(parts):
         return False
     written = path.stat().st_mtime_ns

@@ -13,7 +13,8 @@ from click.testing import CliRunner
 import metal
 from metal import cli, errors
 from metal.cli.verb import WithDefault
-from metal.data import dataset, records
+from metal.data import dataset, records, run_summary
+from metal.data.run_summary import RunSummary
 from metal.runs import judges_run
 from metal.runs.columns import Column
 from metal.runs.kinds import Kind, kinds, load, meaning
@@ -129,6 +130,15 @@ def _files() -> Iterator[str]:
         f"- {' '.join((inspect.getdoc(module) or '').split(chr(10) * 2)[0].split())}"
         for module in modules
     )
+    yield "### run.toml"
+    yield (
+        "Everything needed to repeat the run: its command and settings, METAL's version and its"
+        " libraries, the dataset and its criteria, the raters and the signature. Its last table,"
+        " `[summary]`, is what `metal ls` says of the run:"
+    )
+    yield (inspect.getdoc(RunSummary) or "").split("\n\n", 1)[1]
+    yield "\n".join(f"- `{field.name}`: `{field.type}`" for field in fields(RunSummary))
+    yield (inspect.getdoc(run_summary) or "").split("\n\n", 1)[1]
     yield "## Formats of others"
     rows = "\n".join(f"| `{name}` | {what} |" for name, what in metal.formats().items())
     yield f"| format | what it is |\n|---|---|\n{rows}"

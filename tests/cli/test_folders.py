@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shutil
 import subprocess
 import sys
+import textwrap
+from collections import Counter
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 import metal
+from metal.auditing.verdict import VERDICTS
+from metal.data.files import bundled
 from metal.errors import DataError, UsageError
 from metal.questions.audit.answer import headline
+from metal.raters.judges.journal import lock_run
 from tests import DEMO
 from tests.cli.test_commands import metal as typed
+from tests.saying import tells
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +103,118 @@ def test_ls_finds_what_a_folder_of_any_name_holds_but_nothing_inside_a_run(
     assert [entry.path for entry in metal.ls(tmp_path / "metal-demo")] == [
         str(tmp_path / "metal-demo" / "mlqe")
     ]
+
+
+def test_ls_has_the_latest_first_and_no_hidden_folders(place: Path, tmp_path: Path) -> None:
+    for number, name in enumerate(["b", "c", "a", ".hidden"]):
+        run = shutil.copytree(place / "runs" / "judges", tmp_path / "runs" / name)
+        for path in run.iterdir():
+            os.utime(path, (1000 + number, 1000 + number))
+    assert [entry.name for entry in metal.ls(tmp_path)] == ["a", "c", "b"]
+    (tmp_path / "runs" / "b" / "journal.jsonl").touch()  # its judges answer now
+    latest = metal.ls(tmp_path)[0]
+    assert latest.name == "b"
+    assert latest.changed > "2026" > metal.ls(tmp_path)[1].changed
+
+
+def test_ls_says_which_run_is_at_work(place: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(place / "runs" / "judges", tmp_path / "judges")
+    with lock_run(run):
+        (entry,) = metal.ls(tmp_path)
+        assert (entry.state, entry.answer) == ("running", "at work now")
+        assert tells(typed("ls", cwd=tmp_path).out, "judges", "judge", "running")
+    (entry,) = metal.ls(tmp_path)
+    assert (entry.state, entry.kind) == ("stopped", "judge")
+
+
+def test_ls_says_how_to_continue_a_run_that_was_killed(place: Path, tmp_path: Path) -> None:
+    run = shutil.copytree(place / "runs" / "judges", tmp_path / "judges")
+    text = (run / "run.toml").read_text()
+    begin, end = text.index("[settings.state]"), text.index("[libraries]")
+    (run / "run.toml").write_text(text[:begin] + text[end:])  # it is written at the end
+    (entry,) = metal.ls(tmp_path)
+    assert entry.state == "stopped"
+    assert tells(entry.answer, "before its end", "metal.judge(resume=", str(run))
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("dataset.toml", "languages = 5"),
+        ("dataset.toml", "title = 5"),
+        ("dataset.toml", "counts = 5"),
+        ("dataset.toml", "counts = { outputs = 'x' }"),
+        ("dataset.toml", "]"),
+        ("run.toml", "command = 5"),
+        ("run.toml", "command = 'adjudicate plan'"),
+        ("run.toml", "command = 'judge'\nsettings.state = 5"),
+        ("run.toml", "command = 'judge'\n[[datasets]]\npath = 5"),
+        ("run.toml", "command = 'audit'"),
+    ],
+)
+def test_ls_says_of_a_damaged_folder_what_is_wrong_and_lists_the_others(
+    place: Path, tmp_path: Path, file: str, text: str
+) -> None:
+    shutil.copytree(place / "runs" / "judges", tmp_path / "judges")
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / file).write_text(text)
+    entries = {entry.name: entry for entry in metal.ls(tmp_path)}
+    assert entries["judges"].state == "stopped"
+    assert entries["damaged"].state == "damaged"
+    assert tells(entries["damaged"].answer, "cannot be read")
+    assert tells(typed("ls", cwd=tmp_path).out, "damaged")
+
+
+def test_ls_reads_small_files_only(place: Path, tmp_path: Path) -> None:
+    """Of runs with a summary nothing but run.toml, however many ratings and tables they have."""
+    for number in range(5):
+        for run in ("demo", "judges"):
+            shutil.copytree(place / "runs" / run, tmp_path / "runs" / f"{run}-{number}")
+            for path in (tmp_path / "runs" / f"{run}-{number}").rglob("*.*"):
+                os.utime(path)
+            os.utime(tmp_path / "runs" / f"{run}-{number}" / "run.toml")
+    (tmp_path / "datasets").mkdir()
+    (tmp_path / "datasets" / "demo").symlink_to(DEMO)
+    code = """
+        import collections, os, sys
+        import metal
+        opened = collections.Counter()
+        def watch(event, arguments):
+            if event == "open" and isinstance(arguments[0], str):
+                opened[arguments[0]] += not arguments[0].endswith((".py", ".pyc"))
+        sys.addaudithook(watch)
+        assert len(metal.ls(".")) == 11
+        print(sorted(+opened))
+        print({"pandas", "pyarrow", "numpy", "asyncio"} & sys.modules.keys())
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    opened, heavy = done.stdout.splitlines()
+    names = {Path(name).name for name in ast.literal_eval(opened) if name.startswith("runs/")}
+    assert names == {"run.toml", ".lock"}
+    names = {Path(name).name for name in ast.literal_eval(opened) if name.startswith("datasets/")}
+    assert names == {"dataset.toml", "raters.jsonl"}
+    assert heavy == "set()"
+
+
+def test_ls_prints_verdicts_and_the_start_of_a_headline(tmp_path: Path) -> None:
+    audit = metal.audit(bundled("datasets/demo"), languages="en", resamples=100)
+    audit.save(tmp_path / "demo")
+    out = typed("ls", cwd=tmp_path).out
+    counts = Counter(audit.verdicts["verdict"])
+    assert len(counts) > 1
+    assert tells(
+        out, "Verdicts: ", *(f"{counts[word]} {word}" for word in VERDICTS if counts[word])
+    )
+    assert max(map(len, out.splitlines())) <= 80
+    (entry,) = metal.ls(tmp_path)
+    assert tells(out, entry.answer[:40])
+    assert not tells(out, entry.answer)
 
 
 def test_ls_prints_and_gives_json(place: Path) -> None:

@@ -194,6 +194,8 @@ def test_a_judge_of_judges_toml(metal: Metal, llm_server: LlmServer, tmp_path: P
     tokens = [record["tokens"] for record in records(tmp_path / "r") if "text" in record]
     dollars = sum(tokens_in * 1 + tokens_out * 2 for tokens_in, tokens_out in tokens) / 1e6
     assert rater.about["dollars_per_thousand"] == pytest.approx(1000 * dollars / 16)
+    (listed,) = json.loads(metal("ls", ".", "--json").out)
+    assert (listed["state"], listed["cost"]) == ("finished", pytest.approx(dollars))
 
 
 # ---------------------------------------------------------------- kill -9

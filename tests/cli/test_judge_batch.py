@@ -4,6 +4,7 @@ interrupted, cancelled.
 
 from __future__ import annotations
 
+import json
 import random
 import signal
 from collections.abc import Iterator
@@ -144,6 +145,9 @@ def test_left_with_the_provider_and_fetched(
     assert "79 calls are in open" in metal.refused("judge", DEMO, *SMALL, "--out", "r")
     forced = metal.refused("judge", DEMO, *SMALL, "--batch", "--out", "r", "--force")
     assert "r holds a journal of replies (journal.jsonl) and is not replaced" in forced
+    (listed,) = json.loads(metal("ls", ".", "--json").out)
+    assert listed["state"] == "waiting"
+    assert tells(metal("ls").out, "waiting", "79 calls", "metal judge --resume r")
     audit = metal("audit", DEMO, "r", "-c", "task_quality", "--resamples", "100", "--out", "a")
     assert "not complete: 79 calls" in audit.said
     server.service.ahead += 60.0
