@@ -38,6 +38,9 @@ HISTORY = "history.jsonl"  # of a board, in its runs and in its dataset's folder
 EXPORT = "export"
 LABEL = "label"  # of the level that a score is
 CRITERION_RECORD = "criterion_record"  # JSON of the criterion, in the first of its rows
+CRITERIA = "criteria"  # {name: record of the criterion}, in the metadata of all
+UNSCORED = "unscored"  # ratings without a score, in the metadata of their output
+OF_UNSCORED = ("rater", "kind", "group", "criterion", "reason", "comment")
 # columns of every table that it writes
 EXPORTED = {"output", "criterion", "rater", "score", LABEL}
 VERDICTS = ("verdict", "verdict_reason")  # further columns of it, if an audit's verdicts were asked

@@ -37,7 +37,8 @@ RATERS = (
     Rater("gpt", "llm", "big"),
     Rater("length", "metric"),
 )
-ENDINGS = {"csv": ".csv", "parquet": ".parquet", "jsonl": ".jsonl", "promptfoo": ".json"}
+TABLES = {"csv": ".csv", "parquet": ".parquet", "jsonl": ".jsonl"}
+ENDINGS = TABLES | {"promptfoo": ".json", "label-studio": ".json"}
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +80,7 @@ def rows(dataset: Dataset) -> pd.DataFrame:
 
 @pytest.mark.parametrize("to", ENDINGS)
 def test_an_export_is_read_back_with_its_values(dataset: Dataset, to: str, tmp_path: Path) -> None:
-    texts = {"texts": True} if to != "promptfoo" else {}
+    texts = {"texts": True} if to in TABLES else {}
     again = metal.read(exported(dataset, to, tmp_path, **texts))
     assert again.criteria == dataset.criteria
     assert again.raters == dataset.raters
@@ -159,3 +160,14 @@ def test_promptfoos_export_stays_itself_when_promptfoo_saved_it(
     lines.write_text("\n".join(map(json.dumps, content["results"]["results"])))
     labels = [level.label for level in metal.read(lines).criteria["topic"].scale.levels]
     assert labels == ["sports", "law"]
+
+
+def test_argillas_records_keep_the_criteria(dataset: Dataset, tmp_path: Path) -> None:
+    path = tmp_path / "records.json"
+    metal.export(dataset, to="argilla", out=path)
+    again = metal.read(path)
+    assert again.criteria == dataset.criteria
+    people = dataset.ratings[dataset.ratings["kind"] == "human"]
+    theirs = again.ratings[again.ratings["kind"] == "human"]
+    columns = ["output", "criterion", "rater", "score"]
+    assert {*theirs[columns].itertuples(index=False)} == {*people[columns].itertuples(index=False)}

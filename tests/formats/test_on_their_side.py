@@ -16,7 +16,7 @@ from metal.cli import metal as root
 from metal.cli.datasets import import_options
 from metal.cli.flags import command_named, in_flags
 from metal.data.dataset import Dataset
-from metal.errors import DataError, MetalError, NoColumn
+from metal.errors import MetalError, NoColumn
 from tests.formats.test_shapes import read
 
 PEOPLE = 12
@@ -193,20 +193,6 @@ def test_label_studios_ratings_in_lists_are_numbers(tmp_path: Path) -> None:
         data = metal.read(path)
         assert table_of(data) == expected([str(n) for n in range(PEOPLE)], TEXTS)
         assert [*data.criteria] == ["fluency"]
-
-
-def test_label_studios_own_json_is_called_so_and_what_to_export_instead(tmp_path: Path) -> None:
-    results = [{"from_name": "fluency", "type": "rating", "value": {"rating": 4}}]
-    task = {
-        "id": 1,
-        "annotations": [{"completed_by": 1, "result": results}],
-        "data": {"text": "a"},
-        "predictions": [],
-    }
-    path = tmp_path / "export.json"
-    path.write_text(json.dumps([task, {**task, "id": 2}]))
-    with pytest.raises(DataError, match=r"JSON export.*CSV or JSON-MIN"):
-        metal.read(path)
 
 
 def test_averages_of_mqm_of_2021_are_read(tmp_path: Path) -> None:

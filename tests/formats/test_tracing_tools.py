@@ -331,6 +331,20 @@ FILES: dict[str, Callable[[], dict[str, Any]]] = {
         "suggestions": {"tone": {"value": 1, "agent": "m"}},
         "metadata": {"people": ["u x"]},
     },
+    "label-studio": lambda: {
+        "id": 1,
+        "data": {"text": "t", "rater": "ana"},
+        "annotations": [
+            {
+                "completed_by": 1,
+                "result": [
+                    {"from_name": "tone", "type": "choices", "value": {"choices": ["1"]}},
+                ],
+            }
+        ],
+        "predictions": [{"model_version": "m", "result": []}],
+        "meta": {"unscored": [{}]},
+    },
     "alpaca-eval": lambda: {
         "instruction": "i",
         "output_1": "a",

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from metal.data.dataset_lines import criterion_record
 from metal.data.files import whole_text
-from metal.data.holdings import EXPORT_MARK
+from metal.data.holdings import EXPORT_MARK, OF_UNSCORED
 from metal.data.plugins import load_plugin, plugins
 from metal.data.progress import Progress
 from metal.data.records import Output, Source, with_swapped
@@ -58,6 +58,12 @@ class RatedOutput:
             "source": self.output.source,
             "output": self.output.output,
         }
+
+    @property
+    def unscored(self) -> list[dict[str, Any]]:
+        """What is known of the ratings without a score, as metadata."""
+        missing = (rating for rating in self.ratings if rating["score"] is None)
+        return [filled_in({name: rating[name] for name in OF_UNSCORED}) for rating in missing]
 
 
 @dataclass(frozen=True)
@@ -157,4 +163,4 @@ def write_list(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
 
 def filled_in(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that have a value; a score of 0 is one."""
-    return {name: value for name, value in fields.items() if value not in (None, "", (), [])}
+    return {name: value for name, value in fields.items() if value not in (None, "", (), [], {})}

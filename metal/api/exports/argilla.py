@@ -4,7 +4,8 @@ a judge's are suggestions.
 A level is written as its label, or as a number if the labels are numbers; other scores as numbers.
 A response has the UUID of a user: a person's name if it is one, else one made from the name, which
 `metadata.people` explains. Argilla holds one suggestion for each question: that of the judge that
-comes first in the data; other judges' answers are in the metadata.
+comes first in the data; other judges' answers are in the metadata. The metadata of the first
+record has the criteria as JSON.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from metal.api.exports import MARK, Exported, Target, filled_in, write_list
+from metal.api.exports import MARK, Exported, Target, filled_in, json_text, write_list
+from metal.data.formats.harnesses.argilla import CRITERIA, slug
 from metal.data.progress import Progress
 from metal.data.records import Criterion
 from metal.data.text import plural
@@ -35,6 +37,7 @@ def write(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
 def _records(
     exported: Exported, left: Counter[str], progress: Progress
 ) -> Iterator[dict[str, Any]]:
+    described = {CRITERIA: json_text(exported.criteria)}  # in the first record
     for rated in exported.outputs(progress):
         fields = {"prompt": rated.source.text, "response": rated.output.text}
         people = [each for each in rated.ratings if each["kind"] == "human"]
@@ -48,11 +51,12 @@ def _records(
         yield {
             "id": rated.output.output,
             "fields": filled_in(fields) or {"response": rated.output.output},
-            "metadata": MARK | rated.about | filled_in({"people": names}) | further,
+            "metadata": MARK | rated.about | filled_in({"people": names}) | further | described,
             "suggestions": suggestions,
             "responses": _responses(people, exported.dataset.criteria),
             "vectors": {},
         }
+        described = {}
 
 
 def _responses(
@@ -103,12 +107,6 @@ def user_id(name: str) -> str:
         return str(UUID(name))
     except ValueError:
         return str(uuid5(NAMESPACE_URL, f"metal:{name}"))
-
-
-def slug(name: str) -> str:
-    """The name with the letters that Argilla allows in names of questions and metadata."""
-    plain = re.sub(r"[^a-z0-9_-]+", "-", name.lower()).strip("-")
-    return plain or f"q-{uuid5(NAMESPACE_URL, name).hex[:8]}"
 
 
 TARGET = Target("records of Argilla: responses of people, suggestions of judges", write)

@@ -1,7 +1,8 @@
 """Tasks of Label Studio with annotations (people) and predictions (judges).
 
 Fields and controls have the names of METAL's own interface (metal.building.forms.label_studio), so
-that the tasks fit into a project with an `interface-LANGUAGE.xml` of `metal annotate export`.
+that the tasks fit into a project with an `interface-LANGUAGE.xml` of `metal annotate export`. What
+METAL needs to read them back is in `meta` of results and tasks; criteria are in that of the first.
 """
 
 from __future__ import annotations
@@ -12,10 +13,15 @@ from typing import Any
 
 from metal.api.exports import MARK, Exported, RatedOutput, Target, filled_in, write_list
 from metal.building.forms.label_studio import control_of, harmless, level_text
+from metal.data.holdings import CRITERIA, UNSCORED
 from metal.data.progress import Progress
 from metal.data.records import Criterion
 from metal.data.text import plural
 
+_KEPT = (
+    *("rater", "kind", "group", "label", "confidence", "comment"),
+    *("verdict", "verdict_reason"),
+)
 SHOWN = "output"  # the text that answers are about
 
 
@@ -25,10 +31,11 @@ def write(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
     missing = int(exported.table["score"].isna().sum())
     if not missing:
         return ()
-    return [f"{plural(missing, 'rating')} without a score written as skipped or empty"]
+    return [f"{plural(missing, 'rating')} without a score in the task's meta, skipped or empty"]
 
 
 def _tasks(exported: Exported, progress: Progress) -> Iterator[dict[str, Any]]:
+    described = exported.criteria  # in the first task
     for rated in exported.outputs(progress):
         by_rater: dict[str, list[Mapping[str, Any]]] = {}
         for rating in rated.ratings:
@@ -36,11 +43,13 @@ def _tasks(exported: Exported, progress: Progress) -> Iterator[dict[str, Any]]:
         people = [rows for rows in by_rater.values() if rows[0]["kind"] == "human"]
         judges = [rows for rows in by_rater.values() if rows[0]["kind"] != "human"]
         criteria = exported.dataset.criteria
+        meta = filled_in({CRITERIA: described, UNSCORED: rated.unscored})
+        described = {}
         yield {
             "data": _data(rated),
             "annotations": [_annotation(rows, criteria) for rows in people],
             "predictions": [_prediction(rows, criteria) for rows in judges],
-        }
+        } | filled_in({"meta": meta})
 
 
 def _data(rated: RatedOutput) -> dict[str, str]:
@@ -91,8 +100,7 @@ def _results(
     for rating in ratings:
         if rating["score"] is None:
             continue
-        names = ("rater", "label", "verdict", "verdict_reason")
-        meta = filled_in({name: rating.get(name) for name in names})
+        meta = filled_in({name: rating.get(name) for name in _KEPT})
         control = control_of(rating["criterion"])
         if criteria[rating["criterion"]].scale.levels:
             choices = {"choices": [level_text(float(rating["score"]))]}

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from metal.api.exports import MARK, Exported, Target, filled_in, json_text, named_score
-from metal.data.formats.harnesses.promptfoo_metal import CRITERIA, NO_GRADE, WITHOUT_TEXT
+from metal.data.formats.harnesses.promptfoo_metal import NO_GRADE, WITHOUT_TEXT
+from metal.data.holdings import CRITERIA, UNSCORED
 from metal.data.progress import Progress
 from metal.data.records import Criterion, Output
 from metal.data.text import plural
@@ -27,7 +28,6 @@ from metal.data.text import plural
 PROMPT = "{{input}}"
 PASSED, FAILED, UNGRADED = 0, 1, 2  # promptfoo's reasons of failure
 _KEPT = ("rater", "kind", "group", "label", "confidence", "verdict", "verdict_reason")
-_UNSCORED = ("rater", "kind", "group", "criterion", "reason", "comment")
 
 
 @dataclass
@@ -139,11 +139,6 @@ def _results(exported: Exported, places: _Places, progress: Progress) -> Iterato
         components = [_component(rating, criteria) for rating in scored]
         named = {named_score(rating): rating["score"] for rating in scored}
         outcome, grading = _grading(scored, components, named, criteria)
-        unscored = [
-            filled_in({name: rating[name] for name in _UNSCORED})
-            for rating in rated.ratings
-            if rating["score"] is None
-        ]
         text = test["vars"]["input"]
         yield filled_in({"error": grading["reason"] if outcome == UNGRADED else None}) | {
             "id": f"metal-{_digest(output.output)[:32]}",
@@ -159,7 +154,7 @@ def _results(exported: Exported, places: _Places, progress: Progress) -> Iterato
             "score": grading["score"],
             "success": outcome == PASSED,
             "failureReason": outcome,
-            "metadata": rated.about | filled_in({"unscored": unscored}),
+            "metadata": rated.about | filled_in({UNSCORED: rated.unscored}),
             "latencyMs": 0,
             "cost": 0,
         }

@@ -11,9 +11,6 @@ from fnmatch import fnmatchcase
 from metal.errors import DataError
 
 A_ROW_A_RATING = "Write a row for each rating: output, rater, criterion, score, language"
-FROM_LABEL_STUDIO = (
-    "Export it from Label Studio as CSV or JSON-MIN, which are read; or write a row for each rating"
-)
 
 
 @dataclass(frozen=True)
@@ -131,15 +128,14 @@ HARNESSES = (
         frozenset({"evaluation_id", "eval_library", "evaluation_results"}),
         format="every-eval-ever",
     ),
-    Harness(
-        "a JSON export of Label Studio",
-        frozenset({"annotations", "data", "predictions"}),
-        FROM_LABEL_STUDIO,
-    ),
-    Harness(
-        "a JSON export of Label Studio",
-        frozenset({"annotations", "data", "project"}),
-        FROM_LABEL_STUDIO,
+    *(
+        Harness("a JSON export of Label Studio", frozenset(marks), format="label-studio")
+        for marks in (
+            ("annotations", "data", "predictions"),
+            ("annotations", "data", "project"),
+            ("annotations.result", "data"),
+            ("predictions.result", "data"),
+        )
     ),
     Harness(
         "errors marked by MQM",

@@ -9,24 +9,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 import pandas as pd
 
 from metal.data.formats import Draft, Format
 from metal.data.formats.harnesses import OPTIONS, HarnessRows
-from metal.data.formats.harnesses.records import EVALUATOR, metadata_in, records_in, records_of
+from metal.data.formats.harnesses.records import (
+    EVALUATOR,
+    metadata_in,
+    records_in,
+    records_of,
+    unpacked,
+)
+from metal.data.formats.harnesses.texts import texts_in
 from metal.data.formats.harnesses.values import is_scalar, language_in, mapping, objects, prefixed
 from metal.data.ratings import FRAME
 from metal.data.tables.harnesses import marks_of
-from metal.data.tables.names import GUESSES, plain
 
 RESPONSES, SUGGESTION, OLD_SUGGESTION = ".responses", ".suggestion", "-suggestion"
 BESIDE = re.compile(r"\.(responses|suggestion)(\.\w+)?$|-suggestion(-metadata)?$")
 MOST_LETTERS = 200  # of an answer that is a label
+CRITERIA = "metal_criteria"  # in the metadata: METAL's records of the criteria, as JSON
 NO_FIELDS = {"id", "external_id", "status", "metadata", "_server_id", "vectors"}
 
 
@@ -44,16 +52,20 @@ class ArgillaAnswer:
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read a file of records."""
-    return _gathered(records_in(path, "records of Argilla", "items")).draft(options, path)
+    records = records_in(path, "records of Argilla", "items")
+    return _gathered(records, path).draft(options, path)
 
 
 def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:
     """Read a DataFrame of records."""
-    return _gathered(records_of(frame)).draft({"name": "ratings", **options}, FRAME)
+    return _gathered(records_of(frame), FRAME).draft({"name": "ratings", **options}, FRAME)
 
 
-def _gathered(records: Iterable[Mapping[str, Any]]) -> HarnessRows:
-    gathered = HarnessRows("Argilla")
+def _gathered(records: Iterable[Mapping[str, Any]], file: Path) -> HarnessRows:
+    gathered, records = HarnessRows("Argilla"), list(records)
+    described = _described(records)
+    gathered.describe(described, file)
+    questions = {slug(name): name for name in described}
     for number, record in enumerate(records):
         nested = "responses" in record or "suggestions" in record
         answers = list(_nested(record) if nested else _flat(record))
@@ -65,6 +77,8 @@ def _gathered(records: Iterable[Mapping[str, Any]]) -> HarnessRows:
             gathered.leave_out("records without an answer")
         names = dict(_named_people(metadata or record))
         for answer in answers:
+            question = questions.get(answer.question, answer.question)
+            answer = replace(answer, question=question)
             _add(gathered, answer, item, prefixed("metadata", metadata), names)
     return gathered
 
@@ -156,22 +170,30 @@ def _fields(record: Mapping[str, Any], answers: Iterable[ArgillaAnswer]) -> dict
 
 
 def _item(fields: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """The roles of a record. The output's text is the field with such a name, else the last one;
-    the others are what it was written for, or those of them whose name says so.
-    """
-    texts = {name: field for name, field in fields.items() if field is not None}
-    named = [name for name in texts if plain(name) in GUESSES["text"]]
-    chosen = (named or list(texts))[-1:]
-    others = [name for name in texts if name not in chosen]
-    inputs = [name for name in others if plain(name) in GUESSES["source_text"]] or others
-    asked = [str(texts[name]) for name in inputs]
+    """The roles of a record."""
+    source_text, text = texts_in(fields)
     return {
-        "text": texts[chosen[0]] if chosen else None,
-        "source_text": "\n\n".join(asked) or None,
+        "text": text,
+        "source_text": source_text,
         "language": language_in(metadata, fields),
         "generator": metadata.get("generator") or metadata.get("model"),
         "source": metadata.get("source"),
     }
+
+
+def _described(records: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The records of criteria that `metal export --to argilla` wrote into the first record."""
+    for record in records:
+        text = metadata_in(record, "metadata").get(CRITERIA)
+        if described := mapping(unpacked(text)):
+            return described
+    return {}
+
+
+def slug(name: str) -> str:
+    """The name with the letters that Argilla allows in names of questions and metadata."""
+    allowed = re.sub(r"[^a-z0-9_-]+", "-", name.lower()).strip("-")
+    return allowed or f"q-{uuid5(NAMESPACE_URL, name).hex[:8]}"
 
 
 def _named_people(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

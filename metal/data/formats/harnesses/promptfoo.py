@@ -22,14 +22,8 @@ from typing import Any
 from metal.data.files import read_json, read_jsonl
 from metal.data.formats import Draft, Format
 from metal.data.formats.harnesses import OPTIONS, HarnessRows
-from metal.data.formats.harnesses.promptfoo_metal import (
-    CRITERIA,
-    WITHOUT_TEXT,
-    ids_of,
-    label_of,
-    rater_of,
-    unscored,
-)
+from metal.data.formats.harnesses.exported import unscored_in
+from metal.data.formats.harnesses.promptfoo_metal import WITHOUT_TEXT, ids_of, label_of, rater_of
 from metal.data.formats.harnesses.promptfoo_table import gathered_from
 from metal.data.formats.harnesses.records import LabelledNumbers
 from metal.data.formats.harnesses.values import (
@@ -40,6 +34,7 @@ from metal.data.formats.harnesses.values import (
     prefixed,
 )
 from metal.data.formats.harnesses.verdicts import Verdicts
+from metal.data.holdings import CRITERIA
 from metal.data.tables.first_names import content_ending
 from metal.data.tables.harnesses import marks_of
 from metal.data.text import first_few
@@ -125,7 +120,7 @@ def _gathered(
     for result in results:
         item, further = naming.item(result)
         of_output = list(naming.assessed(result, item, further))
-        without_score = unscored(result)
+        without_score = unscored_in(mapping(result.get("metadata")))
         for own in without_score:
             gathered.add(further, **item, **own, score=None)
         if not of_output and not without_score and result.get("failureReason") == ERROR:

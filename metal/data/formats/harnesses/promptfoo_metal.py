@@ -7,24 +7,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from metal.data.formats.harnesses.exported import rater_in, unscored_in
 from metal.data.formats.harnesses.values import mapping, objects
-from metal.data.records import KINDS
 
-CRITERIA = "criteria"  # in the metadata of the suite
 WITHOUT_TEXT = "without_text"  # in the metadata of a test: its source has no text
 NO_GRADE = "no score on a scale with two ends"  # the reason of a score without a comment
-_ROLES = ("rater", "kind", "group", "criterion", "reason", "comment")
-_NEEDED = ("rater", "kind", "criterion", "reason")
 
 
 def rater_of(component: Mapping[str, Any]) -> dict[str, Any]:
     """The roles of the rater who gave the score of a component; none if METAL did not write it."""
-    metadata = mapping(component.get("metadata"))
-    if metadata.get("kind") not in KINDS or not isinstance(metadata.get("rater"), str):
-        return {}
+    rater = rater_in(mapping(component.get("metadata")))
     comment = component.get("reason")
-    roles = {name: metadata.get(name) for name in ("rater", "kind", "group", "confidence")}
-    return roles | {"comment": None if comment == NO_GRADE else comment}
+    return rater and {**rater, "comment": None if comment == NO_GRADE else comment}
 
 
 def label_of(component: Mapping[str, Any]) -> Any:
@@ -32,22 +26,11 @@ def label_of(component: Mapping[str, Any]) -> Any:
     return mapping(component.get("metadata")).get("label")
 
 
-def unscored(result: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The roles of the ratings without a score."""
-    answers = objects(mapping(result.get("metadata")).get("unscored"))
-    ratings = [{name: answer.get(name) for name in _ROLES} for answer in answers]
-    return [
-        rating
-        for rating in ratings
-        if all(rating[name] for name in _NEEDED) and rating["kind"] in KINDS
-    ]
-
-
 def ids_of(result: Mapping[str, Any]) -> dict[str, str]:
     """The roles of the output of a result that METAL wrote; none for other results."""
     metadata = mapping(result.get("metadata"))
     ids = {name: metadata.get(name) for name in ("source", "output", "generator", "language")}
     components = objects(mapping(result.get("gradingResult")).get("componentResults"))
-    of_metal = unscored(result) or any(map(rater_of, components))
+    of_metal = unscored_in(metadata) or any(map(rater_of, components))
     texts = {name: text for name, text in ids.items() if isinstance(text, str) and text}
     return texts if of_metal and len(texts) == len(ids) else {}
