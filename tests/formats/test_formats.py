@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+import metal
 from metal.data import formats, plugins
 from metal.data.formats import Draft
 from metal.errors import MetalError
 from tests.conftest import offer
 
+READ_ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".parquet", ".eval", ".csv.gz", ".tar.gz")
 ROWS = """item,language,criterion,rater,kind,score
 i,en,quality,A1,human,1
 j,en,quality,A1,human,2
@@ -116,3 +118,17 @@ def test_a_format_whose_entry_point_is_gone(
         formats.read("thumb", tmp_path, {})
     with pytest.raises(MetalError, match="'parikshaa' is not known; did you mean 'pariksha'"):
         formats.read("parikshaa", tmp_path, {})
+
+
+@pytest.mark.parametrize("name", formats.known_formats())
+def test_what_is_missing_or_empty_is_refused_in_a_line(name: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    files = [f"{stem}{ending}" for stem in ("no", "empty") for ending in READ_ENDINGS]
+    for file in files:
+        if file.startswith("empty"):
+            (tmp_path / file).touch()
+    for file in (*files, "folder", "no/such/folder"):
+        with pytest.raises(MetalError) as refused:
+            metal.read(tmp_path / file, name)
+        assert "\n" not in str(refused.value)
+        assert str(tmp_path / file) in str(refused.value)

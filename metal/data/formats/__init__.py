@@ -27,6 +27,7 @@ import pandas as pd
 from metal.data.dataset import Card, Dataset, assemble, counts
 from metal.data.generator_scores import among
 from metal.data.languages import find_language, how_to_write
+from metal.data.missing import no_such
 from metal.data.plugins import load_plugin, plugins
 from metal.data.ratings import FACTS, FRAME, tidy_facts
 from metal.data.records import KINDS, Criterion, Level, Output, Rater, Scale, Source
@@ -236,7 +237,25 @@ def read(name: str, path: str | Path, options: Mapping[str, Any]) -> Draft:
     """
     chosen = load_format(name)
     _check_options(name, chosen, options)
-    return _with_ratings(name, chosen, chosen.read(Path(path), options), path, options)
+    draft = _draft_from(chosen, name, Path(path), options)
+    return _with_ratings(name, chosen, draft, path, options)
+
+
+def _draft_from(chosen: Format, name: str, path: Path, options: Mapping[str, Any]) -> Draft:
+    """What the reader of a format reads. Raises UsageError for a path that does not exist, and for
+    a folder if it reads files.
+    """
+    try:
+        return chosen.read(path, options)
+    except FileNotFoundError:
+        if path.exists():
+            raise
+        raise no_such(path) from None
+    except IsADirectoryError:
+        if not path.is_dir():
+            raise
+        problem = f"{path} is a folder, and format {name} reads files ({chosen.summary})"
+        raise UsageError(f"{problem}; give one of its files") from None
 
 
 def read_as(name: str, frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:

@@ -319,6 +319,8 @@ def _from_json(path: Path, progress: Progress, *, lines: bool) -> pd.DataFrame:
         records = _records(_parsed(text, str(path), kind))
     if isinstance(records, dict) and (harness := harness_of(records)):
         raise refusal(harness, path)
+    if not text.strip():
+        raise DataError(path, "the file is empty", "Write a JSON object for each rating")
     if not _are_objects(records):
         raise DataError(
             path, "not a list of JSON objects", 'Write one object per rating: [{"rater": ...}, ...]'
