@@ -78,7 +78,7 @@ class Run:
         raters: the raters that took part; the ensembles of a board are not raters of the dataset.
         more: further fields that the kind of run has.
         """
-        facts = manifest.to_dict() | cls._about(analysis)
+        facts = manifest.to_dict() | cls._about(analysis) | cls._of_data(dataset)
         took_part = {rater: dataset.raters[rater] for rater in raters if rater in dataset.raters}
         return cls(
             dataset.card.name,
@@ -93,6 +93,11 @@ class Run:
     @classmethod
     def _about(cls, analysis: Any) -> dict[str, Any]:
         """What run.toml says in addition to the manifest."""
+        return {}
+
+    @classmethod
+    def _of_data(cls, dataset: Dataset) -> dict[str, Any]:
+        """What run.toml says of the data in addition to the manifest."""
         return {}
 
     @classmethod

@@ -25,6 +25,7 @@ from metal.show.view import Cell, Paragraph, Remark, Rows, TableView
 MOST_COLUMNS = 40  # of a map
 MOST_WARNINGS = 20
 NAMED = 6  # places named in a note; the rest are counted
+OR = "Or"  # the title of a remark that is an alternative to what to do next
 
 
 def parts(undefined: Any) -> list[tuple[str, str]]:
@@ -284,10 +285,11 @@ class Heat:
 
 
 def to_go_on(run: Run, remarks: Sequence[Remark]) -> Iterator[Paragraph]:
-    """What a page says first and last: its first remark, what to do next (each with its command),
-    and the first warning.
+    """What a page says first and last: its first remark, what to do next and the alternatives to it
+    (each with its command), and the first warning.
     """
-    for remark in [*remarks[:1], *remarks[1:][-1:]]:
+    last = [at for at, remark in enumerate(remarks) if remark.title != OR][-1:] or [0]
+    for remark in [*remarks[:1], *remarks[max(last[0], 1) :]]:
         yield Paragraph(f"{remark.title}: {remark.words}")
         if remark.command:
             yield Paragraph(f"  {remark.command}", copied=True)
@@ -313,6 +315,13 @@ def data_of(run: Run) -> str:
     was read.
     """
     return shlex.join([path_of(run), *typed_options(run.data.get("reading", {}))])
+
+
+def standard_table(run: Run, layout: str) -> str:
+    """The command that makes the table of a field from the same data and runs."""
+    more = map(str, run.data.get("more", ()))
+    read_as = typed_options(run.data.get("reading", {}))
+    return f"metal billboard {shlex.join([path_of(run), *more, *read_as, '--layout', layout])}"
 
 
 def go_on(run: Run, verb: str) -> str:

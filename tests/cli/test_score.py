@@ -127,7 +127,8 @@ def test_a_run_that_an_audit_takes(scored: Metal) -> None:
     assert "4 outputs" in scored("check", "mine", run).said
     assert "rouge-1" in scored("check", "mine", run, "-v").said
     audited = scored("audit", "mine", run, "--resamples", "100")
-    assert "no judge took part" in audited.said
+    assert tells(audited.said, "No judge took part", "billboard", "ranks the 3 metrics")
+    assert tells(audited.said, "Rank the 3 metrics", f"metal billboard mine {run}")
     assert (scored.cwd / "runs" / "mine" / "report.html").is_file()
     scored("export", "mine", run, "--to", "csv", "--out", "all.csv")
     assert len(pd.read_csv(scored.cwd / "all.csv")) == 12 + 12

@@ -9,6 +9,8 @@ exact              whether scores that differ in their last digits only are diff
 raters, baselines  those in the table, by name or by what raters.jsonl calls `metric`; all if none
 common             whether only what every rater scored is compared; else a rater without a score
                    has no value
+known_by           criteria, in small letters, by which METAL knows data of this field; it names
+                   the table to whoever has people's ratings of two or more
 remark             what to know before the table is believed
 [languages.LP]     gold: if another; reference: the reference that metrics may use, not itself
                    compared; without: generators left out; people: whether people among the
@@ -81,6 +83,7 @@ class Layout:
     common: bool = False
     raters: tuple[str, ...] = ()
     baselines: tuple[str, ...] = ()
+    known_by: tuple[str, ...] = ()
     remark: str = ""
     languages: Mapping[str, LayoutLanguage] = field(default_factory=dict)
 

@@ -44,7 +44,7 @@ from metal.questions.audit.places import MOST_NAMED, place
 from metal.questions.audit.run import AuditRun
 from metal.questions.audit.verdicts import PLACE
 from metal.runs.run import DISQUALIFIES, NOTED, WARNS
-from metal.show.parts import data_of, go_on, in_a_folder
+from metal.show.parts import OR, data_of, go_on, in_a_folder, standard_table
 from metal.show.view import Remark
 
 DECIDED = "adjudicated: "  # begins these lines
@@ -96,10 +96,15 @@ def cards(run: AuditRun) -> Iterator[Remark]:
         yield own
     if people := _people(run, cells):
         yield people
+    if not cells:
+        yield from _without_judges(run)
+        return
     following, doubtful = _next(run, cells), _hardly_confirmed(run, cells)
     if doubtful and not _is_adjudicated(run) and "adjudicate" not in following.command:
         yield doubtful
     yield following
+    for advice, command in _of_metrics(run):
+        yield Remark(OR, advice, command)
 
 
 def _adjudicated(run: AuditRun) -> Remark | None:
@@ -274,15 +279,36 @@ def _decide(run: AuditRun, why: str) -> Remark:
     return Remark("What to do next", advice, go_on(run, "adjudicate plan"))
 
 
+def _without_judges(run: AuditRun) -> Iterator[Remark]:
+    """What to do next if no judge took part: rank metrics and generators, or ask a judge."""
+    ways = list(_of_metrics(run))
+    generators = run.rankable.generators
+    if generators > 1:
+        advice = f"Rank the {generators} generators by people's scores:"
+        ways.append((advice, go_on(run, "leaderboard")))
+    if run.rankable.texts or not ways:
+        command = f"metal judge {data_of(run)} --judge MODEL"
+        ways.append(("Let a judge rate the same outputs:", command))
+    for number, (advice, command) in enumerate(ways):
+        yield Remark(OR if number else "What to do next", advice, command)
+
+
+def _of_metrics(run: AuditRun) -> Iterator[tuple[str, str]]:
+    """How to rank raters by agreement with people: the usual table of the field if METAL has it, or
+    the board if there are metrics. Each is advice with its command.
+    """
+    rankable = run.rankable
+    if rankable.layout:
+        advice = f"Make the usual table of the field ({rankable.title}):"
+        yield advice, standard_table(run, rankable.layout)
+    elif rankable.metrics:
+        metrics = plural(rankable.metrics, "metric")
+        yield f"Rank the {metrics} by agreement with people:", go_on(run, "billboard")
+
+
 def _next(run: AuditRun, cells: Cells) -> Remark:
     """What would tell more, and the command for it."""
     title = "What to do next"
-    if not cells:
-        return Remark(
-            title,
-            "Let a judge rate the same outputs:",
-            f"metal judge {data_of(run)} --judge MODEL",
-        )
     if still_open := _left_open(run):
         return still_open
     if hardly_confirmed_cases(run, cells) and not _is_adjudicated(run):

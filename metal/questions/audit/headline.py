@@ -118,7 +118,7 @@ def _sentences(run: AuditRun) -> tuple[str, str, str, str, str]:
     """
     cells = run.judged
     if not cells:
-        return "Only people were looked at: no judge took part.", "", "", "", ""
+        return _no_judge(run), "", "", "", ""
     judges = judges_of(cells)
     if verdicts_of(cells) == {UNDECIDED}:
         return _undecided(cells, judges), "", "", "", ""
@@ -128,6 +128,18 @@ def _sentences(run: AuditRun) -> tuple[str, str, str, str, str]:
     if len(cells) > 1:  # of a single case it is the reason already
         unanswered = _joined((undecided(run, cells), silent(cells, judges)))
     return claim, helpful, useless, disagreement, unanswered
+
+
+def _no_judge(run: AuditRun) -> str:
+    """Why there is no verdict at all."""
+    metrics = run.rankable.metrics
+    if not metrics:
+        return "Only people were looked at: no judge took part."
+    which = "the metric" if metrics == 1 else f"the {metrics} metrics"
+    return (
+        "No judge took part, so there is no verdict. Metrics get none, because they do not answer"
+        f" on people's scale; `metal billboard` ranks {which} by agreement with people."
+    )
 
 
 def _joined(sentences: Iterable[str]) -> str:

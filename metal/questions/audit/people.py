@@ -56,13 +56,16 @@ def _has_qualities(classes: pd.DataFrame) -> bool:
 
 def kappa_table(run: AuditRun) -> TableView:
     """A table of Fleiss' kappa on all items with two or more ratings: languages in rows, criteria
-    in columns.
+    in columns. If no criterion has levels, it has Krippendorff's alpha instead.
     """
     explained = (
         "Agreement beyond chance (0: chance, 1: perfect) on the outputs with two ratings or more."
     )
     title = "How far people agree: Fleiss' kappa"
-    return _by_language(run, "people", title, _kappa, ("fleiss_kappa",), explained)
+    if run.audited:
+        return _by_language(run, "people", title, _kappa, ("fleiss_kappa",), explained)
+    title = "How far people agree: Krippendorff's alpha"
+    return _by_language(run, "people", title, _alpha, ("alpha",), explained)
 
 
 def agreement_table(run: AuditRun) -> TableView:
@@ -81,16 +84,20 @@ def _by_language(
     figures: Sequence[str],
     *notes: str,
 ) -> TableView:
-    """A table of the people with a cell for each language (rows) and criterion (columns)."""
+    """A table of the people with a cell for each language (rows) and criterion (columns). The
+    criteria are those that have levels, or all if none has.
+    """
     cells = {(row["language"], row["criterion"]): row for row in run.records("people")}
+    with_levels = [criterion.name for criterion in run.audited]
+    criteria = with_levels or list(run.tables["people"]["criterion"].unique())
     rows: Rows = []
     for language in run.languages:
         of_language: list[Cell | str] = [name(language_name(language))]
-        for criterion in run.audited:
-            row = cells.get((language, criterion.name))
+        for criterion in criteria:
+            row = cells.get((language, criterion))
             of_language.append(cell(row) if row else UNDEFINED)
         rows.append(of_language)
-    columns = ("", *(run.criterion(criterion.name) for criterion in run.audited))
+    columns = ("", *map(run.criterion, criteria))
     notes += tuple(undefined(run, "people", cells.values(), figures))
     return TableView.of(run, table, title, columns, rows, notes=notes)
 
@@ -99,6 +106,10 @@ def _kappa(row: Row) -> Cell:
     ends = interval(row["fleiss_kappa_low"], row["fleiss_kappa_high"])
     items = plural(int(row["fleiss_items"]), "output")
     return Cell(figure(row["fleiss_kappa"]), "\n".join(filter(None, [ends, items])))
+
+
+def _alpha(row: Row) -> Cell:
+    return Cell(figure(row["alpha"]), interval(row["alpha_low"], row["alpha_high"]))
 
 
 def _pair(row: Row) -> Cell:

@@ -18,6 +18,8 @@ from metal.auditing.disagreements import SCHEMA
 from metal.auditing.in_order import NAMES as OF_ORDER
 from metal.auditing.judging import STATISTICS, Statistic, added_statistics
 from metal.auditing.verdict import AS_GOOD, LIKE_A_PERSON, VERDICTS, today
+from metal.boards.rankable import Rankable
+from metal.data.dataset import Dataset
 from metal.data.languages import language_order
 from metal.data.records import Criterion
 from metal.data.text import (
@@ -310,6 +312,15 @@ class AuditRun(Run):
     command = "audit"
     described = DESCRIBED
     optional: ClassVar[Tables] = {**EXCLUSIONS, **FURTHER}
+
+    @cached_property
+    def rankable(self) -> Rankable:
+        """What of the data can be ranked."""
+        return Rankable.read(self.manifest.get("rankable"))
+
+    @classmethod
+    def _of_data(cls, dataset: Dataset) -> dict[str, Any]:
+        return {"rankable": Rankable.of(dataset).to_dict()}
 
     @classmethod
     def _read_more(cls, folder: Path) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ from metal.runs.kinds import Kind
 
 KIND = Kind(
     command="billboard",
-    summary="Rank raters (judges, people, metrics) and generators.",
+    summary="Rank raters (judges, metrics) and generators; WMT's tables.",
     group="Rank",
     position=0,
     function="metal.questions.board.verb:billboard",

@@ -11,7 +11,15 @@ from metal.data.text import coverage, estimate, interval, known, listed, plural,
 from metal.questions.board.run import Billboard
 from metal.questions.board.words import ahead, best_generators, best_single, pearson
 from metal.runs.columns import Row
-from metal.show.parts import data_of, go_on, main_place, places, to_hand_out
+from metal.show.parts import (
+    OR,
+    data_of,
+    go_on,
+    main_place,
+    places,
+    standard_table,
+    to_hand_out,
+)
 from metal.show.rankings import people_in_words
 from metal.show.view import Remark
 
@@ -101,6 +109,9 @@ def cards(run: Billboard) -> Iterator[Remark]:
             "Add an LLM judge to the board:",
             f"metal judge {data_of(run)} --judge MODEL",
         )
+    if run.rankable.layout:
+        advice = f"Make the usual table of the field ({run.rankable.title}):"
+        yield Remark(OR, advice, standard_table(run, run.rankable.layout))
 
 
 def _both_ways(run: Billboard) -> str:

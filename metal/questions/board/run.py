@@ -14,7 +14,9 @@ from typing import Any
 from metal.boards.cells import OVERALL
 from metal.boards.ensemble import GROUP, NAME
 from metal.boards.history import Entry
+from metal.boards.rankable import Rankable
 from metal.data import records
+from metal.data.dataset import Dataset
 from metal.data.dataset_lines import numbered_records
 from metal.data.files import read_json, write_jsonl
 from metal.data.text import (
@@ -198,6 +200,16 @@ class Billboard(Result, RankingRun):
     command = COMMAND
     described = DESCRIBED
     optional = OPTIONAL
+
+    @cached_property
+    def rankable(self) -> Rankable:
+        """What of the data can be ranked."""
+        return Rankable.read(self.manifest.get("rankable"))
+
+    @classmethod
+    def _of_data(cls, dataset: Dataset) -> dict[str, Any]:
+        return {"rankable": Rankable.of(dataset).to_dict()}
+
     ranks = "raters"
     about = "board"
 

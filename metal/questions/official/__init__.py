@@ -4,7 +4,7 @@ from metal.runs.kinds import Kind
 
 KIND = Kind(
     command="billboard layout",
-    summary="Rank raters as a shared task does: WMT's official tables.",
+    summary="Make the usual table of a field: WMT, summarization.",
     group="Rank",
     function="metal.questions.official.verb:billboard_layout",
     run="metal.questions.official.run:OfficialTable",

@@ -58,11 +58,12 @@ def billboard_layout(
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> OfficialTable:
-    """Rank the raters of `data` as a shared task does, by the tasks and weights of `layout`.
+    """Make the usual table of WMT (wmt23, wmt24, wmt25) or of papers on summarization.
 
-    Each task compares raters with people's scores in one language, or in all together: by system
-    (generators) or by segment (outputs), all together or within each source, generator, document
-    or domain. The average weighs the tasks, each as a share of the range of its statistic. Ranks
+    The table ranks the raters of `data` by the tasks and weights of `layout`. Each task compares
+    raters with people's scores in one language, or in all together: by system (generators) or by
+    segment (outputs), all together or within each source, generator, document or domain. The
+    average weighs the tasks, each as a share of the range of its statistic. Ranks
     are WMT's significance clusters: a rater begins a new cluster if one of the current cluster is
     shown to be better (PERM-BOTH, p at most 0.05, not corrected for many pairs).
 
