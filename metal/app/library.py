@@ -114,6 +114,10 @@ class Library:
         """The page of a folder, kept until the folder changes."""
         return self._pages.get((folder, changed(folder)), draw, len)
 
+    def page_of_two(self, folder: Path, other: Path, draw: Callable[[], str]) -> str:
+        """The page that compares two folders, kept until one of them changes."""
+        return self._pages.get((folder, other, changed(folder), changed(other)), draw, len)
+
 
 def changed(folder: Path) -> tuple[int, ...]:
     """What changes whenever the folder's main files do."""

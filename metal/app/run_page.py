@@ -10,6 +10,7 @@ from metal.app.library import Library
 from metal.app.templating import respond
 from metal.runs.kinds import is_kind
 from metal.show import pages
+from metal.show.pages import Links
 
 # The page brings its own policy for its own style and script.
 OWN_POLICY = {"Content-Security-Policy": "frame-ancestors 'self'; base-uri 'none'"}
@@ -25,8 +26,10 @@ def run_page(request: Request) -> Response:
         return RedirectResponse(f"{base}/dataset/{key}", 303)
     if not is_kind(kind):
         return RedirectResponse(f"{base}/answers/{key}", 303)
-    answers = f"{base}/answers/{key}" if kind == "audit" else ""
-    links = {"All datasets and runs": f"{base}/", **({"Answers": answers} if answers else {})}
+    links = Links({"All datasets and runs": f"{base}/"})
+    if kind == "audit":
+        titles = {"All datasets and runs": f"{base}/", "Answers": f"{base}/answers/{key}"}
+        links = Links(titles, f"{base}/output/{key}", f"{base}/on/{key}")
     html = library.page(folder, lambda: pages.page(library.run(folder), links=links))
     return HTMLResponse(html, headers=OWN_POLICY)
 

@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from metal.app import answers_page, jobs, run_page, start
+from metal.app import answers_page, jobs, managing, run_page, start
 from metal.app.guard import Guard
 from metal.app.library import Library, NoSuchPage
 from metal.app.templating import respond, static
@@ -48,6 +48,7 @@ def app_of(folder: Path) -> Starlette:
         *run_page.ROUTES,
         *answers_page.ROUTES,
         *jobs.ROUTES,
+        *managing.ROUTES,
         Route("/static/{file}", static_file, name="static"),
     ]
     handlers = {MetalError: _refused, HTTPException: _no_page, Exception: _failed}

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from metal.api.folders import Folder
 from metal.app.templating import respond
+from metal.auditing.verdict import VERDICTS
 from metal.data.languages import language_name
+from metal.questions.audit.verdicts import SIGNS
+
+NOUNS = {
+    "human": ("person", "people"),
+    "llm": ("judge", ""),
+    "metric": ("metric", ""),
+    "baseline": ("baseline", ""),
+}
+PAGE = 50  # runs
+MOST_LANGUAGES = 12  # of a run's strip
 
 
 def start(request: Request) -> Response:
@@ -18,25 +27,34 @@ def start(request: Request) -> Response:
     answer.
     """
     query = request.query_params.get("q", "")
-    folders = request.app.state.library.folders()
-    rows = {key: folder for key, folder in folders.items() if _matches(key, folder, query)}
+    library = request.app.state.library
+    folders = library.folders()
+    listed = [(key, folder) for key, folder in folders.items() if _matches(key, folder, query)]
+    runs = [entry for entry in listed if entry[1].kind != "dataset"]
+    number = request.query_params.get("page", "1")
+    page = max(int(number), 1) if number.isdecimal() and len(number) < 9 else 1
+    seen = {verdict for _, folder in runs for verdict in folder.verdicts or ()}
     content = {
+        "folder_name": library.root.resolve().name,
         "query": query,
         "total": len(folders),
-        "datasets": _of(rows, dataset=True),
-        "runs": _of(rows, dataset=False),
+        "datasets": [entry for entry in listed if entry[1].kind == "dataset"],
+        "runs": runs,
+        "page": page,
+        "pages": -(-len(runs) // PAGE),
+        "first": PAGE * (page - 1),
+        "last": PAGE * page,
+        "nouns": NOUNS,
+        "signs": SIGNS,
+        "most": MOST_LANGUAGES,
+        "legend": [verdict for verdict in VERDICTS if verdict in seen],
     }
     return respond(request, "start.html", content)
 
 
-def _of(rows: Mapping[str, Folder], *, dataset: bool) -> list[tuple[str, Folder]]:
-    chosen = [(key, row) for key, row in rows.items() if (row.kind == "dataset") == dataset]
-    return sorted(chosen, key=lambda entry: entry[1].date, reverse=True)
-
-
 def _matches(key: str, folder: Folder, query: str) -> bool:
-    searched = [key, folder.kind, folder.answer, *(folder.languages or ())]
-    searched += map(language_name, folder.languages or ())
+    searched = [key, folder.kind, folder.title, folder.answer, folder.state, *folder.judges]
+    searched += [*(folder.languages or ()), *map(language_name, folder.languages or ())]
     text = " ".join(searched).casefold()
     return all(word in text for word in query.casefold().split())
 

@@ -15,6 +15,9 @@ from metal.data.escaping import environment, source
 from metal.data.languages import language_name, text_direction
 from metal.data.text import count, dollars, duration, figure, name, plural, printable
 from metal.show import pages
+from metal.show.commands import in_commands
+
+LONGEST_MESSAGE = 2_000
 
 
 @cache
@@ -32,6 +35,7 @@ def templates() -> Environment:
         "language": lambda code: name(language_name(code)),
         "direction": text_direction,
         "zipped": lambda names: [(each, name(each)) for each in names],
+        "message": lambda text: in_commands(name(text, LONGEST_MESSAGE), {}),
         "path": quote,
         "query": urlencode,
     }

@@ -287,17 +287,28 @@ def page_of(run: Run) -> Page:
     return recipe
 
 
+@dataclass(frozen=True)
+class Links:
+    """The addresses that an app has on the page of a run.
+
+    pages: by their titles. output: of one output. on: of what can be done about a cell. Both are
+    empty where the app has no such page; what they are about follows as a query.
+    """
+
+    pages: Mapping[str, str]
+    output: str = ""
+    on: str = ""
+
+
 def headline(run: Run) -> str:
     """The answer in a sentence."""
     return page_of(run).headline(run)
 
 
-def page(
-    run: Run, progress: Progress = no_progress, *, links: Mapping[str, str] | None = None
-) -> str:
+def page(run: Run, progress: Progress = no_progress, *, links: Links | None = None) -> str:
     """The whole page as HTML. Two runs with equal tables give equal pages.
 
-    links: for a page shown by an app, the addresses of its other pages, by their titles.
+    links: for a page that an app shows, the way to its other pages.
     """
     drawing, guarding, packing, _ = divided(progress, 5, 2, 5, 4)
     drawing(0, 5)
@@ -313,7 +324,7 @@ def page(
         "sections": fitted(face.sections(run), face.room(run)),
         "most_rows": MOST_ROWS,
         "run": run,
-        "links": links or {},
+        "links": links,
         # "ratings": of a table without name
         "title": run.data.get("title") or (own if own != "ratings" else run.name),
         "brand": face.brand,

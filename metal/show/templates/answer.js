@@ -102,6 +102,12 @@ async function explain() {
       why.append(settles);
     }
     why.append(figures, make("p", LEVELS + (chosen.t.length ? CLASSES : ""), { class: "soft" }), tables);
+    if (document.body.dataset.on) {
+      const query = new URLSearchParams({ language: chosen.l, criterion: chosen.c, judge: chosen.j });
+      const on = make("p");
+      on.append(make("a", "Go on from here: look at its answers, ask a person, ask the judge again", { href: `${document.body.dataset.on}?${query}` }));
+      why.append(on);
+    }
     if (items.length) {
       const cards = typical(data, wanted, items).map((item) => card(data, item));
       const all = items.length < chosen.n ? `${items.length.toLocaleString("en")} of its ${chosen.n.toLocaleString("en")} disagreements` : "All its disagreements";

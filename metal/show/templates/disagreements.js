@@ -67,6 +67,12 @@ function text(data, item, title, place) {
   return parts;
 }
 
+// Where an app shows the page: the address of an output with the messages and replies about it.
+function fully(item) {
+  const query = new URLSearchParams({ output: item.o, of: item.c });
+  return make("a", "messages and replies", { href: `${document.body.dataset.output}?${query}` });
+}
+
 function card(data, item) {
   const node = make("article", null, { id: anchor(item) });
   const title = make("h3");
@@ -76,6 +82,7 @@ function card(data, item) {
   if (item.p !== null) people = data.criteria[item.c].levels.length ? label(data, item, item.p) : `on average ${Number(item.p.toPrecision(5))}`;
   const facts = make("p", null, { class: "soft" });
   facts.append("people: ", make("b", people), ` (${item.a}) · generator `, make("bdi", item.g), " · output ", make("bdi", item.o));
+  if (document.body.dataset.output) facts.append(" · ", fully(item));
   node.append(title, facts);
   if (data.texts[item.t]) node.append(make("h4", "Title"), make("div", data.texts[item.t], { class: "text", dir: "auto" }));
   node.append(...text(data, item, "Source", item.x), ...text(data, item, "Output", item.y));

@@ -1,0 +1,95 @@
+"""Runs are renamed, moved to the bin and brought back, and compared."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+from metal.app.managing import checked_name
+from metal.app.server import View
+from metal.errors import UsageError
+from tests.app.test_guard import asked
+
+
+@pytest.fixture
+def own(shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[View]:
+    """The app on a copy of the shelf."""
+    folder = tmp_path / "shelf"
+    shutil.copytree(shelf, folder)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    view = View.begin(folder, 0)
+    yield view
+    view.stop()
+
+
+def posted(view: View, path: str, **fields: str) -> tuple[int, str, dict[str, str]]:
+    """What a form of the app gets."""
+    body = urlencode(fields).encode()
+    return asked(view, path, "POST", body, content_type="application/x-www-form-urlencoded")
+
+
+def test_a_run_is_renamed(own: View) -> None:
+    runs = own.folder / "runs"
+    before = (runs / "audit" / "run.toml").read_bytes()
+    assert posted(own, "rename/runs/audit", name="first try")[0] == 303
+    assert (runs / "first try" / "run.toml").read_bytes() == before
+    assert asked(own, "run/runs/first%20try")[0] == 200
+    assert asked(own, "run/runs/audit")[0] == 404
+
+
+@pytest.mark.parametrize(
+    "name", ["", "..", ".hidden", "a/b", "a\\b", "-x", "x" * 101, "a\u202eb", "a\nb"]
+)
+def test_what_cannot_be_a_name_is_refused(own: View, name: str) -> None:
+    with pytest.raises(UsageError):
+        checked_name(name)
+    assert posted(own, "rename/runs/audit", name=name)[0] == 400
+    assert (own.folder / "runs" / "audit").is_dir()
+
+
+def test_a_name_that_is_taken_is_refused(own: View) -> None:
+    status, text, _ = posted(own, "rename/runs/audit", name="judged")
+    assert status == 400
+    assert "is there already" in text
+
+
+def test_the_bin_gives_back_what_it_took(own: View) -> None:
+    audit = own.folder / "runs" / "audit"
+    before = {path.name: path.read_bytes() for path in audit.iterdir() if path.is_file()}
+    assert posted(own, "to-bin/runs/audit")[0] == 303
+    assert not audit.exists()
+    assert "runs/audit" not in asked(own)[1]
+    assert "runs/audit" in asked(own, "bin")[1]
+    assert posted(own, "restore/runs/audit")[0] == 303
+    after = {path.name: path.read_bytes() for path in audit.iterdir() if path.is_file()}
+    assert after == before
+
+
+def test_nothing_outside_the_folder_is_moved(own: View) -> None:
+    for path in ("to-bin/../state", "to-bin/datasets", "restore/../x", "rename/-"):
+        assert posted(own, path, name="x")[0] in (400, 403, 404)
+    assert (own.folder / "datasets" / "demo").is_dir()
+
+
+def test_who_names_a_run_is_said_before_it_is_moved(view: View) -> None:
+    text = asked(view, "manage/datasets/demo")[1]
+    assert "runs/audit" in text
+    assert "runs/judged" in asked(view, "manage/runs/judged")[1]
+
+
+def test_two_runs_are_compared(own: View) -> None:
+    status, text, _ = asked(own, "compare?run=runs/judged&run=runs/audit")
+    assert status == 200
+    assert "fake:blind" in text
+    status, text, _ = asked(own, "compare?run=runs/audit")
+    assert status == 400
+    assert "exactly two" in text
+
+
+def test_what_changes_something_is_never_a_link(own: View) -> None:
+    for path in ("rename/runs/audit", "to-bin/runs/audit", "restore/runs/audit"):
+        assert asked(own, path)[0] == 405
