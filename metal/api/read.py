@@ -279,8 +279,9 @@ def _read_reply(
     criteria. numbered: whether it showed the numbers of levels.
     """
     from metal.data.files import whole_text
+    from metal.raters.judges.parts import read_part
     from metal.raters.judges.prompts import letters_of
-    from metal.raters.judges.reader import read_part, read_reply
+    from metal.raters.judges.reader import read_reply
 
     read = read_part if together else read_reply
     verdict = read(

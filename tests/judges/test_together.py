@@ -20,6 +20,7 @@ from metal.errors import UsageError
 from metal.raters.judges.cluster.shards import read_shards, write_shards
 from metal.raters.judges.examples import RatedExample
 from metal.raters.judges.journal import INCOMPLETE, Answered
+from metal.raters.judges.parts import read_part
 from metal.raters.judges.prices import Price
 from metal.raters.judges.prompts import Prompt
 from metal.raters.judges.reader import (
@@ -29,7 +30,6 @@ from metal.raters.judges.reader import (
     OFF_SCALE,
     TWO_VERDICTS,
     UNPARSABLE,
-    read_part,
 )
 from metal.raters.judges.rubric import Rubric, rubrics_for
 from metal.raters.judges.templates import load_template, variant

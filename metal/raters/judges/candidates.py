@@ -18,6 +18,7 @@ from metal.raters.judges import forms, not_verdicts
 from metal.raters.judges.not_verdicts import Surroundings, blanked, without_verdicts_of_none
 from metal.raters.judges.ranges import RANGE, ranges_in_digits
 from metal.raters.judges.reply_words import any_of, pattern_of, words_in
+from metal.raters.judges.traced import replaced, span_of, traced_like
 
 LONGEST_END = 50_000  # characters at either end of a reply that are read
 _HEADING = regex.compile(r"\A\s*#{1,6}\s+")
@@ -28,12 +29,23 @@ _CODE = regex.compile(r"[-+]?0\d")
 _SCHEMA_TYPES = {"integer", "number", "string", "object", "array", "boolean"}  # of a JSON schema
 
 
+class Field(NamedTuple):
+    """The field of an object that holds a score. key: in lower case. at: the object's span."""
+
+    at: tuple[int, int]
+    key: str
+    value: object
+
+
 class Evidence(NamedTuple):
     """A passage or an object that may be the verdict.
 
     score: None for an object without a score. borrowed: whether it is not the judge's own.
     corrects: whether it replaces earlier verdicts. middle: whether the score is the middle of a
     range. written: whether it has the form of a whole verdict: an object or a labelled score.
+
+    span: the passage in the text. If the text is traced (traced.py), the passage in its original.
+    field: where an object has the score.
     """
 
     rank: int
@@ -43,6 +55,8 @@ class Evidence(NamedTuple):
     corrects: bool = False
     middle: bool = False
     written: bool = False
+    span: tuple[int, int] = (0, 0)
+    field: Field | None = None
 
 
 def number_of_field(
@@ -94,18 +108,21 @@ def evidence_in(
     """
     if not text.strip():
         return
-    text = without_verdicts_of_none(ranges_in_digits(text), percent=scale.high == 100)
-    text, middles = _with_middles(text, scale)
+    text = ranges_in_digits(text)
+    blank = without_verdicts_of_none(text, percent=scale.high == 100)
+    text, middles = _with_middles(traced_like(blank, text), scale)
     around = Surroundings(text)
     left = verdict_alone(text.strip(), scale, letters)
     if left is not None:
-        yield Evidence(forms.TIED, len(text) - len(text.lstrip()), left, middle=bool(middles))
+        begin, end = len(text) - len(text.lstrip()), len(text.rstrip())
+        span = span_of(text, begin, end)
+        yield Evidence(forms.TIED, begin, left, middle=bool(middles), span=span)
     verdicts = [*_numbers_in(text, scale, least), *_labels_in(text, scale, letters or {})]
     if not verdicts:
         return  # what is quoted takes longer
     labels = _labels_of(scale)
     unquoted = blanked(not_verdicts.QUOTED_LINE, blanked(not_verdicts.QUOTATION, text))
-    for rank, match, group, score in verdicts:
+    for rank, match, group, score, end in verdicts:
         start = match.start(group)
         borrowed = (
             unquoted[match.start()] != text[match.start()]
@@ -116,7 +133,10 @@ def evidence_in(
         if rank in (forms.OF_TOP, forms.TIED):
             rank = _weighed(rank, around, start)
         written = rank in (forms.TIED, forms.FINAL) and not_verdicts.is_labelled(text, match, start)
-        yield Evidence(rank, start, score, bool(borrowed), middle=start in middles, written=written)
+        middle, span = start in middles, span_of(text, match.start(), end)
+        yield Evidence(
+            rank, start, score, bool(borrowed), middle=middle, written=written, span=span
+        )
         if rank >= forms.OF_TOP and not borrowed:
             yield from _meant_instead(around, match.end(group), labels)
 
@@ -126,11 +146,13 @@ def _meant_instead(
 ) -> Iterator[Evidence]:
     """The score that replaces the score before it, if the words after that score say so."""
     meant = around.instead(end, tuple(labels))
-    if meant and meant["n"] is not None:
-        yield Evidence(forms.TIED, meant.start("n"), read_number(meant["n"]), corrects=True)
-    elif meant:
-        value = labels.get(meant["label"].casefold())
-        yield Evidence(forms.TIED, meant.start("label"), value, corrects=True)
+    if not meant:
+        return
+    group = "label" if meant["n"] is None else "n"
+    begin, end = meant.span(group)
+    score = labels.get(meant[group].casefold()) if group == "label" else read_number(meant[group])
+    span = span_of(around.text, begin, end)
+    yield Evidence(forms.TIED, begin, score, corrects=True, span=span)
 
 
 def _weighed(rank: int, around: Surroundings, place: int) -> int:
@@ -158,7 +180,7 @@ def _with_middles(text: str, scale: Scale) -> tuple[str, set[int]]:
         0.0 if None in ends or scale.levels else (float(ends[1] or 0) - float(ends[0] or 0)) / 4
     )
     middle_of = partial(_middle_of, scale=scale, allowed=allowed, widest=widest, middles=middles)
-    return RANGE.sub(middle_of, text), middles
+    return replaced(RANGE, middle_of, text), middles
 
 
 def _middle_of(
@@ -244,8 +266,8 @@ def finite(value: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-# the rank, the match, the group that holds the score, the score
-_Found = tuple[int, Any, str | int, float]
+# the rank, the match, the group that holds the score, the score, the end of the passage
+_Found = tuple[int, Any, str | int, float, int]
 
 
 def _numbers_in(text: str, scale: Scale, least: int) -> Iterator[_Found]:
@@ -261,14 +283,15 @@ def _numbers_in(text: str, scale: Scale, least: int) -> Iterator[_Found]:
             ranked = _rank_in_text(rank, match, text, of_noun)
             named = not_verdicts.NAMED.match(text, match.end("n"))
             if named and (beside := verdict_alone(named["label"], scale, None)) is not None:
-                yield ranked, match, "n", beside
-            yield ranked, match, "n", number
+                yield ranked, match, "n", beside, named.end("label")
+            yield ranked, match, "n", number, match.end()
     for match in forms.STARS.finditer(text):
         yield (
             forms.TIED,
             match,
             0,
             len(forms.STAR.findall(match[0])) + (0.5 if match["half"] else 0.0),
+            match.end(),
         )
 
 
@@ -345,7 +368,7 @@ def _labels_in(text: str, scale: Scale, letters: Mapping[str, float]) -> Iterato
     """Each label of the scale and each letter that is given as a verdict."""
     if letters:
         for match in forms.letter_pattern(tuple(letters)).finditer(text):
-            yield forms.TIED, match, "letter", letters[match["letter"]]
+            yield forms.TIED, match, "letter", letters[match["letter"]], match.end()
     labels = _labels_of(scale)
     folded = text.casefold()
     if not any(label in folded for label in labels):
@@ -363,7 +386,7 @@ def _labels_in(text: str, scale: Scale, letters: Mapping[str, float]) -> Iterato
         rank = forms.OTHER if match["bold"] else forms.TIED
         if match["final"]:
             rank = forms.FINAL
-        yield rank, match, "label", value
+        yield rank, match, "label", value, match.end()
 
 
 def _held_or_not(
@@ -376,9 +399,9 @@ def _held_or_not(
         value = labels.get(match["label"].casefold())
         others = [level.value for level in scale.levels if level.value != value]
         if value is not None and match["yes"]:
-            yield forms.TIED, match, "label", value
+            yield forms.TIED, match, "label", value, match.end()
         elif value is not None and match["no"] and len(others) == 1:
-            yield forms.TIED, match, "label", others[0]
+            yield forms.TIED, match, "label", others[0], match.end()
 
 
 def _labels_of(scale: Scale) -> dict[str, float]:

@@ -20,9 +20,10 @@ from metal.raters.judges import call as calls
 from metal.raters.judges.call import VERDICT, answer_schema, object_schema
 from metal.raters.judges.journal import INCOMPLETE
 from metal.raters.judges.models import Model
+from metal.raters.judges.parts import read_part
 from metal.raters.judges.probabilities import level_probabilities
 from metal.raters.judges.prompts import Message, Prompt, in_reply
-from metal.raters.judges.reader import ReplyVerdict, read_part, read_reply
+from metal.raters.judges.reader import ReplyVerdict, read_reply
 
 NO_TEXT = "no text"
 

@@ -23,6 +23,7 @@ from metal.raters.judges.reply_words import (
     words_in,
     words_of,
 )
+from metal.raters.judges.traced import replaced
 
 _DASHES = "~〜～\N{EN DASH}\N{NON-BREAKING HYPHEN}-"
 _TOKEN = re.compile(rf"[^\s.,;:!?()\"*_|/।。，،：؛！？{_DASHES}]+|[{_DASHES}]")
@@ -80,7 +81,7 @@ def ranges_in_digits(text: str) -> str:
     'Score: 3-4          '
     """
     for language in _languages_of_ranges(text.lower()):
-        text = _range_of_words(language).sub(_in_digits(language), text)
+        text = replaced(_range_of_words(language), _in_digits(language), text)
     return text
 
 

@@ -30,11 +30,10 @@ reply_words.toml.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import regex
 
@@ -43,6 +42,7 @@ from metal.raters.judges import forms, not_verdicts
 from metal.raters.judges.candidates import (
     LONGEST_END,
     Evidence,
+    Field,
     evidence_in,
     number_of_field,
     of_criterion,
@@ -56,11 +56,10 @@ from metal.raters.judges.structured import (
     REASON_KEYS,
     field_of,
     justification_in,
-    objects_in,
     objects_with,
-    parts_under,
 )
 from metal.raters.judges.thoughts import aloud, is_service_error, without_thoughts
+from metal.raters.judges.traced import joined, replaced, span_of, traced_like
 
 EMPTY = "empty"
 UNPARSABLE = "unparsable"
@@ -114,7 +113,7 @@ _BESIDE_A_SCORE = (
 _FENCE = regex.compile(r"```\w*")
 _PLACEHOLDER = regex.compile(r"\s*<")  # "<0, 1 or 2>": the form of the prompt, echoed
 _BLANKS = regex.compile(r"\s{3,}+")
-_WORD = regex.compile(r"\w")
+WORD = regex.compile(r"\w")
 _LAST_WORD = regex.compile(r"(?r)\w")
 _LABEL_NUMBER = regex.compile(r"\d+(?:\.\d+)?")
 
@@ -133,6 +132,18 @@ class ReplyVerdict:
     reason: str = ""
     justification: str = ""
     wavering: bool = False
+
+
+class ReplyReading(NamedTuple):
+    """A verdict and what decided it.
+
+    decisive: the evidence that agrees on the score; without a score, the evidence that differs or
+    is off the scale. text: the text in which the fields of the evidence are.
+    """
+
+    verdict: ReplyVerdict
+    decisive: Sequence[Evidence] = ()
+    text: str = ""
 
 
 def read_reply(
@@ -157,71 +168,28 @@ def read_reply(
         The verdict. Its justification is the field with the justification in a structured reply,
         else the text itself.
     """
+    return reading_of(text, scale, letters, criterion, numbered).verdict
+
+
+def reading_of(
+    text: str,
+    scale: Scale,
+    letters: Mapping[str, float] | None = None,
+    criterion: str = "",
+    numbered: bool = False,
+) -> ReplyReading:
+    """Read a reply as read_reply does, and say what decided the verdict."""
     labelled = None if numbered else _numbers_of_labels(scale)
     if labelled:
         back = dict(zip(labelled.values, scale.values, strict=True))
         to = dict(zip(scale.values, labelled.values, strict=True))
         kept = {letter: to[value] for letter, value in (letters or {}).items() if value in to}
-        read = _read(text, labelled, kept if letters else letters, criterion)
-        return read if read.score is None else replace(read, score=back[read.score])
+        reading = _read(text, labelled, kept if letters else letters, criterion)
+        score = reading.verdict.score
+        if score is None:
+            return reading
+        return reading._replace(verdict=replace(reading.verdict, score=back[score]))
     return _read(text, scale, letters, criterion)
-
-
-def read_part(
-    text: str,
-    scale: Scale,
-    letters: Mapping[str, float] | None,
-    criterion: str,
-    truncated: bool = False,
-    numbered: bool = False,
-) -> ReplyVerdict:
-    """Read the verdict on one criterion in a reply about several: an object or a score under its
-    name, or one that names it.
-
-    Prose is not read, because it is about all criteria. If there are several objects, only objects
-    that open or close the reply count (in a truncated reply, only those that close it). Quoted or
-    corrected objects never count. An object that is cut off counts for the criteria that are
-    complete.
-    """
-    bare = without_thoughts(text)
-    objects = list(objects_in(bare, partly=True))
-    if not objects:
-        return ReplyVerdict(None, UNPARSABLE if bare else EMPTY)
-    keys = criterion.lower(), *forms.keys_of(criterion, ("",))
-    counting = _parts_that_count(bare, objects, keys, truncated)
-    if not counting:
-        cut_off = objects[-1][0][1] == len(bare) and bare[-1] not in "}]"
-        return ReplyVerdict(None, CUT_OFF if cut_off else LEFT_OUT)
-    parts = (part if isinstance(part, dict) else {"score": part} for part in counting)
-    written = "\n".join(map(json.dumps, parts))
-    return read_reply(written, scale, letters, numbered=numbered)
-
-
-def _parts_that_count(
-    text: str,
-    objects: Sequence[tuple[tuple[int, int], Any]],
-    keys: tuple[str, ...],
-    truncated: bool,
-) -> list[Any]:
-    """The values of the keys in objects that open or close the reply; if there are none, in all
-    objects of a complete reply. Quoted or corrected objects are left out.
-    """
-    spans, values = zip(*objects, strict=True)
-    prose, places = _prose_around(spans, text)
-    around = Surroundings(prose)
-    parts: list[tuple[int, Any]] = []
-    for start, value in zip(places, values, strict=True):
-        shown = around.borrowed(start) or not_verdicts.is_shown(prose, start)
-        own = [] if shown else [(start, part) for part in parts_under(value, keys)]
-        if own and parts and around.corrects(start, since=parts[-1][0]):
-            parts.clear()
-        parts += own
-    at_the_ends = [
-        part
-        for start, part in parts
-        if not (_WORD.search(prose, start) and (truncated or _WORD.search(prose, 0, start)))
-    ]
-    return at_the_ends or [part for _, part in parts if not truncated]
 
 
 @lru_cache(maxsize=64)
@@ -244,31 +212,35 @@ def _numbers_of_labels(scale: Scale) -> Scale | None:
 
 def _read(
     text: str, scale: Scale, letters: Mapping[str, float] | None, criterion: str
-) -> ReplyVerdict:
+) -> ReplyReading:
     answer = without_thoughts(text)
     # Runs of blanks are cut to two, so that no pattern has to try its way through them; a line
     # break stays one.
-    shorter = _BLANKS.sub(lambda blanks: "\n\n" if "\n" in blanks[0] else "  ", answer).strip()
+    shorter = replaced(
+        _BLANKS, lambda blanks: "\n\n" if "\n" in blanks[0] else "  ", answer
+    ).strip()
     if not shorter:
-        return ReplyVerdict(None, EMPTY)
+        return ReplyReading(ReplyVerdict(None, EMPTY))
     alone = verdict_alone(shorter, scale, letters)
     if alone is not None:
-        middle = RANGE.search(shorter) is not None
-        return _decided([Evidence(forms.STRUCTURED, 0, alone, middle=middle)], scale, "")
+        middle, span = RANGE.search(shorter) is not None, span_of(shorter, 0, len(shorter))
+        whole_reply = Evidence(forms.STRUCTURED, 0, alone, middle=middle, span=span)
+        return ReplyReading(*_decided([whole_reply], scale, ""), shorter)
     keys, objects = _objects_with_score(shorter, scale, letters, criterion)
     if any(not fields for _, fields in objects):
-        return ReplyVerdict(None, CUT_OFF)
+        return ReplyReading(ReplyVerdict(None, CUT_OFF))
     if not objects and (is_service_error(shorter) or not_verdicts.DECLINED.match(shorter)):
-        return ReplyVerdict(None, UNPARSABLE, shorter)
-    prose, places = _prose_around([span for span, _ in objects], shorter)
-    prose = of_criterion(prose, criterion) if criterion else prose
+        return ReplyReading(ReplyVerdict(None, UNPARSABLE, shorter))
+    prose, places = prose_around([span for span, _ in objects], shorter)
+    prose = traced_like(of_criterion(prose, criterion), prose) if criterion else prose
     around, evidence = Surroundings(prose), [*evidence_in(prose, scale, letters)]
-    for start, (_, fields) in zip(places, objects, strict=True):
-        evidence += _evidence_of_object(fields, keys, around, start, scale, letters)
+    for start, (at, fields) in zip(places, objects, strict=True):
+        evidence += _evidence_of_object(at, fields, keys, around, start, scale, letters)
     reasons = [justification_in(fields) for _, fields in reversed(objects)]
     justification = next(filter(None, reasons), "")
     evidence = _with_corrections(evidence, around)
-    return _decided(evidence, scale, justification if objects else aloud(text))
+    decided = _decided(evidence, scale, justification if objects else aloud(text))
+    return ReplyReading(*decided, shorter)
 
 
 def _objects_with_score(
@@ -303,6 +275,7 @@ def _is_about_something_else(fields: Mapping[str, Any]) -> bool:
 
 
 def _evidence_of_object(
+    at: tuple[int, int],
     fields: Mapping[str, Any],
     keys: tuple[str, ...],
     around: Surroundings,
@@ -310,7 +283,8 @@ def _evidence_of_object(
     scale: Scale,
     letters: Mapping[str, float] | None,
 ) -> Iterator[Evidence]:
-    """The verdicts that an object gives. around, place: the prose, and the object's position in it.
+    """The verdicts that an object gives. at: its span. around, place: the prose, and the object's
+    position in it.
 
     Amid prose, or in a line of prose, an object may be a quotation. An echo of the prompt's own
     form is not a verdict.
@@ -322,21 +296,23 @@ def _evidence_of_object(
     borrowed = around.borrowed(place) or not_verdicts.is_shown(prose, place)
     rank = forms.QUOTED if borrowed or _is_amid(prose, place) else forms.STRUCTURED
     scores = [
-        verdict_alone(str(fields.get(key, "")), scale, letters)
+        (key, verdict_alone(str(fields.get(key, "")), scale, letters))
         for key in ("label", "verdict", "rating")
     ]
-    scores.append(number_of_field(value, scale, letters))
+    key_of_value = next((key for key in keys if fields.get(key) is not None), "")
+    scores.append((key_of_value, number_of_field(value, scale, letters)))
     top = forms.TOP_AFTER.match(prose, place)
     if top and read_number(top["top"]) not in tops(scale):
         return
     middle = isinstance(value, str) and RANGE.search(ranges_in_digits(value)) is not None
-    for score in scores:
-        yield Evidence(rank, place, score, borrowed, middle=middle, written=True)
+    for key, score in scores:
+        field = Field(at, key, fields.get(key))
+        yield Evidence(rank, place, score, borrowed, middle=middle, written=True, field=field)
 
 
 def _is_amid(prose: str, place: int) -> bool:
     """Whether there are words before the position, and also in its line or after it."""
-    starts = [match.start() for match in (_WORD.search(prose), _LAST_WORD.search(prose)) if match]
+    starts = [match.start() for match in (WORD.search(prose), _LAST_WORD.search(prose)) if match]
     line = prose.rfind("\n", 0, max(0, place - 1)) + 1
     return bool(starts) and starts[0] < place and line <= starts[-1]
 
@@ -356,23 +332,27 @@ def _with_corrections(evidence: Sequence[Evidence], around: Surroundings) -> lis
     return marked
 
 
-def _decided(evidence: Sequence[Evidence], scale: Scale, justification: str) -> ReplyVerdict:
-    """Decide on the valid score of the highest rank, or say why there is none."""
+def _decided(
+    evidence: Sequence[Evidence], scale: Scale, justification: str
+) -> tuple[ReplyVerdict, Sequence[Evidence]]:
+    """The valid score of the highest rank, or why there is none, with the evidence for it."""
     own = _own_since_correction(evidence, scale)
     highest = max((verdict.rank for verdict in own), default=forms.ASIDE)
     clearest = [verdict for verdict in own if verdict.rank == highest]
     best = _on_scale(clearest, scale)
-    scores = {verdict.score for verdict in best}
-    if len(scores | _written_later(own, best, scale)) > 1:
-        return ReplyVerdict(None, TWO_VERDICTS, justification)
+    differing = [*best, *_written_later(own, best, scale)]
+    scores = {verdict.score for verdict in differing}
+    if len(scores) > 1:
+        return ReplyVerdict(None, TWO_VERDICTS, justification), differing
     if not best:
-        off_scale = any(verdict.score is not None for verdict in clearest)
-        return ReplyVerdict(None, OFF_SCALE if off_scale else UNPARSABLE, justification)
+        off_scale = [verdict for verdict in clearest if verdict.score is not None]
+        reason = OFF_SCALE if off_scale else UNPARSABLE
+        return ReplyVerdict(None, reason, justification), off_scale
     for verdict in _on_scale(evidence, scale):
         if _makes_doubtful(verdict, best):
             scores.add(verdict.score)
     wavering = len(scores) > 1 or any(verdict.middle for verdict in best)
-    return ReplyVerdict(best[-1].score or 0.0, "", justification, wavering)
+    return ReplyVerdict(best[-1].score or 0.0, "", justification, wavering), best
 
 
 def _own_since_correction(evidence: Sequence[Evidence], scale: Scale) -> list[Evidence]:
@@ -402,35 +382,41 @@ def _makes_doubtful(verdict: Evidence, best: Sequence[Evidence]) -> bool:
     return verdict.borrowed or verdict.place > best[-1].place
 
 
-def _written_later(own: Sequence[Evidence], best: Sequence[Evidence], scale: Scale) -> set[float]:
+def _written_later(
+    own: Sequence[Evidence], best: Sequence[Evidence], scale: Scale
+) -> list[Evidence]:
     """The scores in objects, and labelled scores, that come after the first of the best verdicts;
     if the best is a final score, only scores in objects.
     """
-    scores: set[float] = set()
+    later: list[Evidence] = []
     for verdict in own:
         if not best or not verdict.written or verdict.place <= best[0].place:
             continue
         counts = best[0].rank != forms.FINAL or verdict.rank in (forms.QUOTED, forms.STRUCTURED)
         if counts and verdict.score is not None and scale.allows(verdict.score):
-            scores.add(verdict.score)
-    return scores
+            later.append(verdict)
+    return later
 
 
-def _prose_around(spans: Sequence[tuple[int, int]], text: str) -> tuple[str, list[int]]:
+def prose_around(spans: Sequence[tuple[int, int]], text: str) -> tuple[str, list[int]]:
     """The reply without these spans and without fences, and the positions of the spans in it.
 
     A very long reply is cut to its two ends, because its verdict comes first or last.
     """
-    prose, places, begin = "", [], 0
+    pieces: list[str] = []
+    places: list[int] = []
+    begin = length = 0
     for start, end in spans:
         if start >= begin:
-            prose += _FENCE.sub("", text[begin:start]) + "\n"
-        places.append(len(prose))
+            pieces += [replaced(_FENCE, "", text[begin:start]), "\n"]
+            length += len(pieces[-2]) + 1
+        places.append(length)
         begin = end
-    prose += _FENCE.sub("", text[begin:])
+    pieces.append(replaced(_FENCE, "", text[begin:]))
+    prose = joined(pieces)
     left_out = max(0, len(prose) - 2 * LONGEST_END)
     if left_out:
-        prose = prose[:LONGEST_END] + "\n" + prose[-LONGEST_END:]
+        prose = joined([prose[:LONGEST_END], "\n", prose[-LONGEST_END:]])
     return prose, [
         place if place < LONGEST_END else max(LONGEST_END, place - left_out) for place in places
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import regex
@@ -20,6 +20,9 @@ REASON_KEYS = (
 _OBJECT = regex.compile(r"\{\s*+[\"}]")
 _WITH_KEY = regex.compile(r"\{\s*+\"[^\"\n]{1,60}\"\s*+:")
 _MEMBER = regex.compile(r"\s*+[{\[,]\s*+(?:(?P<name>\"(?:[^\"\\]|\\.)*+\")\s*+:\s*+)?", regex.S)
+_KEY_OR_OBJECT = regex.compile(
+    r"(?P<name>\"(?:[^\"\\]|\\.)*+\")(?:\s*+(?P<colon>:)\s*+)?|\{", regex.S
+)
 _COMMA = regex.compile(r"\s*+,")
 # {"criterion": "fluency", "score": 4}
 _NAMES_OF_PARTS = ("criterion", "name", "metric", "aspect", "dimension")
@@ -154,6 +157,25 @@ def parts_under(value: object, names: tuple[str, ...], depth: int = 0) -> Iterat
             return
     for inner in value.values() if isinstance(value, dict) else value:
         yield from parts_under(inner, names, depth + 1)
+
+
+def members_in(
+    text: str, at: tuple[int, int], names: Collection[str]
+) -> Iterator[tuple[str, Any, tuple[int, int]]]:
+    """Key, value and span of each complete member with one of the names in the object at a
+    position, at any depth. If one of the names is empty, also the objects themselves.
+    """
+    for token in _KEY_OR_OBJECT.finditer(text, *at):
+        is_key = token["colon"] is not None
+        if not is_key and not (token[0] == "{" and "" in names):
+            continue
+        try:
+            key = _DECODER.decode(token["name"]).lower() if is_key else ""
+            if key in names:
+                value, end = _DECODER.raw_decode(text, token.end() if is_key else token.start())
+                yield key, value, (token.start(), end)
+        except (ValueError, RecursionError):
+            continue  # cut off
 
 
 def field_of(fields: Mapping[str, Any], names: tuple[str, ...]) -> Any:

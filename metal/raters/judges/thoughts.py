@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import regex
 
 from metal.raters.judges.reply_words import pattern_of, words_of
+from metal.raters.judges.traced import joined, replaced
 
 # Characters without width, the frame of a keycap, and marks of direction; an override of direction
 # changes what is seen, and stays.
@@ -66,7 +67,7 @@ class _Mark(NamedTuple):
 
 def plain(text: str) -> str:
     """The text without invisible characters."""
-    return str(_UNSEEN.sub("", text)).strip()
+    return replaced(_UNSEEN, "", text).strip()
 
 
 def is_service_error(text: str) -> bool:
@@ -90,10 +91,10 @@ def aloud(text: str) -> str:
 
 def _without_marked(bare: str, reasons: bool) -> str:
     if _CHANNEL.match(bare):
-        _, *answers = _FINAL_CHANNEL.split(bare)
-        return str(_CHANNEL_MARK.sub(" ", answers[-1])).strip() if answers else ""
+        ends = [match.end() for match in _FINAL_CHANNEL.finditer(bare)]
+        return replaced(_CHANNEL_MARK, " ", bare[ends[-1] :]).strip() if ends else ""
     marks = [mark for mark in _marks(bare) if not (reasons and _REASONS.search(mark.name))]
-    return str(_SPECIAL.sub(" ", _outside_thoughts(bare, marks))).strip()
+    return replaced(_SPECIAL, " ", _outside_thoughts(bare, marks)).strip()
 
 
 def _outside_thoughts(bare: str, marks: Sequence[_Mark]) -> str:
@@ -121,7 +122,7 @@ def _outside_thoughts(bare: str, marks: Sequence[_Mark]) -> str:
                 kept.append(bare[done : mark.start])
             done = closing.end if closing else len(bare)
     kept.append(bare[done:])
-    return "".join(kept)
+    return joined(kept)
 
 
 def _is_thought(text: str, mark: _Mark, closing: _Mark | None, opens: bool) -> bool:
