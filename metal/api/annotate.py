@@ -25,6 +25,8 @@ from metal.data.progress import counted_as
 from metal.errors import UsageError
 from metal.running.annotating import HandedOut
 
+CELL = ("languages", "criteria", "judges")  # options that choose among an audit's disagreements
+
 if TYPE_CHECKING:
     from metal.building.answers import Assigned
     from metal.building.tasks import Assignment
@@ -60,8 +62,29 @@ def annotate_export(
     only: Annotated[
         StrPath | None,
         Option(
-            "Only the outputs in this CSV (column `output`), rated by new people.",
-            metavar="FILE",
+            "Only the outputs in this CSV (column `output`), or those on which judges and people"
+            " differ in this audit; rated by new people.",
+            metavar="FILE_OR_AUDIT",
+            rare=True,
+        ),
+    ] = None,
+    judges: Annotated[
+        Names,
+        Option(
+            "With an audit in `only`: outputs on which these judges differ. [default: all judges]",
+            "-j",
+            metavar="NAME[,NAME]",
+            rare=True,
+        ),
+    ] = (),
+    items: Annotated[
+        int | None,
+        Option(
+            "With an audit in `only`: at most N outputs per language and criterion, the largest"
+            " differences first.",
+            "-n",
+            metavar="N",
+            least=1,
             rare=True,
         ),
     ] = None,
@@ -137,6 +160,10 @@ def annotate_export(
     On a board, submitted generators are included (`generators` selects one), and their ratings
     become a version of the board.
 
+    With an audit in `only`, people rate outputs on which judges and people differ. Their ratings
+    join those of the others, and only where judges differ, so agreement computed with them favours
+    the judges; to compare judges and people on such outputs, use `metal.adjudicate_plan(...)`.
+
     `template` sets what a task looks like and which criteria it asks for. prompts/annotate/ has
     five to start from; put your own into DIR/annotate/NAME.toml in one of your `prompt_folders`.
     The template summarization shows output and reference side by side in blind random order; on
@@ -152,7 +179,8 @@ def annotate_export(
 
     Raises:
         UnknownName: For an unknown form, language, criterion, generator or template.
-        UsageError: If there is nothing to rate, `out` exists, or `people` is less than `raters`.
+        UsageError: If there is nothing to rate, `out` exists, `people` is less than `raters`, or
+            `only` is neither a CSV nor an audit of this dataset.
         DataError: For bad files.
 
     Example:
@@ -161,6 +189,7 @@ def annotate_export(
     options = dict(locals())
     import tomli_w
 
+    from metal.api.answers import outputs_named
     from metal.boards.store import with_submissions
     from metal.building import forms
     from metal.building.also import with_second
@@ -183,7 +212,7 @@ def annotate_export(
     forms.check_form(to)
     if drawn and sample is not None:
         raise UsageError("`drawn` and `sample` both choose sources; pass only one")
-    dataset = Path(data)
+    dataset, named_in = Path(data), Path(only) if only else None
     notes: list[str] = []
 
     def note(text: str) -> None:
@@ -210,7 +239,8 @@ def annotate_export(
             loaded,
             dataset,
             languages=names(languages),
-            only=Path(only) if only else None,
+            only=outputs_named(named_in, loaded, options),
+            named_in=named_in,
             generators=chosen,
             sources=_sources(loaded, dataset, sample, seed, drawn=drawn),
             say=note,
@@ -314,9 +344,12 @@ def _recorded(
         "common": options["common"],
         "seed": options["seed"],
     }
-    for name in ("test_questions", "generators", "sample", "drawn", "also"):
+    for name in ("test_questions", "generators", "sample", "drawn", "also", "items"):
         if options[name] and (questions or name != "test_questions"):
             settings[name] = options[name]
+    if options["only"]:
+        settings["only"] = str(options["only"])
+        settings |= {name: list(names(options[name])) for name in CELL}
     settings["people_given"] = {each.rater: len(each.tasks) for each in assignments}
     settings["files"] = {file: digest(content) for file, content in sheets.items()}
     return settings

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from metal.app.answers import DIFFERS, KINDS, Choice, RunAnswers, of_audit, of_judges
+from metal.api.answers import DIFFERS, KINDS, Choice, RunAnswers, of_audit, of_judges
 from metal.app.library import Library, NoSuchPage
 from metal.app.outputs import Shown, level_of, of_run, replies_of
 from metal.app.templating import respond
@@ -115,7 +115,7 @@ def _read(library: Library, folder: Path) -> RunAnswers:
     if command == "audit":
         run = library.run(folder)
         assert isinstance(run, AuditRun)
-        return of_audit(run)
+        return of_audit(run.disagreement_table, run.criteria, run.raters)
     if command in COMMANDS:
         opened = replies_of(library, folder)
         return of_judges(opened.table, opened.dataset.criteria if opened.dataset else {})

@@ -11,7 +11,7 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metal.app.answers import row_of
+from metal.api.answers import row_of
 from metal.app.library import Library
 from metal.data.records import KINDS
 from metal.data.text import figure

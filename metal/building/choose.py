@@ -40,16 +40,17 @@ def outputs_to_rate(
     folder: Path,
     *,
     languages: Collection[str] = (),
-    only: Path | None = None,
+    only: Collection[str] | None = None,
+    named_in: Path | None = None,
     generators: Collection[str] = (),
     sources: frozenset[str] | None = None,
     say: Callable[[str], None],
 ) -> list[Output]:
     """The outputs to rate: those chosen for rating that have a text.
 
-    languages, generators, sources: limit the outputs to these. only: a CSV file that names the
-    outputs. say: called with each note on what is left out, and why. Raises UsageError if no output
-    is left, UnknownName for an unknown language.
+    languages, generators, sources: limit the outputs to these. only: the ids of the outputs, and
+    named_in: what names them. say: called with each note on what is left out, and why. Raises
+    UsageError if no output is left, UnknownName for an unknown language.
     """
     check_languages(languages, dataset.languages)
     if not dataset.outputs:
@@ -57,17 +58,17 @@ def outputs_to_rate(
             f"{folder} has no outputs to rate yet; `metal.generate(...)` makes some from its"
             " sources"
         )
-    listed_outputs = _listed_in(only, dataset) if only else set(dataset.outputs)
-    selected = _selected(dataset.outputs.values(), listed_outputs, languages, generators, sources)
+    ids = set(dataset.outputs) if only is None else only
+    selected = _selected(dataset.outputs.values(), ids, languages, generators, sources)
     chosen = [output for output in selected if output.chosen]
     usable = [output for output in chosen if output.text.strip()]
     if not usable:
-        limits = [f"in {only}"] if only else []
+        limits = [f"in {named_in}"] if named_in else []
         limits += [f"by {', '.join(generators)}"] if generators else []
         limits += ["in the sample"] if sources is not None else []
         raise UsageError(" ".join([f"{folder}: no chosen output with a text to rate", *limits]))
     for count, what in (
-        (len(selected) - len(chosen) if only else 0, "not handed out: not chosen"),
+        (len(selected) - len(chosen) if named_in else 0, "not handed out: not chosen"),
         (len(chosen) - len(usable), "not handed out: without a text"),
         (
             sum(not dataset.sources[output.source].text.strip() for output in usable),
@@ -97,7 +98,7 @@ def _selected(
     ]
 
 
-def _listed_in(file: Path, dataset: Dataset) -> set[str]:
+def listed_in(file: Path, dataset: Dataset) -> set[str]:
     """The outputs that a CSV names. Ids are text: `007` is not a number."""
     head, rows = csv_table(str(file), file.read_bytes())
     if "output" not in head:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from metal.errors import check_known
+from metal.api.options import names
+from metal.errors import UsageError, check_known
 
 if TYPE_CHECKING:
-    from metal.data.records import Criterion
-    from metal.questions.audit.run import AuditRun
+    import pyarrow as pa
+
+    from metal.data.dataset import Dataset
+    from metal.data.records import Criterion, Rater
 
 HIGHER, LOWER, DIFFERS, PEOPLE, NO_SCORE = "higher", "lower", "differs", "people", "none"
 KINDS = {
@@ -123,12 +127,16 @@ def _sizes(joined: pd.DataFrame, kind: str) -> pd.Series:
     return sizes.where(sizes > 0) if kind == DIFFERS else sizes
 
 
-def of_audit(run: AuditRun) -> RunAnswers:
-    """The outputs of an audit on which a judge and people differ, or people among themselves."""
+def of_audit(
+    table: pa.Table, criteria: Mapping[str, Criterion], raters: Mapping[str, Rater]
+) -> RunAnswers:
+    """The outputs of an audit on which a judge and people differ, or people among themselves.
+
+    table: the audit's disagreements in the form of metal.auditing.disagreements.SCHEMA.
+    """
     columns = ("language", "criterion", "output", "generator", "people", "people_range")
-    table = run.disagreement_table
     items = table.select(columns).to_pandas(strings_to_categorical=True)
-    items["span"] = _spans(items, run.criteria)
+    items["span"] = _spans(items, criteria)
     ratings = table["ratings"].combine_chunks()
     flat = ratings.flatten()
     answers = pd.DataFrame(
@@ -138,9 +146,9 @@ def of_audit(run: AuditRun) -> RunAnswers:
             "score": flat.field("score").to_numpy(zero_copy_only=False),
         }
     )
-    judges = [rater.rater for rater in run.raters.values() if rater.kind != "human"]
+    judges = [rater.rater for rater in raters.values() if rater.kind != "human"]
     answers = answers[answers["judge"].isin(judges)]
-    return RunAnswers(items, answers, run.criteria, sorted(judges))
+    return RunAnswers(items, answers, criteria, sorted(judges))
 
 
 def of_judges(table: pd.DataFrame, criteria: Mapping[str, Criterion]) -> RunAnswers:
@@ -157,6 +165,72 @@ def of_judges(table: pd.DataFrame, criteria: Mapping[str, Criterion]) -> RunAnsw
     items["span"] = _spans(items, criteria)
     answers = pd.DataFrame({"item": numbers, "judge": table["judge"], "score": table["score"]})
     return RunAnswers(items, answers, criteria, sorted(map(str, table["judge"].unique())))
+
+
+def outputs_named(
+    only: Path | None, dataset: Dataset, options: Mapping[str, Any]
+) -> Collection[str] | None:
+    """The outputs that a CSV names, or on which judges and people differ in an audit.
+
+    only: the CSV or the folder of the audit; without it the result is None. options: those of
+    `metal.annotate_export`, by name. Raises UsageError if the audit is of other data, or if an
+    option needs an audit and there is none.
+    """
+    from metal.building.choose import listed_in
+
+    if only is None or not only.is_dir():
+        for option in ("judges", "items"):
+            if options[option]:
+                raise UsageError(f"`{option}` needs the run folder of an audit in `only`")
+        return listed_in(only, dataset) if only else None
+    outputs = differing_outputs(
+        only,
+        languages=names(options["languages"]),
+        criteria=names(options["criteria"]),
+        judges=names(options["judges"]),
+        items=options["items"],
+    )
+    unknown = [output for output in outputs if output not in dataset.outputs]
+    if unknown:
+        raise UsageError(
+            f"{only} is not an audit of these data: its output {unknown[0]!r} is not in them"
+        )
+    return outputs
+
+
+def differing_outputs(
+    audit: Path,
+    *,
+    languages: Sequence[str] = (),
+    criteria: Sequence[str] = (),
+    judges: Sequence[str] = (),
+    items: int | None = None,
+) -> list[str]:
+    """The outputs on which judges and people differ in an audit.
+
+    Empty sequences stand for all. items: at most this many for each language and criterion, those
+    with the largest differences. Raises UsageError for a folder that is no audit, UnknownName for a
+    language, criterion or judge on which nothing differs.
+    """
+    from metal.api.report import open_run
+    from metal.runs.parts import command_of
+
+    command = command_of(audit)
+    if command != "audit":
+        raise UsageError(f"{audit} is a run of `metal {command}`, not of `metal audit`")
+    run = open_run(audit)
+    answers = of_audit(run.disagreement_table, run.criteria, run.raters)
+    differing: dict[str, None] = {}
+    for language, criterion in product(
+        languages or answers.languages, criteria or answers.criteria
+    ):
+        chosen = [
+            answers.chosen(Choice(language, criterion, judge, DIFFERS)) for judge in judges or [""]
+        ]
+        apart = pd.concat(chosen).sort_values("size", ascending=False, kind="stable")
+        outputs = apart["output"].astype(str).drop_duplicates()
+        differing |= dict.fromkeys(outputs if items is None else outputs.head(items))
+    return list(differing)
 
 
 def _spans(items: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.Series:
