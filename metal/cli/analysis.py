@@ -16,7 +16,7 @@ from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, VERBOSE, Verb, verb
 from metal.cli.verb import out as out_option
 from metal.data.missing import no_such
 from metal.data.replacing import check_new, remedy
-from metal.data.text import without_isolates
+from metal.data.text import without_ending, without_isolates
 from metal.errors import UsageError
 from metal.runs.kinds import FILES, Kind, kind_of, load
 from metal.show.terminal import console
@@ -24,7 +24,7 @@ from metal.show.terminal import console
 
 def run_folder(out: Path | None, data: Path, ending: str = "") -> Path:
     """The given run folder, or runs/DATASET with the suffix of the verb."""
-    name = data.name.split(".")[0] if data.is_file() else data.resolve().name
+    name = without_ending(data.name) if data.is_file() else data.resolve().name
     return out or Path("runs") / f"{name}{ending}"
 
 

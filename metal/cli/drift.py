@@ -19,6 +19,7 @@ from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, PATH, VERBOSE, Other, Wi
 from metal.cli.verb import out as out_option
 from metal.data.replacing import check_new, check_new_file, replace_file
 from metal.data.tables.files import is_table
+from metal.data.text import without_ending
 from metal.show.terminal import console
 from metal.show.view import Paragraph
 
@@ -46,7 +47,8 @@ def _compare(
 
     check_one_way(as_json, as_markdown)
     ending = function.__name__
-    folder = out or Path("runs") / f"{run.resolve().name.split('.')[0]}-{ending}"
+    name = without_ending(run.name) if run.is_file() else run.resolve().name
+    folder = out or Path("runs") / f"{name}-{ending}"
     again = command_of(folder) == ending
     check_new(folder, ending, force=force, again=again)
     if junit:

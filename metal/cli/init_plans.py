@@ -17,6 +17,7 @@ import metal
 from metal.cli.at_hand import AtHand, has_outputs, kinds
 from metal.cli.dialogue import prompt
 from metal.cli.import_asked import Words
+from metal.data.text import without_ending
 from metal.errors import MetalError
 from metal.show.commands import next_command
 from metal.show.terminal import console
@@ -51,7 +52,7 @@ def _ratings(here: AtHand) -> Plan:
     default = str(here.tables[0]) if here.tables else None
     exists = click.Path(exists=True, path_type=Path)
     path = ask("Table or release with the ratings", type=exists, default=default)
-    data = _free(Path("datasets") / path.name.partition(".")[0])
+    data = _free(Path("datasets") / without_ending(path.name))
     read = ["import", str(path), "-i", "--out", str(data)]
     try:
         with console.progress("reading") as advance:

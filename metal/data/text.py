@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import PurePath
 from typing import Any
 
 UNDEFINED = "–"
@@ -210,6 +211,17 @@ def with_minus(sentence: str) -> str:
     use.
     """
     return re.sub(r"(?<!\w)-(?=\d)", MINUS, sentence)
+
+
+def without_ending(file: str) -> str:
+    """A file's name without its ending. That of a compressed file counts as one.
+
+    >>> without_ending("mqm_zhen.avg_scores.tsv"), without_ending("mqm.tar.gz")
+    ('mqm_zhen.avg_scores', 'mqm')
+    """
+    for packed in (".gz", ".bz2", ".xz", ".zst"):
+        file = file.removesuffix(packed)
+    return PurePath(file).stem
 
 
 def count(value: Any) -> str:

@@ -16,7 +16,17 @@ from metal.auditing.as_read import OWN_SOURCES
 from metal.boards.cells import ALL_LANGUAGES, OVERALL
 from metal.data.grouping import grouped
 from metal.data.languages import UNNAMED, language_name
-from metal.data.text import UNDEFINED, capital, count, known, listed, name, plural, within
+from metal.data.text import (
+    UNDEFINED,
+    capital,
+    count,
+    known,
+    listed,
+    name,
+    plural,
+    within,
+    without_ending,
+)
 from metal.runs.columns import Row, title_of
 from metal.runs.run import RankingRun, Run, spoken
 from metal.show.commands import typed_options
@@ -353,7 +363,7 @@ def in_a_folder(run: Run) -> tuple[str, str]:
     path = path_of(run)
     if "data" not in run.data or path == "DATASET":
         return "", shlex.quote(path)
-    folder = shlex.quote(f"datasets/{PurePath(path).name.partition('.')[0]}")
+    folder = shlex.quote(f"datasets/{without_ending(PurePath(path).name)}")
     return f"metal import {data_of(run)} --out {folder} && ", folder
 
 

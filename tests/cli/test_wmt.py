@@ -23,3 +23,23 @@ def test_the_folder_gives_a_board_in_one_command(metal: Metal, reference: Path) 
     assert tells(out, "agrees best with people on MQM, all languages together")
     assert tells(out, "XCOMET-QE-Ensemble[noref]", "metric")
     assert not tells(out, "of several groups")
+
+
+def test_what_an_audit_says_comes_next_works_as_it_stands(metal: Metal, reference: Path) -> None:
+    folder = reference / "wmt23-metrics"
+    audit = metal("audit", str(folder)).said
+    for verb, options, answer in (
+        ("billboard", ("--layout", "wmt23"), "XCOMET-Ensemble leads the table"),
+        ("leaderboard", (), "People put GPT4-5shot first on MQM"),
+    ):
+        words = (verb, str(folder), *options)
+        assert tells(audit, f"metal {' '.join(words)}")
+        assert tells(metal(*words).said, answer)
+
+
+def test_files_that_differ_only_after_a_dot_do_not_share_a_run(
+    metal: Metal, reference: Path
+) -> None:
+    for name in ("mqm_ted_zhen", "mqm_ted_zhen.avg_seg_scores"):
+        done = metal("audit", str(reference / "mqm" / "layouts" / f"{name}.tsv"))
+        assert tells(done.said, f"Report: runs/{name}/report.html")
