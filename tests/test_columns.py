@@ -49,8 +49,8 @@ CORE_COLUMNS = {
 # entry of a counter; columns of tables that are only printed, or that a core makes by their names.
 OTHERS: dict[str, str] = {
     "api": """
-        __signature__, approved, country, counts, endpoint_url, layout-{}.html, minutes, models,
-        more, not_asked, path, people_given, probable, qualification, rating, to,
+        __signature__, approved, country, endpoint_url, layout-{}.html, minutes, models,
+        more, path, people_given, probable, qualification, rating, to,
         warnings,
         with_reference, word_orders,
         evalset, standard_reference, references/{}.{}.txt, system-outputs/{}/{}.txt,
