@@ -34,7 +34,12 @@ def as_read(dataset: Dataset) -> Iterator[Finding]:
 
 
 def _own_sources(dataset: Dataset) -> Iterator[Finding]:
-    """A finding if every output is its own source, as when a table has no column for sources."""
+    """A finding if every output is its own source, as when a table has no column for sources;
+    none if their texts are known and differ, so that no two outputs answer one prompt.
+    """
+    texts = [source.text for source in dataset.sources.values()]
+    if all(texts) and len({*texts}) == len(texts):
+        return
     if len(dataset.outputs) > 1 and all(
         output.source == output.output for output in dataset.outputs.values()
     ):

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from metal.data.records import Rater
 
 NO_CRITERION = "left out, as the judges have"  # in notes on people's scores that name no criterion
+NO_PERSON = "no score by a person in it; to add some, "  # begins a note on results of a harness
+PERHAPS = "if people gave"  # in notes on scores that may be people's
 
 
 def people_in(raters: Mapping[str, Rater]) -> list[str]:
@@ -90,17 +92,40 @@ def _no_people(dataset: Dataset) -> str:
     if unclear := [line for line in dataset.report if NO_CRITERION in line]:
         more = "; ..." if len(unclear) > 3 else ""
         return f"{problem}. Not read: {'; '.join(unclear[:3])}{more}"
-    raters = first_few(sorted(dataset.raters), 3)
+    if of_tool := [line for line in dataset.report if line.startswith(NO_PERSON)]:
+        return f"{problem}. {_in_their_tool(dataset, of_tool[0])}"
+    perhaps = first_few(_perhaps_people(dataset.raters), 3)
     if dataset.folder:
-        return (
-            f'{problem}. If some of {raters} are people, write their kind "human" in'
-            f" {dataset.folder}/raters.jsonl; if none is, let people rate:"
-            f" metal annotate export {shlex.quote(str(dataset.folder))}"
-        )
-    first = ""
-    if dataset.origin:
-        first = f"metal import {shlex.quote(str(dataset.origin))}, then "
-    return (
-        f'{problem}. If some of {raters} are people, name them: `kinds={{"NAME": "human"}}`;'
-        f" if none is, let people rate: {first}metal annotate export"
+        people = f'If some of {perhaps} are people, write their kind "human" in'
+        people = f"{people} {dataset.folder}/raters.jsonl; if none is, let people rate"
+        command = f"metal annotate export {shlex.quote(str(dataset.folder))}"
+    else:
+        people = f'If some of {perhaps} are people, name them: `kinds={{"NAME": "human"}}`;'
+        people = f"{people} if none is, let people rate"
+        command = "metal annotate export"
+        if dataset.origin:
+            command = f"metal import {shlex.quote(str(dataset.origin))}, then {command}"
+    return f"{problem}. {people if perhaps else 'Let people rate'}: {command}"
+
+
+def _perhaps_people(raters: Mapping[str, Rater]) -> list[str]:
+    """Judges who may be people, since nothing but their names says that they are models."""
+    return sorted(
+        name
+        for name, rater in raters.items()
+        if rater.kind == "llm" and "/" not in name and "model" not in rater.about
     )
+
+
+def _in_their_tool(dataset: Dataset, note: str) -> str:
+    """What to do if the results of a tool mark their raters, and none of them is a person. note: on
+    how people's scores get into these results.
+    """
+    perhaps = [line for line in dataset.report if PERHAPS in line]
+    remedies = [*perhaps[:1], f"To add people, {note.removeprefix(NO_PERSON)}"]
+    if dataset.origin:
+        folder = f"datasets/{dataset.card.name}"
+        files = [shlex.quote(str(file)) for file in (dataset.origin, folder)]
+        command = "metal import {} --out {}, then metal annotate export {}".format(*files, files[1])
+        remedies.append(f"Or let people rate with METAL: {command}")
+    return ". ".join(remedies)

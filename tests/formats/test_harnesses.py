@@ -460,3 +460,38 @@ def test_files_with_something_else_in_them_are_read_or_refused(
             outcomes.add("refused")
             assert "\n" not in str(refusal)  # noqa: PT017
     assert "read" in outcomes
+
+
+# ---------------------------------------------------------------- where people are missing
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize(
+    ("file", "remedy"),
+    [
+        ("promptfoo/out.json", "thumbs"),
+        ("promptfoo/out.csv", "thumbs"),
+        ("inspect/qa.eval", "edit scores"),
+        ("inspect/samples.csv", "edit scores"),
+        ("lm-eval/samples_toy.jsonl", "human_METRIC"),
+        ("documented/openai_evals.jsonl", "a table of their ratings"),
+    ],
+)
+def test_no_scorer_is_offered_as_a_person(reference: Path, file: str, remedy: str) -> None:
+    path = reference / "harness" / file
+    with pytest.raises(MetalError) as raised:
+        metal.audit(path)
+    message = str(raised.value)
+    assert tells(message, "no human raters", "To add people", remedy, "metal import", "annotate")
+    assert "kinds" not in message
+
+
+def test_only_judges_that_may_be_people_are_offered_as_such(tmp_path: Path) -> None:
+    rows = ["output,language,rater,kind,criterion,score"]
+    for rater, kind in (("ada", "llm"), ("gpt-4/simple", "llm"), ("match", "metric")):
+        rows += [f"o{number},en,{rater},{kind},tone,{number % 2}" for number in range(4)]
+    (tmp_path / "t.csv").write_text("\n".join(rows))
+    with pytest.raises(MetalError) as raised:
+        metal.audit(tmp_path / "t.csv")
+    assert tells(str(raised.value), "If some of ada are people", "annotate export")
+    assert "match" not in str(raised.value)

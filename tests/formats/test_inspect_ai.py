@@ -218,7 +218,7 @@ def test_a_log_on_the_command_line(tmp_path: Path) -> None:
     log = inspect_log(*(inspected(n, scores={"qa": "CI"[n % 2]}) for n in range(4)))
     path = archive(tmp_path / "a.eval", log)
     refused = cli("audit", str(path), "--out", str(tmp_path / "run"))
-    assert tells(refused, "no human raters", f"metal import {path}, then metal annotate export")
+    assert tells(refused, "no human raters", f"metal import {path} --out", "metal annotate export")
     asked = cli("import", str(path), "-i", "--out", str(tmp_path / "a"), answers="\n" * 9)
     assert "The same without questions" in asked
     assert "--columns" not in asked.partition("The same without questions")[2]

@@ -4,6 +4,7 @@ said.
 
 from __future__ import annotations
 
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -233,6 +234,9 @@ def test_doubts_about_a_table_are_said(tmp_path: Path) -> None:
         "-999 (1 time), -1 (1 time), 33 (1 time) among scores from 1 to 5" in messages["far-levels"]
     )
     assert "its own source" in messages["own-sources"]
+    texts = pd.read_csv(io.StringIO(HEAD + rows)).assign(prompt=[f"say {n}" for n in range(8)])
+    known = metal.read(texts, language="en")  # no two outputs answer one prompt
+    assert "own-sources" not in {finding.code for finding in lint(known)}
     assert "far-levels" not in {
         f.code for f in lint(read(tmp_path, HEAD + rows, missing="-1,-999,33"))
     }

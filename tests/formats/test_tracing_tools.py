@@ -308,6 +308,24 @@ def test_langsmiths_runs_as_json(tmp_path: Path) -> None:
     assert json.loads(data.outputs["r0"].text) == {"answer": "a0", "sources": 2}
 
 
+def test_runs_with_the_same_inputs_have_one_source() -> None:
+    runs = [
+        {
+            "id": f"r{number}",
+            "inputs.question": None if number == 3 else f"q{number // 2}",
+            "outputs.answer": f"a{number}",
+            "feedback.correct": number % 2,
+        }
+        for number in range(6)
+    ]
+    data = metal.read(pd.DataFrame(runs), language="en")
+    sources = [output.source for output in data.outputs.values()]
+    assert sources == ["r0", "r0", "r2", "r3", "r4", "r4"]
+    assert data.sources["r4"].text == "q2"
+    assert tells(data.report, "1 rating", "source is unknown")
+    assert not any("no source column" in line for line in data.report)
+
+
 # ---------------------------------------------------------------- hostile files
 
 ODD: tuple[Any, ...] = (

@@ -22,7 +22,7 @@ from metal.data.formats.harnesses.people import criterion_named, is_a_person, wi
 from metal.data.formats.harnesses.values import as_answer, as_text, is_number, is_scalar, mapping
 from metal.data.formats.table import OPTIONS as OF_TABLES
 from metal.data.formats.table import draft_from
-from metal.data.people import NO_CRITERION
+from metal.data.people import NO_CRITERION, NO_PERSON
 from metal.data.records import Criterion
 from metal.data.tables.described import Described, below
 from metal.data.tables.names import GUESSES
@@ -31,6 +31,7 @@ from metal.errors import DataError
 
 # The options that every reader of a harness has; its columns are known, and its cells are typed.
 OPTIONS = OF_TABLES - {"wide", "decimal", "sheet", "reader", "scales"}
+BY_TABLE = "import the file and join a table of their ratings with the same ids of outputs"
 LONGEST_NAME = 200  # of a field that may be a person's
 MOST_FURTHER = 100  # columns that no role reads, for the option `columns`; more are ids or texts
 _TEXTS = frozenset(GUESSES) - {"score", "confidence", "repeat"}
@@ -40,14 +41,16 @@ _TEXTS = frozenset(GUESSES) - {"score", "confidence", "repeat"}
 class HarnessRows:
     """What a reader has gathered so far.
 
-    harness: its name in notes, with its version if the file says it. rows: one dictionary per
-    rating. beside: numbers in an item's metadata, which may be people's ratings, with the name of
-    their field; placed: those names that were read so. left_out: what was not read, with counts.
+    harness: its name in notes, with its version if the file says it. people: how its results get
+    scores by people; a sentence that begins "To add people,". rows: one dictionary per rating.
+    beside: numbers in an item's metadata, which may be people's ratings, with the name of their
+    field; placed: those names that were read so. left_out: what was not read, with counts.
     per_criterion: option -> {criterion: value}, what the harness itself says of its scales; the
     user's options come first. criteria: by name, as METAL's own exports describe them.
     """
 
     harness: str
+    people: str = BY_TABLE
     rows: list[dict[str, Any]] = field(default_factory=list)
     beside: list[tuple[str, Any, Mapping[str, Any], Mapping[str, Any]]] = field(
         default_factory=list
@@ -117,6 +120,9 @@ class HarnessRows:
             problem = f"no scores in these results of {self.harness}{self._left()}"
             raise DataError(file, problem, "Run the evaluation with a scorer, and export it again")
         self.place_people(options)
+        self._complete_sources()
+        if not any(row["kind"] == "human" for row in self.rows):
+            self.notes.append(f"{NO_PERSON}{self.people}")
         frame = self._frame()
         columns = {role: role for role in GUESSES if role in frame}
         own: dict[str, Any] = {"columns": columns | dict(options.get("columns") or {})}
@@ -164,6 +170,18 @@ class HarnessRows:
                 f"{plural(count, 'score')} in the metadata's {name!r} {NO_CRITERION}"
                 f" {len(criteria)} criteria: call it {name}_CRITERION"
             )
+
+    def _complete_sources(self) -> None:
+        """Make outputs without a source sources of their own, if others have one. Note: how many
+        ratings.
+        """
+        without = [row for row in self.rows if not row.get("source") and row.get("output")]
+        if not without or len(without) == len(self.rows):
+            return
+        for row in without:
+            row["source"] = row["output"]
+        count = plural(len(without), "rating")
+        self.notes.append(f"{count} of outputs whose source is unknown: each output is its own")
 
     def _of_rows(
         self, by_criterion: Mapping[str, Any], options: Mapping[str, Any]

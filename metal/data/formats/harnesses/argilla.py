@@ -34,6 +34,7 @@ from metal.data.tables.harnesses import marks_of
 RESPONSES, SUGGESTION, OLD_SUGGESTION = ".responses", ".suggestion", "-suggestion"
 BESIDE = re.compile(r"\.(responses|suggestion)(\.\w+)?$|-suggestion(-metadata)?$")
 MOST_LETTERS = 200  # of an answer that is a label
+RESPOND = "submit responses in Argilla and export again"
 CRITERIA = "metal_criteria"  # in the metadata: METAL's records of the criteria, as JSON
 NO_FIELDS = {"id", "external_id", "status", "metadata", "_server_id", "vectors"}
 
@@ -62,7 +63,7 @@ def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:
 
 
 def _gathered(records: Iterable[Mapping[str, Any]], file: Path) -> HarnessRows:
-    gathered, records = HarnessRows("Argilla"), list(records)
+    gathered, records = HarnessRows("Argilla", RESPOND), list(records)
     described = _described(records)
     gathered.describe(described, file)
     questions = {slug(name): name for name in described}

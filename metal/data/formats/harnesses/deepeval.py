@@ -19,6 +19,7 @@ from metal.data.files import read_json
 from metal.data.formats import Draft, Format
 from metal.data.formats.harnesses import OPTIONS, HarnessRows
 from metal.data.formats.harnesses.values import (
+    KnownInputs,
     is_number,
     language_in,
     mapping,
@@ -29,6 +30,7 @@ from metal.data.formats.harnesses.verdicts import Verdicts, direction_of, scores
 from metal.data.tables.harnesses import marks_of
 
 METHOD = re.compile(r"(.{1,200}?) \[([^\[\]]{1,100})\]")  # Correctness [GEval]
+IN_METADATA = "give the test cases numbers called human_CRITERION in additional_metadata"
 CASES = ("testCases", "conversationalTestCases", "test_results")
 POINTS = 10.0  # what GEval asks the model for at most; DeepEval divides by it
 LEVELS = "<".join(map(str, range(11)))
@@ -40,7 +42,9 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     cases = objects(content)
     for name in CASES:
         cases += objects(mapping(content).get(name))
-    reading = _Reading(HarnessRows("DeepEval"), mapping(mapping(content).get("hyperparameters")))
+    reading = _Reading(
+        HarnessRows("DeepEval", IN_METADATA), mapping(mapping(content).get("hyperparameters"))
+    )
     for number, case in enumerate(cases):
         reading.add(case, number)
     gathered = reading.gathered
@@ -52,14 +56,14 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
 
 
 class _Reading:
-    """What was read so far. sources: the input -> the first case that has it."""
+    """What was read so far."""
 
     def __init__(self, gathered: HarnessRows, hyperparameters: Mapping[str, Any]) -> None:
         self.gathered = gathered
         self.generator = hyperparameters.get("model")
         self.verdicts = Verdicts()
         self.names: Counter[str] = Counter()
-        self.sources: dict[str, str] = {}
+        self.inputs = KnownInputs()
         self.thresholds: dict[str, list[tuple[float, float, bool]]] = {}
 
     def add(self, case: Mapping[str, Any], number: int) -> None:
@@ -72,7 +76,7 @@ class _Reading:
         written, asked = _field(case, "actual_output"), _field(case, "input")
         item = {
             "output": name,
-            "source": self.sources.setdefault(str(asked or name), name),
+            "source": self.inputs.source_of(name, asked or name),
             "source_text": asked,
             "text": _turns(case) if written is None else written,
             "generator": self.generator,

@@ -30,7 +30,7 @@ from metal.data.formats.harnesses.inspect_scores import (
     add_scores,
     scores_of,
 )
-from metal.data.formats.harnesses.inspect_table import gathered_from
+from metal.data.formats.harnesses.inspect_table import EDIT, gathered_from
 from metal.data.formats.harnesses.values import language_in, mapping, objects, prefixed
 from metal.data.progress import counted_as
 from metal.data.ratings import FRAME
@@ -87,7 +87,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         return gathered_from(read_table(path)).draft(options, path)
     every, no_logs = _logs_in(path)
     logs = _latest(every)
-    gathered = HarnessRows(f"inspect_ai{_version(logs)}")
+    gathered = HarnessRows(f"inspect_ai{_version(logs)}", EDIT)
     gathered.notes += _left_out(every, logs, no_logs)
     if len(logs) > 1:
         gathered.notes.append(f"{plural(len(logs), 'log')} read")

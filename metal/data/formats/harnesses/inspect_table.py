@@ -23,13 +23,17 @@ from metal.data.formats.harnesses.inspect_scores import (
 from metal.data.formats.harnesses.values import language_in, prefixed
 from metal.data.tables.cells import is_missing
 
+EDIT = (
+    "edit scores in the log (their authors are people), or give the samples numbers called"
+    " human_CRITERION in their metadata"
+)
 BESIDE = ("answer", "explanation", "metadata", "history")
 _SCORE, _METADATA = "score_", "metadata_"
 
 
 def gathered_from(frame: pd.DataFrame) -> HarnessRows:
     """The ratings in the table."""
-    gathered = HarnessRows("inspect_ai (samples_df)")
+    gathered = HarnessRows("inspect_ai (samples_df)", EDIT)
     scorers, scores = Scorers(), list[InspectScore]()
     names = scorers_in(frame)
     generator = _generators_in(frame, gathered.notes)

@@ -25,6 +25,7 @@ from metal.data.tables.harnesses import marks_of
 
 CONTROL = "score:"  # before a criterion in the names of METAL's controls
 VALUES = {"choices": "choices", "rating": "rating", "number": "number"}
+ANNOTATE = "annotate the tasks in Label Studio and export again"
 PERSON = "annotator"  # a person without a login
 SKIPPED = "skipped"
 _NO_TEXTS = {"task", "rater", "language", "output", "generator", "source_id", EXPORT_MARK}
@@ -34,7 +35,7 @@ _NO_TEXTS = {"task", "rater", "language", "output", "generator", "source_id", EX
 class _Answers:
     """What was gathered so far, besides the ratings. skipped: annotations without an answer."""
 
-    gathered: HarnessRows = field(default_factory=lambda: HarnessRows("Label Studio"))
+    gathered: HarnessRows = field(default_factory=lambda: HarnessRows("Label Studio", ANNOTATE))
     repeats: Repeats = field(default_factory=Repeats)
     labels: LabelledNumbers = field(default_factory=LabelledNumbers)
     skipped: list[tuple[dict[str, Any], dict[str, Any], str]] = field(default_factory=list)

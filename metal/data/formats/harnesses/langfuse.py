@@ -26,11 +26,13 @@ from metal.data.formats.harnesses.records import (
     records_of,
 )
 from metal.data.formats.harnesses.values import language_in, mapping, prefixed
+from metal.data.people import PERHAPS
 from metal.data.ratings import FRAME
 from metal.data.tables.harnesses import marks_of
 
 KINDS = {"ANNOTATION": "human", "EVAL": "llm", "API": "llm"}
 NOT_A_RATING = {"CORRECTION": "corrected texts", "TEXT": "free texts"}
+ANNOTATE = "score the traces in Langfuse (source ANNOTATION) and export again"
 PERSON = "annotator"  # a person without an id
 
 
@@ -45,7 +47,7 @@ def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:
 
 
 def _gathered(scores: Iterable[Mapping[str, Any]]) -> HarnessRows:
-    gathered, labels, repeats = HarnessRows("Langfuse"), LabelledNumbers(), Repeats()
+    gathered, labels, repeats = HarnessRows("Langfuse", ANNOTATE), LabelledNumbers(), Repeats()
     sent = 0
     for score in scores:
         kind = KINDS.get(str(score.get("source")).upper())
@@ -75,8 +77,8 @@ def _gathered(scores: Iterable[Mapping[str, Any]]) -> HarnessRows:
     labels.say(gathered)
     if sent:
         gathered.notes.append(
-            f"{sent:,} scores that a program sent (source API) are read as those of a judge; if"
-            " people gave them: `kinds={'API': 'human'}`"
+            f"{sent:,} scores that a program sent (source API) are read as those of a judge;"
+            f" {PERHAPS} them: `kinds={ {'API': 'human'} }`"
         )
     return gathered
 

@@ -4,7 +4,7 @@
 
 The source of feedback says whose it is: `app` is a person, `model` and `auto_eval` are judges; `api`
 may be anybody, and is read as a judge. A table of runs has no source; there people are known by the
-name (`feedback.human_correctness`).
+name (`feedback.human_correctness`). Runs with the same inputs have the same source.
 """  # noqa: E501
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from metal.data.formats.harnesses.records import (
     records_in,
     records_of,
 )
-from metal.data.formats.harnesses.values import language_in, mapping, prefixed
+from metal.data.formats.harnesses.values import KnownInputs, language_in, mapping, prefixed
+from metal.data.people import PERHAPS
 from metal.data.ratings import FRAME
 from metal.data.tables.harnesses import marks_of
 
 KINDS = {"app": "human", "model": "llm", "auto_eval": "llm", "api": "llm"}
 FEEDBACK = "feedback."
+ANNOTATE = "annotate runs in LangSmith, or call the feedback human_CRITERION, and export again"
 SENT = "api"
 
 
@@ -47,17 +49,17 @@ def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:
 
 
 def _gathered(records: Iterable[Mapping[str, Any]], options: Mapping[str, Any]) -> HarnessRows:
-    gathered, repeats = HarnessRows("LangSmith"), Repeats()
+    gathered, repeats, inputs = HarnessRows("LangSmith", ANNOTATE), Repeats(), KnownInputs()
     sent = 0
     for record in records:
         if "key" in record and ("run_id" in record or "trace_id" in record):
             sent += _add_feedback(gathered, repeats, record)
         else:
-            _add_run(gathered, record, options.get("kinds") or {})
+            _add_run(gathered, inputs, record, options.get("kinds") or {})
     if sent:
         gathered.notes.append(
-            f"feedback that a program sent (source api) is read as a judge's: {sent:,}; if people"
-            f" gave it: `kinds={{'{SENT}': 'human'}}`"
+            f"feedback that a program sent (source api) is read as a judge's: {sent:,};"
+            f" {PERHAPS} it: `kinds={{'{SENT}': 'human'}}`"
         )
     return gathered
 
@@ -98,11 +100,15 @@ def _add_feedback(gathered: HarnessRows, repeats: Repeats, feedback: Mapping[str
 # ---------------------------------------------------------------- a table of runs
 
 
-def _add_run(gathered: HarnessRows, run: Mapping[str, Any], kinds: Mapping[str, str]) -> None:
+def _add_run(
+    gathered: HarnessRows, inputs: KnownInputs, run: Mapping[str, Any], kinds: Mapping[str, str]
+) -> None:
     metadata = {**metadata_in(run, "metadata"), **_below("metadata.", run)}
+    output, asked = run.get("id") or run.get("run_id"), _text(run, "inputs")
     item = {
-        "output": run.get("id") or run.get("run_id"),
-        "source_text": _text(run, "inputs"),
+        "output": output,
+        "source": inputs.source_of(output, asked),
+        "source_text": asked,
         "text": _text(run, "outputs"),
         "reference": _text(run, "reference_outputs"),
         "language": language_in(metadata),

@@ -25,12 +25,13 @@ from metal.data.tables.names import is_machine
 
 NO_METRICS = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter"}
 NO_METRICS |= {"metrics", "doc_hash", "prompt_hash", "target_hash", "task_id", "multimodal"}
+IN_DOCUMENTS = "give the documents numbers called human_METRIC"
 MOST_BYTES = 1 << 26  # of results
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read the samples of a task, JSONL or a JSON list of the same objects."""
-    gathered = HarnessRows("lm-eval")
+    gathered = HarnessRows("lm-eval", IN_DOCUMENTS)
     samples = _samples(path)
     filters = {str(sample.get("filter")) for sample in samples}
     results = _results_beside(path)

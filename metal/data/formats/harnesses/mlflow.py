@@ -23,12 +23,13 @@ from metal.data.formats.harnesses.records import (
     records_of,
     unpacked,
 )
-from metal.data.formats.harnesses.values import language_in, mapping, objects, prefixed
+from metal.data.formats.harnesses.values import KnownInputs, language_in, mapping, objects, prefixed
 from metal.data.ratings import FRAME
 from metal.data.tables.harnesses import marks_of
 from metal.errors import DataError
 
 KINDS = {"HUMAN": "human", "LLM_JUDGE": "llm", "AI_JUDGE": "llm", "CODE": "metric"}
+FEEDBACK = "give feedback in MLflow (source_type HUMAN) and export again"
 NAMELESS = {"human": "annotator", "llm": EVALUATOR}  # by kind; a program has the feedback's name
 
 
@@ -43,7 +44,7 @@ def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:
 
 
 def _gathered(traces: Iterable[Mapping[str, Any]], file: Path) -> HarnessRows:
-    gathered, repeats = HarnessRows("MLflow"), Repeats()
+    gathered, repeats, inputs = HarnessRows("MLflow", FEEDBACK), Repeats(), KnownInputs()
     for number, row in enumerate(traces, 1):
         trace = _whole(row)
         info = {**trace, **mapping(trace.get("info"))}
@@ -51,6 +52,7 @@ def _gathered(traces: Iterable[Mapping[str, Any]], file: Path) -> HarnessRows:
         if not assessments:
             gathered.leave_out("traces without an assessment")
         item, further = _item(info, assessments)
+        item["source"] = inputs.source_of(item["output"], item["source_text"])
         for assessment in assessments:
             _add(gathered, repeats, assessment, item, further, _inner_spans(trace))
     return gathered

@@ -28,6 +28,7 @@ from metal.data.ratings import FRAME
 from metal.data.tables.harnesses import marks_of
 
 KINDS = {"HUMAN": "human", "LLM": "llm", "CODE": "metric"}
+ANNOTATE = "annotate in Phoenix (annotator_kind HUMAN) and export again"
 SUBJECTS = ("context.span_id", "span_id", "context.trace_id", "trace_id", "session_id")
 
 
@@ -42,7 +43,7 @@ def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:
 
 
 def _gathered(annotations: Iterable[Mapping[str, Any]]) -> HarnessRows:
-    gathered, labels, repeats = HarnessRows("Phoenix"), LabelledNumbers(), Repeats()
+    gathered, labels, repeats = HarnessRows("Phoenix", ANNOTATE), LabelledNumbers(), Repeats()
     for annotation in annotations:
         kind = KINDS.get(str(annotation.get("annotator_kind")).upper())
         output = subject_of(annotation)

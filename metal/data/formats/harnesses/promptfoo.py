@@ -24,7 +24,7 @@ from metal.data.formats import Draft, Format
 from metal.data.formats.harnesses import OPTIONS, HarnessRows
 from metal.data.formats.harnesses.exported import unscored_in
 from metal.data.formats.harnesses.promptfoo_metal import WITHOUT_TEXT, ids_of, label_of, rater_of
-from metal.data.formats.harnesses.promptfoo_table import gathered_from
+from metal.data.formats.harnesses.promptfoo_table import THUMBS, gathered_from
 from metal.data.formats.harnesses.records import LabelledNumbers
 from metal.data.formats.harnesses.values import (
     is_number,
@@ -112,7 +112,7 @@ def _gathered(
     results: list[Mapping[str, Any]], version: str, criteria: Any, path: Path
 ) -> tuple[HarnessRows, Verdicts]:
     """The ratings in the results, with the verdict on each. criteria: METAL's records of them."""
-    gathered, verdicts = HarnessRows(f"promptfoo {version}".strip()), Verdicts()
+    gathered, verdicts = HarnessRows(f"promptfoo {version}".strip(), THUMBS), Verdicts()
     naming = _Naming(results)
     assessed: list[_Assessed] = []
     failed: list[tuple[dict[str, Any], dict[str, Any], str]] = []

@@ -20,6 +20,7 @@ from metal.data.formats.harnesses.values import is_number, language_in, mapping,
 from metal.data.formats.harnesses.verdicts import Verdicts
 from metal.errors import DataError
 
+THUMBS = "give thumbs in promptfoo's viewer and export the results again"
 SUITE, PERSON, OVERALL = "promptfoo", "human", "overall"
 BY_A_PERSON = "Manual result"  # how the reason begins where a person has overridden the result
 STATUS = {"PASS": True, "FAIL": False}
@@ -39,7 +40,7 @@ class _Block:
 
 def gathered_from(path: Path) -> tuple[HarnessRows, Verdicts]:
     """The ratings in the table, with the verdict on each."""
-    gathered, verdicts = HarnessRows("promptfoo (CSV)"), Verdicts()
+    gathered, verdicts = HarnessRows("promptfoo (CSV)", THUMBS), Verdicts()
     csv.field_size_limit(LIMIT)
     try:
         header, *rows = csv.reader(read_text(path).splitlines(keepends=True))

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -47,6 +48,20 @@ def language_key(metadata: Mapping[str, Any]) -> str:
         if isinstance(value, str) and value.strip():
             return str(by_name[name])
     return ""
+
+
+@dataclass
+class KnownInputs:
+    """The sources of outputs that name none: outputs with the same input share one. first: the
+    input -> the first output that has it.
+    """
+
+    first: dict[str, str] = field(default_factory=dict)
+
+    def source_of(self, output: Any, asked: Any) -> str | None:
+        """The source of an output: the first one with this input; None if the input is unknown."""
+        text = as_text(asked)
+        return None if text is None else self.first.setdefault(text, str(output))
 
 
 def prefixed(prefix: str, metadata: Any) -> dict[str, Any]:
