@@ -64,7 +64,7 @@ OTHERS: dict[str, str] = {
         sha256, source_text, state, steps
     """,
     "runs": """
-        any, cells, complete, expires, issued, lines, models, not_asked, passport,
+        any, complete, expires, issued, lines, models, not_asked, passport,
         remarks, sha256, state
     """,
     "running": """
