@@ -447,6 +447,14 @@ def test_max_cost_and_limit(
     assert "price of openai:own-tune is not known" in refused
     done = metal("generate", mine, "-m", MODEL, "--max-cost", "0.03", "--out", "r")
     assert tells(done.said, "Stopped", "--max-cost")
+    spent = 0.0
+    for record in records(tmp_path / "r"):
+        tokens_in, tokens_out = record["tokens"]
+        spent += (tokens_in * 2.5 + tokens_out * 10) / 1e6
+    metal("report", "r")  # which does not know what the calls cost, and keeps it
+    (listed,) = [row for row in json.loads(metal("ls", "--json").out) if row["path"] == "r"]
+    assert (listed["kind"], listed["state"]) == ("generate", "stopped")
+    assert listed["cost"] == pytest.approx(spent)
     made = records(tmp_path / "r")
     assert 0 < len(made) < 2 * PASSAGES
     assert sum(one["tokens"][0] * 2.5 + one["tokens"][1] * 10 for one in made) / 1e6 <= 0.03
