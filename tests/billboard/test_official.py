@@ -172,7 +172,7 @@ def test_who_is_compared() -> None:
     assert values(analysed, 1)["good"] == pytest.approx(
         stats.pearsonr(PEOPLE[::3], GOOD[::3]).statistic
     )
-    assert tells(analysed.warnings, "no average: bad", "no scores in en")
+    assert tells(analysed.warnings, "no average: bad", "uses the reference b", "use c or none")
     with_people = replace(rules, languages={"en": LayoutLanguage(reference="c", people=True)})
     assert table(base, with_people).tables["tasks"]["items"].tolist() == [8]
     without = replace(

@@ -160,6 +160,7 @@ def test_scores_of_segments_with_spaces_between(tmp_path: Path) -> None:
     rows = ["SYS SID RAW.SCR Z.SCR N", "A.1 12 61.5 -0.25 1", "B.2 12 NA 0.5 2"]
     path = write(tmp_path, *rows, name="ad-seg-scores-de-en.csv")
     assert recognize(path) == "wmt-da"
+    assert tells(metal.read(path).report, "the file's name says de-en", "`language` changes it")
     assert scores(metal.read(path)) == {
         ("de-en/12/A.1", "da", "DA"): 61.5,
         ("de-en/12/A.1", "da-z", "DA"): -0.25,

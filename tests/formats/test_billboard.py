@@ -287,6 +287,14 @@ def test_another_language(tmp_path: Path) -> None:
         formats.read("mqm", unnamed, {})
 
 
+def test_scores_below_five_errors_have_no_ends(tmp_path: Path) -> None:
+    path = written(tmp_path, MQM_HEAD + "mt -25.2 1\nmt 0 2\n")
+    (criterion,) = formats.read("mqm", path, {}).criteria
+    assert criterion.scale.ends is None
+    (criterion,) = formats.read("mqm", path, {"ranges": {"mqm": (-100, 0)}}).criteria
+    assert criterion.scale.ends == (-100, 0)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -295,7 +303,10 @@ def test_another_language(tmp_path: Path) -> None:
         (MQM_HEAD, "no scores in it"),
         (MQM_HEAD + "mt 0 1\nmt 0\n", "row 3: 2 fields.* 3[.]"),
         (MQM_HEAD + "mt good 1\n", "row 2: score 'good' is not a number"),
-        (MQM_HEAD + "mt 1 1\n", "row 2: score 1. MQM goes from -25 to 0"),
+        (
+            MQM_HEAD + "mt 1 1\n",
+            "row 2: score 1. MQM is 0 for a segment without errors, else below",
+        ),
         (MQM_HEAD + "mt -inf 1\n", "row 2: score -inf"),
         (MQM_HEAD + "mt 0 0\n", "row 2: seg_id '0'."),
         (MQM_HEAD + "mt 0 xinhua::1\n", "row 2: seg_id 'xinhua::1'"),

@@ -291,6 +291,10 @@ def test_a_name_without_a_language_needs_the_option(tmp_path: Path) -> None:
         ("mqm_deen_final.tsv", "de-en"),
         ("mqm_wmt20_frde.tsv", "fr-de"),
         ("mqm_data_da-ta.tsv", "da-ta"),
+        ("mqm-ende.tsv", "en-de"),
+        ("wmt-en-de-2.tsv", "en-de"),
+        ("mqm_ENDE2.tsv", "en-de"),
+        ("errors-zhen-note.tsv", "zh-en"),
     ],
 )
 def test_words_of_a_name_are_no_languages(tmp_path: Path, name: str, language: str) -> None:
@@ -299,7 +303,10 @@ def test_words_of_a_name_are_no_languages(tmp_path: Path, name: str, language: s
     assert tells(dataset.report, f"the file's name says {language}")
 
 
-@pytest.mark.parametrize("word", ["test", "demo", "mini", "data", "team", "then", "dede"])
+@pytest.mark.parametrize(
+    "word",
+    ["test", "demo", "mini", "data", "team", "then", "dede", "what-is-it", "my-en-de-zh", "x-note"],
+)
 def test_a_word_alone_is_no_language_pair(tmp_path: Path, word: str) -> None:
     path = write(tmp_path, *ROWS, name=f"mqm_{word}.tsv")
     with pytest.raises(UsageError, match="says no language pair"):

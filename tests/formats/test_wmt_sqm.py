@@ -39,6 +39,7 @@ def test_scores_are_read(name: str, rows: list[str], group: str, tmp_path: Path)
     assert {rater.group for rater in dataset.raters.values()} == {group}
     assert dataset.sources["2"].text == 'zwei "'
     assert dataset.extra["generators"] == {"Human-A.0": {"kind": "human"}}
+    assert tells(dataset.report, "the file's name says de-en")
     assert tells(dataset.report, "1 row left out", "had scored the output")
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from metal.data.dataset import Dataset
 from metal.data.generator_scores import of_whole
 from metal.data.people import people_in
 from metal.data.records import METRIC_SCORE
-from metal.data.text import first_few
+from metal.data.text import first_few, listed
 from metal.errors import UsageError
 from metal.stats.patterns import Codes, Flags, Numbers, ratio, sums_and_counts
 
@@ -29,7 +30,7 @@ class LanguageScores:
     gold: (generators, sources), scores: (raters, generators, sources). gold_of_generators:
     (generators,), scores_of_generators: (raters, generators): as given, else the means of their
     outputs. of_means: (raters,) whether a rater's are such means. document, domain: (sources,)
-    codes.
+    codes. barred: the other raters, each with the reason why it is not compared.
     """
 
     language: str
@@ -42,6 +43,7 @@ class LanguageScores:
     of_means: Flags
     document: Codes
     domain: Codes
+    barred: Mapping[str, str] = field(default_factory=dict)
 
     def table(self, raters: Sequence[str]) -> tuple[Numbers, Numbers]:
         """People's (generators, sources) and raters' (raters, generators, sources) scores, of
@@ -145,9 +147,10 @@ def language_scores(
         ],
         dtype=np.int64,
     )
-    allowed = _allowed(dataset, layout, language, gold.raters)
-    raters = tuple(gold.raters[row] for row in allowed)
-    rows = gold.means[[0, *(1 + row for row in allowed)]][:, columns]
+    barred = _barred(dataset, layout, language, gold.raters)
+    allowed = np.array([name not in barred for name in gold.raters], dtype=bool)
+    raters = tuple(compress(gold.raters, allowed))
+    rows = gold.means[np.append(True, allowed)][:, columns]
     tables = _tables(rows, cells, (len(generators), len(source_place)))
     as_given = _given(gold, language, generators, raters)
     of_means = np.asarray(np.isnan(as_given).all(axis=1))
@@ -164,6 +167,7 @@ def language_scores(
         of_means[1:],
         np.unique([source.document for source in sources], return_inverse=True)[1],
         np.unique([source.domain for source in sources], return_inverse=True)[1],
+        barred,
     )
 
 
@@ -184,16 +188,22 @@ def _compared(dataset: Dataset, layout: Layout, language: str, having: set[str])
     return sorted(having - left_out)
 
 
-def _allowed(dataset: Dataset, layout: Layout, language: str, raters: Sequence[str]) -> list[int]:
-    """The rows of the raters that use no other reference than the standard one."""
+def _barred(
+    dataset: Dataset, layout: Layout, language: str, raters: Sequence[str]
+) -> dict[str, str]:
+    """The raters that use another reference than the standard one, each with the reason."""
     reference = standard_reference(dataset, layout, language)
-    rows = []
-    for row, name in enumerate(raters):
+    barred = {}
+    for name in raters:
         used = dataset.raters[name].about.get("references", {})
         own = used.get(language, ()) if isinstance(used, dict) else ()
-        if not reference or set(own) <= {reference}:
-            rows.append(row)
-    return rows
+        others = sorted({*map(str, own)} - {reference})
+        if reference and others:
+            barred[name] = (
+                f"it uses the reference {listed(others)}; in {language} the table has only metrics"
+                f" that use {reference} or none"
+            )
+    return barred
 
 
 def _tables(rows: Numbers, cells: Codes, shape: tuple[int, int]) -> Numbers:

@@ -266,7 +266,8 @@ def _about_raters(figures: Sequence[TaskFigures], raters: Sequence[str]) -> list
 def _why_no_average(figures: Sequence[TaskFigures], rater: str) -> str:
     for each in figures:
         if rater not in each.values:
-            return each.undefined.get(rater, f"no scores in {first_few(each.task.languages)}")
+            lacking = f"no scores in {first_few(each.task.languages)}"
+            return each.undefined.get(rater) or each.barred.get(rater) or lacking
     return ""
 
 

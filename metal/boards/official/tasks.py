@@ -4,6 +4,7 @@ are exchanged.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -85,7 +86,7 @@ class TaskItems:
 class TaskFigures:
     """The figures of a task. values: rater -> value; undefined: rater -> why it has none. left_out:
     items that some rater lacks. epsilon: rater -> the differences that are ties. leads: (first,
-    second) -> (swaps,), the better first.
+    second) -> (swaps,), the better first. barred: rater -> why it is not compared at all.
     """
 
     task: TableTask
@@ -97,6 +98,7 @@ class TaskFigures:
     epsilon: Mapping[str, float] = field(default_factory=dict)
     leads: Mapping[tuple[str, str], Numbers] = field(default_factory=dict)
     williams: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    barred: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def order(self) -> list[str]:
@@ -204,6 +206,7 @@ def task_figures(task: TableTask, scores: Scores, seed: int, permutations: int) 
         valued.epsilon,
         dict(zip(combinations(order, 2), leads, strict=True)),
         dict(_williams(task, ordered)),
+        dict(ChainMap(*(dict(scores[each, task.criterion].barred) for each in task.languages))),
     )
 
 

@@ -4,7 +4,8 @@ minus the weights of its errors.
     system mqm_avg_score seg_id
 
 separated by spaces or tabs, despite the ending .tsv. A score is the mean over the experts who read
-the segment, from 0 without errors to -25; None if nobody read it. seg_id is the segment's place in
+the segment, from 0 without errors to -25; None if nobody read it. Where a score is below -25, as in
+releases that count more than five errors, the scale has no ends. seg_id is the segment's place in
 the test set, counting from 1.
 """
 
@@ -14,6 +15,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from metal.data.dataset import Card
 from metal.data.files import read_text
 from metal.data.formats import Draft, Format, Reading, human_generators, language_option, only_file
 from metal.data.languages import find_language
+from metal.data.own_ranges import with_ranges
 from metal.data.records import Criterion, Output, Rater, Scale, Source
 from metal.errors import DataError, UsageError
 
@@ -35,9 +38,10 @@ TRANSLATED = frozenset(CODES.split())
 # Without a hyphen, English or both of these: else `team`, `date` and `note` would be languages.
 WITHOUT_ENGLISH = frozenset("bn cs de es fr hi ja ru uk xh zh zu".split())  # noqa: SIM905
 ENGLISH_WORDS = ("amen", "been", "hide", "then")
+MQM_LOW = -25.0
 MQM = Criterion(
     "mqm",
-    Scale("interval", (), -25, 0),
+    Scale("interval", (), MQM_LOW, 0),
     label="MQM",
     question="How grave are the translation's errors?",
 )
@@ -63,6 +67,9 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
             (output, MQM.name, RATER.rater, score, "no score" if math.isnan(score) else "", "")
         )
     missing = sum(map(math.isnan, rows.values()))
+    criterion = MQM
+    if any(score < MQM_LOW for score in rows.values()):
+        criterion = replace(MQM, scale=Scale("interval"))
     reading.notes = [
         *about_language(language, options),
         "a score is the mean over the experts who read the segment; together they are one"
@@ -77,17 +84,25 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         citation=citation,
     )
     return replace(
-        reading.draft(card, [MQM], human_generators(system for _, system in rows)), counted_from=1
+        reading.draft(
+            card,
+            with_ranges([criterion], options),
+            human_generators(system for _, system in rows),
+        ),
+        counted_from=1,
     )
 
 
 def language_in(name: str, options: Mapping[str, Any], file: object) -> str:
-    """The language pair in the option `language`, else in a file's name (`mqm_ted_zhen.tsv`): the
-    last part of the name that is two languages of TRANSLATED. Raises UsageError if there is none.
+    """The language pair in the option `language`, else in a file's name: the last part of the name
+    that is two languages of TRANSLATED (`mqm_ted_zhen.tsv`, `mqm-en-de.tsv`, `mqm_ende2.tsv`).
+    Raises UsageError if there is none.
     """
     if options.get("language"):
         return language_option(options["language"])
-    asked = next(filter(None, map(_pair, reversed(re.split(r"[._]", name)))), None)
+    parts = [part.rstrip("0123456789") for part in re.split(r"[._ ]", name.lower())]
+    asked = next(filter(None, map(_pair, reversed(parts))), None)
+    asked = asked or next(filter(None, map(_pair_within, reversed(parts))), None)
     if asked is None:
         problem = "its name says no language pair (mqm_ted_zhen.tsv is of zh-en)"
         raise UsageError(f"{file}: {problem}; give it with `language`, e.g. zh-en")
@@ -111,6 +126,23 @@ def _pair(part: str) -> str | None:
     if not usual or len(pair) < 2 or not pair <= TRANSLATED:
         return None
     return find_language(f"{halves[1]}-{halves[3]}")
+
+
+def _pair_within(part: str) -> str | None:
+    """The last language pair among words with hyphens between them: `mqm-ende`, `mqm-en-de-2`.
+
+    Two languages with a hyphen between them are a pair if no third one stands beside them, and if
+    they are a usual pair: `what-is-it` names none.
+    """
+    pair = None
+    names = [name.rstrip("0123456789") for name in part.split("-")]
+    for are_languages, run in groupby(names, TRANSLATED.__contains__):
+        beside = list(run)
+        if are_languages and len(beside) == 2:
+            pair = _pair("".join(beside)) or pair
+        elif not are_languages:
+            pair = next(filter(None, map(_pair, reversed(beside))), None) or pair
+    return pair
 
 
 def _rows(file: Path) -> dict[tuple[int, str], float]:
@@ -170,11 +202,9 @@ def _score(text: str, location: str) -> float:
         raise DataError(
             location, f"score {text!r} is not a number", "Write nan where there is none"
         ) from None
-    if not math.isnan(score) and not MQM.scale.allows(score):
+    if math.isinf(score) or score > 0:
         raise DataError(
-            location,
-            f"score {text}",
-            f"MQM goes from {MQM.scale.describe()}; 0 is a segment without errors",
+            location, f"score {text}", "MQM is 0 for a segment without errors, else below 0"
         )
     return score
 
@@ -182,6 +212,6 @@ def _score(text: str, location: str) -> float:
 FORMAT = Format(
     "MQM scores of WMT 2020 and 2021 by experts, one mean per segment",
     read,
-    frozenset({"language"}),
+    frozenset({"language", "ranges"}),
     (("mqm*.tsv", COLUMNS),),
 )

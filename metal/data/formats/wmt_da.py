@@ -21,7 +21,7 @@ from metal.data.dataset import Card
 from metal.data.files import read_text
 from metal.data.formats import Draft, Format, Reading, csv_rows, human_generators
 from metal.data.formats.appraise import DA
-from metal.data.formats.mqm import language_in
+from metal.data.formats.mqm import about_language, language_in
 from metal.data.languages import find_language
 from metal.data.own_ranges import with_ranges
 from metal.data.records import Criterion, Output, Rater, Scale, Source
@@ -62,7 +62,10 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read such a file. The option `language` is for files that name no language pair in their
     rows or names.
     """
-    rows = list(_rows(path, options))
+    text, language = read_text(path), ""
+    if "," not in text.partition("\n")[0]:  # without a column for the language
+        language = language_in(f"_{path.name.rpartition('-scores-')[2]}", options, path)
+    rows = list(_rows(text, path, language))
     if not rows:
         raise DataError(path, "no scores in it", "A row has an output and its scores")
     reading = Reading(raters={PANEL.rater: PANEL})
@@ -82,21 +85,17 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         ]
     used = {criterion for _, criterion, *_ in reading.rows}
     criteria = [criterion for criterion in (DA, Z_SCORE) if criterion.name in used]
-    reading.notes = [*_notes(rows, repeated, criteria)]
+    reading.notes = [*(about_language(language, options) if language else ())]
+    reading.notes += _notes(rows, repeated, criteria)
     systems = human_generators(output.generator for output in reading.outputs.values())
     card = Card(path.name.partition(".")[0])
     return reading.draft(card, with_ranges(criteria, options), systems)
 
 
-def _rows(path: Path, options: Mapping[str, Any]) -> Iterator[MeanScores]:
-    text = read_text(path)
-    header = text.partition("\n")[0]
-    spaced = "," not in header
-    language = (
-        language_in(f"_{path.name.rpartition('-scores-')[2]}", options, path) if spaced else ""
-    )
+def _rows(text: str, path: Path, language: str) -> Iterator[MeanScores]:
+    """The rows of a file. language: that of all rows; empty if each row names its own."""
     rows = csv_rows(text, path)
-    if spaced:
+    if language:
         rows = ((number, line.split()) for number, line in enumerate(text.split("\n"), 1))
     _, names = next(rows, (1, []))
     columns = [OF_SEGMENTS.get(name, name) for name in names]

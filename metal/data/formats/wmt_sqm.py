@@ -17,7 +17,7 @@ from typing import Any
 from metal.data.dataset import Card
 from metal.data.files import read_text
 from metal.data.formats import Draft, Format, Reading, human_generators
-from metal.data.formats.mqm import language_in
+from metal.data.formats.mqm import about_language, language_in
 from metal.data.records import Criterion, Level, Output, Rater, Scale, Source
 from metal.data.text import plural
 from metal.errors import DataError
@@ -55,6 +55,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         )
         reading.raters.setdefault(rater, Rater(rater, "human", group))
         reading.rows.append((output, SQM.name, rater, _score(row["score"], location), "", ""))
+    reading.notes += about_language(language, options)
     if repeated:
         reading.notes.append(f"{plural(repeated, 'row')} left out: the rater had scored the output")
     systems = human_generators(output.generator for output in reading.outputs.values())
