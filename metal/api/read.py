@@ -21,7 +21,15 @@ from metal.api.options import (
     no_progress,
     texts_in,
 )
-from metal.api.reading import BY_CRITERION, ReadingOptions, TableOptions, given, no_answers, plain
+from metal.api.reading import (
+    BY_CRITERION,
+    LISTS,
+    ReadingOptions,
+    TableOptions,
+    given,
+    no_answers,
+    plain,
+)
 from metal.data.missing import no_such
 from metal.data.run_toml import read_run_toml
 from metal.errors import DataError, UsageError
@@ -189,7 +197,7 @@ def _for_the_reader(reading: Mapping[str, Any]) -> dict[str, Any]:
     """The given options in the form that readers of formats take."""
     options: dict[str, Any] = {**given(reading)}
     for name, value in options.items():
-        if name in ("only", "wide"):
+        if name in LISTS:
             options[name] = texts_in(value)
         elif name == "missing":
             options[name] = no_answers(value)

@@ -48,6 +48,10 @@ class TableOptions(TypedDict, total=False):
             quoted=True,
         ),
     ]
+    ignore: Annotated[
+        Names,
+        Option("Columns to leave out, as if the table had none of them; * allowed.", quoted=True),
+    ]
     language: Annotated[
         str,
         Option(
@@ -165,7 +169,7 @@ def plain(reading: Mapping[str, Any]) -> dict[str, Any]:
     """
     texts: dict[str, Any] = {}
     for name, value in given(reading).items():
-        if name in ("only", "wide"):
+        if name in LISTS:
             texts[name] = list(texts_in(cast(Names, value)))
         elif name == "missing":
             texts[name] = {criterion: list(codes) for criterion, codes in no_answers(value).items()}
@@ -190,6 +194,7 @@ def no_answers(missing: ByCriterion) -> dict[str, tuple[str, ...]]:
     }
 
 
+LISTS = ("only", "wide", "ignore")
 BY_CRITERION = ("directions", "levels", "measures", "ranges", "shifts")
 
 

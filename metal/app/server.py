@@ -17,10 +17,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from metal.app import answers_page, jobs, managing, run_page, start
+from metal.app import answers_page, importing, jobs, managing, run_page, start
 from metal.app.guard import Guard
-from metal.app.library import Library, NoSuchPage
+from metal.app.library import Kept, Library, NoSuchPage
 from metal.app.templating import respond, static
+from metal.app.uploads import Uploads
 from metal.errors import MetalError, UsageError
 
 HOST = "127.0.0.1"
@@ -49,11 +50,14 @@ def app_of(folder: Path) -> Starlette:
         *answers_page.ROUTES,
         *jobs.ROUTES,
         *managing.ROUTES,
+        *importing.ROUTES,
         Route("/static/{file}", static_file, name="static"),
     ]
     handlers = {MetalError: _refused, HTTPException: _no_page, Exception: _failed}
     app = Starlette(routes=routes, exception_handlers=handlers)
     app.state.library, app.state.jobs = Library(folder), jobs.Jobs(folder)
+    app.state.uploads = Uploads(app.state.jobs.folder, folder)
+    app.state.tables_read = Kept(importing.KEPT)
     return app
 
 

@@ -6,7 +6,6 @@ The answers are printed as options.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
@@ -17,6 +16,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import metal
+from metal.api.importing import (
+    doubtful_scores,
+    explicit_options,
+    guessed_directions,
+    is_stated,
+)
 from metal.cli.dialogue import BACK, QUIT, Back, Dialogue, Nobody, one_of
 from metal.errors import MetalError, NoColumn, UnknownOrder
 from metal.show.commands import typed_options
@@ -25,7 +30,6 @@ from metal.show.terminal import console
 if TYPE_CHECKING:
     from metal.data.dataset import Dataset
     from metal.data.formats import Draft
-    from metal.data.records import Criterion, Scale
 
 # options that the reader of a table does not take
 AFTER_READING = ("map_sources", "map_generators", "texts")
@@ -91,7 +95,7 @@ def _asked(
         draft, dataset = _read(dialogue, path, format, options)
         if dialogue.is_new:
             show(dataset)
-    explicit = _explicit(draft, dataset, options)
+    explicit = explicit_options(draft, dataset, options)
     first = [*filter(None, [format]), str(path.absolute())]
     for left_out in ((), ("levels", "measures")):
         kept = {name: value for name, value in explicit.items() if name not in left_out}
@@ -274,29 +278,20 @@ def _language(text: str) -> str:
     return language
 
 
-def _told(name: str, patterns: Mapping[str, Any]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
-
-
 def _directions(
     dialogue: Dialogue, dataset: Dataset, stated: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     from metal.data.records import DIRECTIONS
-    from metal.data.tables.directions import GUESSED, why_direction
 
     turned = {}
-    for name, criterion in dataset.criteria.items():
-        scores = dataset.ratings.loc[dataset.ratings["criterion"] == name, "score"].to_numpy()
-        guessed = why_direction(criterion, scores, declared=_told(name, stated)) in GUESSED
-        if guessed and (criterion.scale.measure != "nominal" or len(criterion.scale.levels) == 2):
-            question = (
-                f"{name} ({criterion.scale.describe()}): which is better ({', '.join(DIRECTIONS)})"
-            )
-            answer = dialogue.ask(
-                question, default=criterion.direction, value_proc=one_of(DIRECTIONS)
-            )
-            if answer != criterion.direction:
-                turned[escape(name)] = answer
+    for criterion in guessed_directions(dataset, stated):
+        name = criterion.name
+        question = (
+            f"{name} ({criterion.scale.describe()}): which is better ({', '.join(DIRECTIONS)})"
+        )
+        answer = dialogue.ask(question, default=criterion.direction, value_proc=one_of(DIRECTIONS))
+        if answer != criterion.direction:
+            turned[escape(name)] = answer
     if turned:
         yield "directions", turned
 
@@ -312,7 +307,7 @@ def _kinds(
         names = [
             name
             for name, rater in dataset.raters.items()
-            if rater.kind == kind and not _told(name, stated)
+            if rater.kind == kind and not is_stated(name, stated)
         ]
         if names:
             question = (
@@ -345,23 +340,8 @@ def _kinds_of(text: str, names: Sequence[str]) -> dict[str, str]:
 def _missing(
     dialogue: Dialogue, dataset: Dataset, options: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
-    """Ask about scores that may mean no answer: scores far from the others, and 0 if most scales
-    begin with 1.
-    """
-    from metal.auditing.check import far_scores, score_counts
-    from metal.data.tables.answers import zero_may_be_no_answer
-
-    far_from_others = far_scores(score_counts(dataset))
-    doubts = {
-        far.criterion: (far.line, {f"{value:.15g}" for value in far.counts})
-        for far in far_from_others
-    }
-    scales = {**options.get("levels", {}), **options.get("ranges", {})}
-    for name, criterion in dataset.criteria.items():
-        if zero_may_be_no_answer(criterion.scale) and not _told(name, scales):
-            doubts.setdefault(
-                name, (f"{name}: 0 occurs among scores up to {criterion.scale.values[-1]:g}", {"0"})
-            )
+    """Ask about scores that may mean no answer."""
+    doubts = doubtful_scores(dataset, {**options.get("levels", {}), **options.get("ranges", {})})
     missing: dict[str, Sequence[str]] = {}
     for name, (line, values) in doubts.items():
         question = (
@@ -377,75 +357,12 @@ def _missing(
         yield "missing", missing
 
 
-def _some_of(values: set[str], text: str) -> set[str]:
+def _some_of(values: frozenset[str], text: str) -> set[str]:
     chosen = {part.strip() for part in text.split(",")}
     if chosen == {"all"}:
-        return values
+        return {*values}
     if chosen == {"none"}:
         return set()
     if not chosen <= values:
         raise click.UsageError(f"write all, none, or some of {','.join(sorted(values))}")
     return chosen
-
-
-# ---------------------------------------------------------------- the command
-
-
-def _explicit(draft: Draft, dataset: Dataset, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with everything that the reader recognised, except the scales of METAL's
-    criteria.
-    """
-    if draft.columns is None:
-        return dict(options)
-    roles = draft.columns.roles
-    named = {role: name for role, name in roles.items() if role not in draft.columns.of_format}
-    explicit = {**options, "columns": named, "wide": draft.columns.wide}
-    for role, values in (("language", dataset.languages), ("criterion", dataset.criteria)):
-        if role not in roles and len(values) == 1:
-            explicit[role] = next(iter(values))
-    if "kind" not in roles and "only" not in options:
-        raters = dataset.raters.values()
-        usual = Counter(rater.kind for rater in raters).most_common(1)[0][0]
-        explicit["kinds"] = {escape(r.rater): r.kind for r in raters if r.kind != usual} | {
-            "*": usual
-        }
-    criteria = {escape(name): criterion for name, criterion in dataset.criteria.items()}
-    explicit["directions"] = {name: criterion.direction for name, criterion in criteria.items()}
-    return explicit | _options_of_scales(criteria)
-
-
-def _options_of_scales(criteria: Mapping[str, Criterion]) -> dict[str, Any]:
-    """The options that state each scale, except those of METAL's criteria.
-
-    criteria: the criteria by name, as typed.
-    """
-    from metal.data.metal_criteria import METAL_CRITERIA, metal_criterion
-    from metal.data.tables.levels import metal_name
-
-    ours = {name: metal_criterion(name).scale for name in METAL_CRITERIA}
-    scales = {
-        name: c.scale for name, c in criteria.items() if c.scale != ours.get(metal_name(c.name))
-    }
-    ends = {name: (scale.low, scale.high) for name, scale in scales.items()}
-    return {
-        "measures": {name: scale.measure for name, scale in scales.items()},
-        "levels": {name: _levels(scale) for name, scale in scales.items() if scale.levels},
-        "ranges": {
-            name: f"{low:.15g}..{high:.15g}"
-            for name, (low, high) in ends.items()
-            if low is not None
-        },
-    }
-
-
-def _levels(scale: Scale) -> str:
-    """The levels as typed: `Bad<Good` if values count from 0, `1,2` if levels are only numbers,
-    else `1=Bad,2=Good`.
-    """
-    labels = [level.label for level in scale.levels]
-    numbers = [f"{value:.15g}" for value in scale.values]
-    if labels == numbers:
-        return ",".join(numbers)
-    if scale.values == tuple(range(len(labels))):
-        return "<".join(labels)
-    return ",".join(f"{number}={label}" for number, label in zip(numbers, labels, strict=True))

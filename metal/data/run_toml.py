@@ -19,7 +19,7 @@ _NUMBERS = (
 _READING = {  # how a table was read
     **{name: {} for name in ("columns", "kinds", "groups", "missing")},
     **{name: {} for name in ("directions", "levels", "measures", "ranges", "shifts")},
-    **dict.fromkeys(("only", "wide"), _TEXTS),
+    **dict.fromkeys(("only", "wide", "ignore"), _TEXTS),
     **dict.fromkeys(("language", "criterion", "generator", "sheet", "weights", "format"), str),
 }
 _PARTS: dict[str, Any] = {

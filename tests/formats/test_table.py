@@ -109,6 +109,20 @@ def test_shifts_ranges_and_continuous_scores(tmp_path: Path) -> None:
         load(path, ranges={"tone": "0-1"})
 
 
+def test_ignored_columns_are_as_if_the_table_had_none_of_them(tmp_path: Path) -> None:
+    table = TIDY.assign(lang="hi", meta=[{"locale": "ta", "judge": 1}] * len(TIDY))
+    path = tmp_path / "t.json"
+    table.to_json(path, orient="records")
+    options = {"ignore": ["lang", "meta.*"]}
+    dataset, notes = load(path, **options)
+    without = write_table(TIDY.drop(columns="lang"), tmp_path / "t.csv")
+    assert dataset.digest == load(without)[0].digest
+    assert any("left out (`ignore`): lang, meta.locale, meta.judge" in note for note in notes)
+    lists = TIDY.iloc[[0, 2]].assign(scores=[[{"rater": "A", "score": n}] for n in (1, 2)])
+    lists.drop(columns=["rating", "annotator"]).to_json(path, orient="records")
+    assert load(path, ignore=["lang"])[0].languages == ("und",)
+
+
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
@@ -122,6 +136,12 @@ def test_shifts_ranges_and_continuous_scores(tmp_path: Path) -> None:
         ({}, {"columns": {"rater": "who"}}, "no column 'who'.*Columns found"),
         ({}, {"columns": {"speaker": "system"}}, "roles are"),
         ({}, {"wide": ["X*"]}, r"no column matches `wide=\['X\*'\]`"),
+        ({}, {"ignore": ["X*"]}, r"no column matches `ignore=\['X\*'\]`"),
+        (
+            {},
+            {"ignore": ["doc_id"], "columns": {"output": "doc_id"}},
+            "name the same column. Leave it out of one",
+        ),
         ({}, {"kinds": {"1": "robot"}}, "kinds are human"),
         ({}, {"measures": {"*": "cardinal"}}, "one of nominal"),
         ({}, {"levels": {"*": "a=b"}}, "NUMBER=LABEL"),

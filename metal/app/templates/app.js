@@ -11,8 +11,56 @@ addEventListener("keydown", (event) => {
   else target.focus();
 });
 
+// A form that changes is sent at once; the page that comes then is shown where this one was.
 for (const form of document.querySelectorAll("form[data-at-once]")) {
-  form.addEventListener("change", () => form.requestSubmit());
+  form.addEventListener("change", (event) => {
+    if (event.target.matches("[data-later]")) return;
+    sessionStorage.setItem("at", JSON.stringify([location.pathname, event.target.name, scrollY]));
+    form.requestSubmit();
+  });
+}
+const [wasAt, changed, scrolled] = JSON.parse(sessionStorage.getItem("at") ?? "[]");
+sessionStorage.removeItem("at");
+if (wasAt === location.pathname) {
+  document.getElementsByName(changed)[0]?.focus({ preventScroll: true });
+  addEventListener("load", () => scrollTo(0, scrolled));
+}
+for (const part of document.querySelectorAll("[data-without-script]")) part.hidden = true;
+
+// Lists whose items are dragged into order; their buttons do the same.
+for (const list of document.querySelectorAll("[data-sort]")) {
+  let dragged = null;
+  for (const item of list.children) item.draggable = true;
+  list.addEventListener("dragstart", (event) => {
+    dragged = event.target.closest("li");
+    dragged.classList.add("dragged");
+    event.dataTransfer.effectAllowed = "move";
+  });
+  list.addEventListener("dragover", (event) => {
+    const over = event.target.closest("li");
+    if (!dragged || !over) return;
+    event.preventDefault();
+    const { top, height } = over.getBoundingClientRect();
+    if (over !== dragged) list.insertBefore(dragged, event.clientY < top + height / 2 ? over : over.nextSibling);
+  });
+  list.addEventListener("dragend", () => {
+    dragged = null;
+    sessionStorage.setItem("at", JSON.stringify([location.pathname, "", scrollY]));
+    list.closest("form").requestSubmit();
+  });
+}
+
+// A file that is dropped anywhere on the page is the one to send.
+for (const input of document.querySelectorAll("input[data-drop]")) {
+  for (const type of ["dragover", "dragleave", "drop"]) {
+    addEventListener(type, (event) => {
+      event.preventDefault();
+      input.form.classList.toggle("over", type === "dragover");
+      if (type !== "drop" || !event.dataTransfer.files.length) return;
+      input.files = event.dataTransfer.files;
+      input.form.requestSubmit();
+    });
+  }
 }
 
 // A part of a page that changes is asked for again; without script, the whole page is.

@@ -47,7 +47,17 @@ from metal.data.text import first_few
 from metal.errors import DataError, NoColumn, check_known
 
 OPTIONS = frozenset(
-    {"columns", "wide", "language", "criterion", "generator", "kinds", "groups", "missing"}
+    {
+        "columns",
+        "wide",
+        "ignore",
+        "language",
+        "criterion",
+        "generator",
+        "kinds",
+        "groups",
+        "missing",
+    }
 ) | {
     *PER_CRITERION,
     "decimal",
@@ -98,6 +108,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], file: Path) -> D
     - columns {role: column}: which column plays which role (see metal.data.tables.names.GUESSES)
     - wide: the columns that hold answers, with * as wildcard, or a template such as
       `{rater}_{criterion}`
+    - ignore: columns to leave out, with * as wildcard
     - language, criterion, generator: of all rows
     - kinds, groups {rater, with *: value}; raters without a kind are judges if they have replies,
       models or metrics if their names say so, else people

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,8 @@ class GuessedTable:
     are raters' choices between two outputs. on_its_side: whether each of them is about one output.
     people: columns of people's answers in a judge's row. long: whether one column holds everybody's
     answers. doubtful: columns that may hold answers, but do not show whose. unread: columns from
-    which nothing was read. described: what columns say of the criteria.
+    which nothing was read. described: what columns say of the criteria. ignored: the patterns of
+    columns to leave out that some column matched.
     """
 
     frame: pd.DataFrame
@@ -50,6 +51,7 @@ class GuessedTable:
     doubtful: Sequence[str] = ()
     unread: Sequence[str] = ()
     described: Described = NOTHING
+    ignored: frozenset[str] = frozenset()
 
     @property
     def named(self) -> Mapping[str, str]:
@@ -61,6 +63,12 @@ class GuessedTable:
         """The columns that the user says hold answers; empty if that has to be guessed."""
         wide = self.options.get("wide") or ()
         return [wide] if isinstance(wide, str) else list(wide)
+
+    @property
+    def to_ignore(self) -> list[str]:
+        """The patterns of the columns that the user wants left out."""
+        ignore = self.options.get("ignore") or ()
+        return [ignore] if isinstance(ignore, str) else list(ignore)
 
     @property
     def answers(self) -> list[str]:
@@ -83,4 +91,5 @@ class GuessedTable:
         unknown again.
         """
         frame, lists = unnested(self.frame, columns, self.notes, self.where)
-        return GuessedTable(frame, self.options, self.notes, self.where, lists, reopened=True)
+        opened = GuessedTable(frame, self.options, self.notes, self.where, lists, reopened=True)
+        return replace(opened, ignored=self.ignored)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ from metal.data.tables.shapes import (
     stacked,
     without_answers,
 )
-from metal.data.tables.table_columns import TableColumns
+from metal.data.tables.table_columns import TableColumns, first_rows
 from metal.data.tables.who_rated import (
     check_no_judge_beside,
     check_raters,
@@ -116,6 +117,26 @@ def _flatten(table: GuessedTable) -> GuessedTable:
     frame = asides.without_summary_rows(table.frame, table.notes)
     frame, paths = flattened(frame, table.notes)
     return replace(table, frame=frame, paths=paths)
+
+
+def _leave_out_ignored(table: GuessedTable) -> GuessedTable:
+    """Leave out the columns that the option `ignore` names. Note: which. Refuse a column that is
+    both left out and named.
+    """
+    names, gone = list(map(str, table.frame.columns)), list[str]()
+    matched = set(table.ignored)
+    for pattern in table.to_ignore:
+        columns = [name for name in names if name == pattern or fnmatchcase(name, pattern)]
+        gone += columns
+        matched |= {pattern} if columns else set()
+    for role, column in table.named.items():
+        if column in gone:
+            problem = f"`columns={ {role: column} }` and `ignore` name the same column"
+            raise DataError(table.where, problem, "Leave it out of one of them")
+    if gone:
+        table.notes.append(f"columns left out (`ignore`): {first_few(gone, 12)}")
+    frame = table.frame.drop(columns=gone)
+    return replace(table, frame=frame, ignored=frozenset(matched))
 
 
 def _leave_out_copies(table: GuessedTable) -> GuessedTable:
@@ -343,6 +364,16 @@ def _number_rows(table: GuessedTable) -> GuessedTable:
 # ---------------------------------------------------------------- what is said of it
 
 
+def _check_ignored(table: GuessedTable) -> GuessedTable:
+    """Refuse patterns of columns to leave out that no column matched. No note."""
+    unknown = [pattern for pattern in table.to_ignore if pattern not in table.ignored]
+    if unknown:
+        raise DataError(
+            table.where, f"no column matches `ignore={unknown}`", columns_of(table.frame)
+        )
+    return table
+
+
 def _say_shape(table: GuessedTable) -> GuessedTable:
     """Notes: how the table was read, and columns with names of raters that are read as scores."""
     table.notes.append(shape(table.roles_in_file, table.places))
@@ -373,6 +404,7 @@ STEPS: tuple[Callable[[GuessedTable], GuessedTable], ...] = (
     _check_names,
     _take_descriptions,
     _flatten,
+    _leave_out_ignored,
     _leave_out_copies,
     _join_named,
     _find_named,
@@ -389,6 +421,7 @@ STEPS: tuple[Callable[[GuessedTable], GuessedTable], ...] = (
     _take_for_criteria,
     _take_for_languages,
     _number_rows,
+    _check_ignored,
     _say_shape,
     _say_unread,
 )
@@ -416,5 +449,8 @@ def _one_rating_a_row(table: GuessedTable) -> pd.DataFrame:
         tuple(table.unread),
         doubtful=tuple(table.doubtful),
         by_place=table.lists.by_place,
+        names=tuple(table.frame.columns),
+        answers=tuple(table.places),
+        first_rows=first_rows(table.frame),
     )
     return tidy

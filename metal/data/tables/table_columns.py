@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import pandas as pd
+
+from metal.data.tables.answer_columns import AnswerColumn
+
+FIRST_ROWS = 5  # that are kept to be looked at
+LONGEST_CELL = 300  # characters of each
 ANSWERED_IN = "answered_in"  # of a wide table: the column in the file that a rating stood in
 
 
@@ -16,7 +22,8 @@ class TableColumns:
     sources_by: the column whose texts tell sources apart, if no column names them. doubtful: unread
     columns that hold answers, but whose names do not say whose. by_place: raters who are known only
     by their place in a list. of_format: roles that the file's format decides, which no option need
-    name.
+    name. names: all columns. answers: those that hold answers, with whose they are. first_rows: the
+    first cells of all columns, as texts.
     """
 
     roles: Mapping[str, str]
@@ -26,9 +33,22 @@ class TableColumns:
     sources_by: str = ""
     by_place: frozenset[str] = frozenset()
     of_format: frozenset[str] = frozenset()
+    names: tuple[str, ...] = ()
+    answers: tuple[AnswerColumn, ...] = ()
+    first_rows: tuple[tuple[str, ...], ...] = ()
 
     def __deepcopy__(self, memo: object) -> TableColumns:
         """Return the object itself, because it never changes, while pandas copies everything in
         `attrs` at every step.
         """
         return self
+
+
+def first_rows(frame: pd.DataFrame) -> tuple[tuple[str, ...], ...]:
+    """The beginnings of the first cells of all columns; empty cells are empty texts."""
+    rows = frame.head(FIRST_ROWS).astype(object)
+    rows = rows.where(rows.notna(), "")
+    return tuple(
+        tuple(str(cell)[:LONGEST_CELL] for cell in row)
+        for row in rows.itertuples(index=False, name=None)
+    )

@@ -19,6 +19,8 @@ from metal.data.tables.word_orders import fitting_orders, in_upper_half, order_o
 from metal.data.text import first_few
 from metal.errors import DataError, UnknownOrder
 
+READ_AS_WORDS = "read its words as"  # the beginning of the note on their order
+
 _MONTHS = (
     "jan|feb|mar|apr|may|jun|jul|aug|sep|sept|oct|nov|dec|janv|févr|mars|avr|mai|juin|juil|août|déc|mär|mrz|okt|dez"
     "|ene|abr|ago|dic|gen|mag|giu|lug|set|ott|fev|out|mrt|mei|sty|lut|kwi|maj|cze|lip|sie|wrz|paź|lis|gru"
@@ -66,7 +68,7 @@ def scale_of_words(
     if set(levels) <= set(metal_levels(name)) and "measures" not in chosen:
         levels, measure = metal_levels(name), metal_criterion(metal_name(name)).scale.measure
     if measure != "nominal":
-        say(f"read its words as {' < '.join(level.label for level in levels)}")
+        say(f"{READ_AS_WORDS} {' < '.join(level.label for level in levels)}")
     by_word = {word: value for word, (value, _) in coded.items()}
     scores = [
         by_word.get(word, number)

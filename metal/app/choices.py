@@ -1,0 +1,106 @@
+"""How a table is to be read, as the import wizard's addresses say it: each option of `metal.read`
+that a person chose is a parameter of the query.
+
+    language=hi            an option with one value
+    ignore=note&ignore=id  an option with a list
+    columns.rater=who      an option with names: here the role and its column
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from glob import escape
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.datastructures import QueryParams
+
+Options = dict[str, Any]
+ONE = ("format", "language", "criterion", "generator", "sheet", "decimal")
+SEVERAL = ("wide", "ignore")
+NAMED = ("columns", "kinds", "directions", "levels", "measures", "ranges", "shifts")
+MISSING = "missing"  # criterion -> several values
+
+
+def options_in(query: QueryParams) -> Options:
+    """The options in a query; parameters that are no options of a table are left out."""
+    options: Options = {}
+    for parameter, value in query.multi_items():
+        option, dot, name = parameter.partition(".")
+        if not value:
+            continue
+        if option in ONE and not dot:
+            options[option] = value
+        elif option in SEVERAL and not dot:
+            options[option] = (*options.get(option, ()), value)
+        elif option in NAMED and name:
+            options.setdefault(option, {})[name] = value
+        elif option == MISSING and name:
+            values = options.setdefault(MISSING, {})
+            values[name] = (*values.get(name, ()), value)
+    return options
+
+
+def query_of(options: Mapping[str, Any]) -> str:
+    """The query that says these options."""
+    parameters: list[tuple[str, str]] = []
+    for option, value in options.items():
+        if isinstance(value, Mapping):
+            for name, each in value.items():
+                parameters += [(f"{option}.{name}", text) for text in _texts(each)]
+        else:
+            parameters += [(option, text) for text in _texts(value)]
+    return urlencode(parameters)
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+def stated(options: Options, option: str, name: str, value: Any) -> None:
+    """State a value of one role, rater or criterion; without a value, state nothing of it."""
+    values = dict(options.get(option, {}))
+    values.pop(name, None)
+    if value:
+        values[name] = value
+    _set(options, option, values)
+
+
+def read_as(options: Options, column: str, before: str, role: str, wide: tuple[str, ...]) -> None:
+    """Give a column another role than it has.
+
+    before: the role that it has now. role: the new one: "" to leave the column out, ANSWERS for a
+    column of answers. wide: how the columns of answers are named now.
+    """
+    pattern = escape(column)
+    columns = {key: name for key, name in options.get("columns", {}).items() if name != column}
+    was_chosen = len(columns) < len(options.get("columns", {}))
+    patterns = [each for each in options.get("wide", ()) if each != pattern]
+    was_chosen = was_chosen or len(patterns) < len(options.get("wide", ()))
+    ignored = [each for each in options.get("ignore", ()) if each != pattern]
+    if role == ANSWERS:
+        patterns = [*(patterns or wide), pattern]
+    elif role:
+        columns[role] = column
+    elif before and not was_chosen:
+        ignored.append(pattern)
+    _set(options, "columns", columns)
+    _set(options, "wide", tuple(patterns))
+    _set(options, "ignore", tuple(ignored))
+
+
+ANSWERS = "answers"  # the role of columns that hold the answers of a rater, or on a criterion
+
+
+def column_of(pattern: str) -> str:
+    """The column that an escaped pattern names."""
+    for special in "*?[":
+        pattern = pattern.replace(f"[{special}]", special)
+    return pattern
+
+
+def _set(options: Options, option: str, value: Any) -> None:
+    if value:
+        options[option] = value
+    else:
+        options.pop(option, None)
