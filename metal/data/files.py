@@ -9,11 +9,14 @@ read.
 from __future__ import annotations
 
 import glob
+import gzip
+import io
 import json
 import os
 import shutil
 import time
 import tomllib
+import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import tee
@@ -26,6 +29,8 @@ from metal.errors import DataError, UsageError
 
 Read = TypeVar("Read")
 
+LARGE = 1 << 28  # bytes that any packed file may have
+MOST_RATIO = 100  # of the bytes of a larger one to those of its packed form
 _PACKAGE = Path(__file__).resolve().parents[1]
 
 
@@ -48,7 +53,25 @@ def read_text(path: Path) -> str:
     """The text of a file, without a byte order mark. Raises DataError with the number of the line
     that is not UTF-8.
     """
-    return text_in(path.read_bytes(), path)
+    return text_in(content_of(path), path)
+
+
+def content_of(path: Path) -> bytes:
+    """The bytes of a file; of a file called .gz those that were packed, if there are not
+    unreasonably many. Raises DataError if there are, or if the file is damaged.
+    """
+    if path.suffix.lower() != ".gz":
+        return path.read_bytes()
+    most = max(LARGE, path.stat().st_size * MOST_RATIO)
+    try:
+        with gzip.open(path) as file:
+            content = file.read(most + 1)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataError(path, f"not readable as gzip ({error})", "Copy it again") from None
+    if len(content) > most:
+        problem = f"unpacked it has more than {most >> 20:,} MiB"
+        raise DataError(path, problem, "If that is right, unpack it yourself")
+    return content
 
 
 def text_in(content: bytes, file: object) -> str:
@@ -68,7 +91,7 @@ def read_json(path: Path, shape: str) -> Any:
     shape: what it should be, for the message if it is no JSON at all.
     """
     try:
-        return json_in(path.read_bytes(), path, f"It should be {shape}")
+        return json_in(content_of(path), path, f"It should be {shape}")
     except FileNotFoundError:
         raise no_such(path, "file") from None
 
@@ -111,11 +134,12 @@ def read_jsonl(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
 
     Raises DataError for the first line that is not UTF-8, not JSON or not an object.
     """
-    with path.open("rb") as file:
+    packed = path.suffix.lower() == ".gz"
+    with io.BytesIO(content_of(path)) if packed else path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
         row, (lines, sized) = 0, tee(file)
-        for number, line in enumerate(
-            counted_as(lines, BYTES, path.stat().st_size, map(len, sized))
-        ):
+        for number, line in enumerate(counted_as(lines, BYTES, size, map(len, sized))):
             try:
                 text = line.decode("utf-8-sig" if number == 0 else "utf-8").strip()
             except UnicodeDecodeError as error:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Container, Iterable, Iterator,
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,16 @@ OF_THE_TEXT = ("coherence", "fluency")
 MARK_LENGTH = 1 << 16  # bytes of a file that are searched for what marks its format
 
 MOST_FILES = 100  # of a folder that are searched for keys
+
+
+def down_to(pattern: str, depth: int = 3) -> tuple[str, ...]:
+    """The pattern in a folder and in its folders, so many levels in all.
+
+    >>> down_to("*.json", 2)
+    ('*.json', '*/*.json')
+    """
+    return tuple("*/" * level + pattern for level in range(depth))
+
 
 FIVE_LEVELS = Scale("ordinal", tuple(Level(value, str(value)) for value in range(1, 6)))
 
@@ -148,8 +159,8 @@ class Format:
     marks: how the format is recognized: patterns of file names, each with words that all occur near
     the beginning of such a file. keys: the columns or JSON keys that mark a table of this format,
     each set of them alone (see metal.data.tables.harnesses.Harness.marks). read_frame: how a
-    DataFrame with these columns is read, if the format is a table. in_folders: a pattern of file
-    names; a folder is of this format if one of these files in it has the keys.
+    DataFrame with these columns is read, if the format is a table. in_folders: patterns of
+    files; a folder is of this format if one of these files in it has the keys.
     """
 
     summary: str
@@ -158,13 +169,13 @@ class Format:
     marks: tuple[tuple[str, tuple[str, ...]], ...] = ()
     keys: tuple[frozenset[str], ...] = ()
     read_frame: Callable[[pd.DataFrame, Mapping[str, Any]], Draft] | None = None
-    in_folders: str = ""
+    in_folders: tuple[str, ...] = ()
 
     def recognizes(self, path: Path, names: Collection[str] = ()) -> bool:
         """Whether a file or folder is of this format, by its marks, or by the names of the columns
         or keys in it.
         """
-        if self.has_keys(names) or (self.in_folders and self._is_folder(path)):
+        if self.has_keys(names) or self._is_folder(path):
             return True
         for pattern, marks in self.marks:
             files = [path] if fnmatchcase(path.name, pattern) else []
@@ -182,8 +193,11 @@ class Format:
         return any(are_marked(names, keys) for keys in self.keys)
 
     def _is_folder(self, path: Path) -> bool:
-        files = sorted(path.glob(self.in_folders))[:MOST_FILES] if path.is_dir() else []
-        return any(self.has_keys(first_names(file)) for file in files if file.is_file())
+        if not self.in_folders or not path.is_dir():
+            return False
+        files = (file for pattern in self.in_folders for file in sorted(path.glob(pattern)))
+        first = islice(filter(Path.is_file, files), MOST_FILES)
+        return any(self.has_keys(first_names(file)) for file in first)
 
 
 def known_formats() -> dict[str, Format]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import codecs
 import csv
-import gzip
 import io
 import json
 import re
@@ -22,11 +21,11 @@ from typing import Any
 import pandas as pd
 
 from metal.data.escaping import unguarded
-from metal.data.files import parse_json, read_text
+from metal.data.files import content_of, parse_json, read_text
 from metal.data.holdings import EXPORTED, first_row
 from metal.data.missing import no_such
 from metal.data.progress import Progress, followed, no_progress
-from metal.data.tables.first_names import TEXT_TABLES, content_ending
+from metal.data.tables.first_names import OF_JSON, TEXT_TABLES, content_ending, named_ending
 from metal.data.tables.harnesses import harness_of, refusal
 from metal.data.tables.header import LOOKED_AT, Row, about_header, is_cell, joined, titles_above
 from metal.data.tables.sheet import sheet_rows
@@ -48,9 +47,8 @@ def is_table(path: Path) -> bool:
 
 
 def _ending(path: Path) -> str:
-    return (
-        path.with_suffix("").suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
-    )
+    ending = named_ending(path)
+    return ending if ending in ENDINGS or path.suffix.lower() != ".gz" else content_ending(path)
 
 
 def read_frame(path: str | Path, sheet: str = "", progress: Progress = no_progress) -> pd.DataFrame:
@@ -73,10 +71,10 @@ def read_frame(path: str | Path, sheet: str = "", progress: Progress = no_progre
         if ending == ".xlsx":
             notes: list[str] = []
             return _with_header(sheet_rows(path, notes, sheet, progress), notes, path)
-        if ending in TEXT_TABLES and content_ending(path) in (".json", ".jsonl"):
+        if ending in TEXT_TABLES and content_ending(path) in OF_JSON:
             return _misnamed(path, progress)
-        if ending in (".json", ".jsonl"):
-            return _from_json(path, progress, lines=ending == ".jsonl")
+        if ending in OF_JSON:
+            return _from_json(path, progress, lines=content_ending(path) == ".jsonl")
         return _from_csv(path, progress)
     except UnicodeDecodeError as error:
         remedy = "Save it as UTF-8; from Excel choose 'CSV UTF-8'"
@@ -102,10 +100,6 @@ def _without_bytes(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
                 path, f"column {name!r} holds bytes that are not UTF-8", "Write it as text"
             ) from None
     return frame
-
-
-def _bytes(path: Path) -> bytes:
-    return gzip.decompress(path.read_bytes()) if path.suffix.lower() == ".gz" else path.read_bytes()
 
 
 class _Followed(io.BytesIO):
@@ -174,7 +168,7 @@ def _in_utf8(path: Path) -> tuple[bytes, str]:
     """The content of a file with line breaks as Python writes them, and its text. Raises DataError
     if it is not text.
     """
-    content = _bytes(path)
+    content = content_of(path)
     wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # Excel's "Unicode text"
     decoded = content.decode("utf-16" if wide else "utf-8-sig")
     if not decoded.strip():
@@ -294,7 +288,9 @@ def _misnamed(path: Path, progress: Progress) -> pd.DataFrame:
     ending = content_ending(path)
     frame = _from_json(path, progress, lines=ending == ".jsonl")
     kind = ending[1:].upper()
-    frame.attrs["notes"] = [f"the file holds {kind}, though its name ends with {path.suffix}"]
+    frame.attrs["notes"] = [
+        f"the file holds {kind}, though its name ends with {named_ending(path)}"
+    ]
     return frame
 
 
@@ -303,10 +299,11 @@ def _from_json(path: Path, progress: Progress, *, lines: bool) -> pd.DataFrame:
     stay unchanged.
     """
     kind = "JSONL" if lines else "JSON"
-    text = _bytes(path).decode("utf-8-sig") if path.suffix == ".gz" else read_text(path)
+    text = read_text(path)
     if text.lstrip()[:1] not in ("{", "[") and separator_of(text[:SNIFFED]):
-        stem = path.name.removesuffix(".gz").rpartition(".")[0]
-        raise DataError(path, f"holds CSV, not {kind}", f"Rename it to {stem}.csv")
+        renamed = f"{path.name.removesuffix('.gz').rpartition('.')[0]}.csv"
+        renamed += ".gz" if path.suffix == ".gz" else ""
+        raise DataError(path, f"holds CSV, not {kind}", f"Rename it to {renamed}")
     if lines and not text.lstrip().startswith("["):
         numbered = [
             (number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()

@@ -10,6 +10,7 @@ import io
 import json
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -22,6 +23,8 @@ FIRST_MEMBERS = 1 << 24  # bytes of an archive in which its first table is searc
 MOST_NAMES = 5000
 DEEPEST = 2  # `results.results`, but not what is in there
 TEXT_TABLES = (".csv", ".tsv", ".txt")
+OF_JSON = (".json", ".jsonl")
+OTHERS = (".parquet", ".xlsx")
 _JSON = re.compile(r'\s*(?:\{\s*"|\[\s*[\[{])')  # how JSON begins that is no row of a table
 # A string that the end of the text cuts off is a token, too: else each quote in it would be tried.
 _TOKEN = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)(?:"|\\?\Z)|[{}\[\]:,]', re.DOTALL)
@@ -33,23 +36,23 @@ def first_names(path: Path) -> frozenset[str]:
     Keys in an object within the first objects follow its own key: `eval`, `eval.task_id`. Of a zip
     they are the names of its members.
     """
-    ending = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
+    ending = named_ending(path)
     with suppress(Exception):  # a damaged file is refused by who reads it, with the reason
         if is_archive(path):
             members = files_in(path, ".tsv", FIRST_MEMBERS)  # its end would close the archive
             _, file = next(members)
             return frozenset(columns_in(file.read(BEGINNING).decode("utf-8-sig", "replace")))
-        if ending.lower() == ".parquet":
+        if ending == ".parquet":
             import pyarrow.parquet as pq
 
             return frozenset(pq.read_schema(path).names)
         if is_zip(path):
             with zipfile.ZipFile(path) as file_of_files:
                 return frozenset(file_of_files.namelist()[:MOST_NAMES])
-        ending = ending if path.suffix.lower() == ".gz" else content_ending(path)
-        if ending.lower() in (".json", ".jsonl"):
+        ending = content_ending(path)
+        if ending in OF_JSON:
             return frozenset(_keys(_beginning(path, FIRST_OBJECT)))
-        if ending.lower() in TEXT_TABLES:
+        if ending in TEXT_TABLES:
             return frozenset(columns_in(_beginning(path, BEGINNING)))
     return frozenset()
 
@@ -62,17 +65,30 @@ def is_zip(path: Path) -> bool:
         return file.read(4) == b"PK\x03\x04"
 
 
+def named_ending(path: Path) -> str:
+    """The ending of a file's name in lower case, of a packed one (`t.csv.gz`) that before `.gz`."""
+    packed = path.suffix.lower() == ".gz"
+    return (path.with_suffix("") if packed else path).suffix.lower()
+
+
 def content_ending(path: Path) -> str:
-    """The ending that the file's name should have: `.json` or `.jsonl` if it is called CSV, TSV or
-    text but holds JSON; else the ending it has, in lower case.
+    """The ending that the file's name should have: `.json` or `.jsonl` if it holds JSON of that
+    kind, though its name says that it is the other one, CSV, TSV or text; `.csv` for a packed text
+    whose name says nothing. Else the ending it has, in lower case.
     """
-    ending = path.suffix.lower()
-    if ending not in TEXT_TABLES or not path.is_file():
+    ending = named_ending(path)
+    nameless = path.suffix.lower() == ".gz" and not is_archive(path)
+    nameless = nameless and ending not in (*TEXT_TABLES, *OF_JSON, *OTHERS)
+    if not path.is_file() or not (nameless or ending in (*TEXT_TABLES, *OF_JSON)):
         return ending
     start = _beginning(path, FIRST_OBJECT)
     if not _JSON.match(start):
-        return ending
-    first, _, rest = start.strip().partition("\n")
+        return ".csv" if nameless else ending
+    first, broken, rest = start.strip().partition("\n")
+    if start.lstrip().startswith("["):
+        return ".json"
+    if not broken and ending == ".jsonl":
+        return ending  # a single line, or the first is long
     try:
         json.loads(first)
     except (ValueError, RecursionError):
@@ -81,8 +97,12 @@ def content_ending(path: Path) -> str:
 
 
 def _beginning(path: Path, size: int) -> str:
+    """The first bytes of a file as text, of a packed one unpacked; none if it is damaged."""
     with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
-        return file.read(size).decode("utf-8-sig", "replace")
+        try:
+            return file.read(size).decode("utf-8-sig", "replace")
+        except (gzip.BadGzipFile, EOFError, zlib.error):
+            return ""
 
 
 def columns_in(text: str) -> list[str]:

@@ -52,6 +52,7 @@ HARNESSES = (
         format="promptfoo",
     ),
     Harness("samples of lm-eval", frozenset({"doc", "resps", "filtered_resps"}), format="lm-eval"),
+    Harness("results of lm-eval", frozenset({"results", "configs", "n-shot"}), format="lm-eval"),
     Harness(
         "events of OpenAI Evals",
         frozenset({"run_id", "event_id", "type", "data"}),

@@ -20,7 +20,7 @@ from typing import Any
 import pandas as pd
 
 from metal.data.files import json_in, read_json
-from metal.data.formats import Draft, Format
+from metal.data.formats import Draft, Format, down_to
 from metal.data.formats.harnesses import OPTIONS, HarnessRows
 from metal.data.formats.harnesses.archive import Archive
 from metal.data.formats.harnesses.inspect_scores import (
@@ -124,17 +124,19 @@ def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:
 
 
 def _logs_in(path: Path) -> tuple[list[InspectLog], list[str]]:
-    """The log, or all logs in a folder, `.eval` files and JSON; and the names of its JSON files
-    that are no logs.
+    """The log, or all logs in a folder and its folders, `.eval` files and JSON; and the names of
+    JSON files there that are no logs.
     """
     if not path.is_dir():
         return [_log_in(path)], []
-    of_json = sorted(path.glob("*.json"))
-    no_logs = [file for file in of_json if not FORMAT.has_keys(first_names(file))]
-    files = sorted({*path.glob("*.eval"), *of_json} - {*no_logs})
+    of_json = {file for pattern in down_to("*.json") for file in path.glob(pattern)}
+    packed = {file for pattern in down_to("*.eval") for file in path.glob(pattern)}
+    no_logs = {file for file in of_json if not FORMAT.has_keys(first_names(file))}
+    files = sorted((packed | of_json) - no_logs)
     if not files:
         raise DataError(path, "no log of inspect_ai in this folder", NO_LOG)
-    return [_log_in(file) for file in files], [file.name for file in no_logs]
+    logs = [_log_in(file) for file in files]
+    return logs, sorted(str(file.relative_to(path)) for file in no_logs)
 
 
 def _log_in(file: Path) -> InspectLog:
@@ -314,8 +316,8 @@ FORMAT = Format(
     "logs of inspect_ai: .eval files or a folder of them, JSON, tables of samples_df",
     read,
     OPTIONS,
-    marks=(("*.eval", ()),),
+    marks=tuple((pattern, ()) for pattern in down_to("*.eval")),
     keys=marks_of("inspect"),
     read_frame=read_frame,
-    in_folders="*.json",
+    in_folders=down_to("*.json"),
 )

@@ -35,7 +35,7 @@ from metal.data.formats.harnesses.values import (
 )
 from metal.data.formats.harnesses.verdicts import Verdicts
 from metal.data.holdings import CRITERIA
-from metal.data.tables.first_names import content_ending
+from metal.data.tables.first_names import OF_JSON, content_ending
 from metal.data.tables.harnesses import marks_of
 from metal.data.text import first_few
 
@@ -69,7 +69,7 @@ GRADED = frozenset(
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read the results of an evaluation."""
-    if ".csv" in path.suffixes and content_ending(path) not in (".json", ".jsonl"):
+    if content_ending(path) not in OF_JSON:
         gathered, verdicts = gathered_from(path)
     else:
         gathered, verdicts = _gathered(*_results_in(path), path)
