@@ -7,6 +7,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from metal.app.library import Library
+from metal.app.live import FOLLOWED, has_ended
 from metal.app.templating import respond
 from metal.runs.kinds import is_kind
 from metal.show import pages
@@ -24,6 +25,8 @@ def run_page(request: Request) -> Response:
     kind = library.folder(key).kind
     if kind == "dataset":
         return RedirectResponse(f"{base}/dataset/{key}", 303)
+    if kind in FOLLOWED and not has_ended(folder):
+        return RedirectResponse(f"{base}/live/{key}", 303)
     if not is_kind(kind):
         return RedirectResponse(f"{base}/answers/{key}", 303)
     links = Links({"All datasets and runs": f"{base}/"})

@@ -13,13 +13,14 @@ from pathlib import Path
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.datastructures import State
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from metal.app import answers_page, importing, jobs, managing, run_page, start
+from metal.app import answers_page, importing, jobs, live, managing, run_page, start
 from metal.app.guard import Guard
-from metal.app.library import Kept, Library, NoSuchPage
+from metal.app.library import OPENED, Kept, Library, NoSuchPage
 from metal.app.templating import respond, static
 from metal.app.uploads import Uploads
 from metal.errors import MetalError, UsageError
@@ -51,6 +52,7 @@ def app_of(folder: Path) -> Starlette:
         *jobs.ROUTES,
         *managing.ROUTES,
         *importing.ROUTES,
+        *live.ROUTES,
         Route("/static/{file}", static_file, name="static"),
     ]
     handlers = {MetalError: _refused, HTTPException: _no_page, Exception: _failed}
@@ -58,6 +60,7 @@ def app_of(folder: Path) -> Starlette:
     app.state.library, app.state.jobs = Library(folder), jobs.Jobs(folder)
     app.state.uploads = Uploads(app.state.jobs.folder, folder)
     app.state.tables_read = Kept(importing.KEPT)
+    app.state.followed, app.state.ending = Kept(OPENED), threading.Event()
     return app
 
 
@@ -127,7 +130,7 @@ class View:
 
     address: str
     folder: Path
-    _jobs: jobs.Jobs
+    _state: State
     _server: uvicorn.Server
     _thread: threading.Thread
 
@@ -151,7 +154,7 @@ class View:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         address = f"http://{HOST}:{listening.getsockname()[1]}/{secret}/"
         thread.start()
-        return cls(address, folder, app.state.jobs, server, thread)
+        return cls(address, folder, app.state, server, thread)
 
     def wait(self) -> None:
         """Wait until the server ends."""
@@ -160,9 +163,10 @@ class View:
 
     def stop(self) -> None:
         """End the server, and interrupt the commands that it started."""
+        self._state.ending.set()
         self._server.should_exit = True
         self._thread.join()
-        self._jobs.close()
+        self._state.jobs.close()
 
     def _repr_html_(self) -> str:
         from html import escape

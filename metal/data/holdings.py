@@ -64,7 +64,8 @@ MARKS = {
 TITLES = {IMPORT: "a dataset", EXPORT: "a table of `metal export`"}
 
 LOCK = ".lock"  # in a run of judges or of generation, held while a process works on it
-LEFT = {LOCK, ".DS_Store"}  # by locks and systems
+WORKER = ".worker"  # beside the lock: which process holds it
+LEFT = {LOCK, WORKER, ".DS_Store"}  # by locks and systems
 _IN_DATASETS = {
     "dataset.toml",
     "sources.jsonl",

@@ -13,7 +13,7 @@ from metal.errors import DataError
 RUN_TOML = "run.toml"
 _TEXTS = [str]
 _NUMBERS = (
-    *("resamples", "permutations", "rounds", "seed", "sample", "repeat", "version"),
+    *("resamples", "permutations", "rounds", "seed", "sample", "repeat", "version", "max_cost"),
     *("margin", "keep", "width", "power", "people_floor", "alpha", "delta"),
 )
 _READING = {  # how a table was read

@@ -161,7 +161,7 @@ async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> 
     await engine.check(models, terms.how)
     new = not out.exists()
     check_place(out, job.command, force=terms.force)
-    with lock_run(out):
+    with lock_run(out, stoppable=callbacks.signals):
         try:
             if not terms.force:
                 await merge_leftovers(out)
@@ -170,6 +170,7 @@ async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> 
             if new:
                 discard(out)
             raise
+        job.expect(coming, terms.limit, terms.max_cost)
         job.begin(out, force=terms.force)
         began = time.monotonic()
         ended = (

@@ -8,7 +8,7 @@ import json
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -17,6 +17,7 @@ import tomli_w
 
 from metal.data.dataset import Dataset
 from metal.data.files import write_new
+from metal.data.holdings import LOCK, WORKER
 from metal.data.missing import no_such
 from metal.data.progress import Progress, no_progress
 from metal.data.records import Rater
@@ -32,7 +33,7 @@ from metal.raters.judges.cluster.shards import clear as clear_shards
 from metal.raters.judges.collect import CallStatistics
 from metal.raters.judges.engine import BATCH, LOCAL, EngineOptions
 from metal.raters.judges.journal import FILE as JOURNAL
-from metal.raters.judges.journal import LOCK
+from metal.raters.judges.limits import CostEstimate
 from metal.raters.judges.models import Model
 from metal.raters.judges.providers import open_client
 from metal.runs.parts import manifest
@@ -45,6 +46,10 @@ PARTS = (
     "ratings.parquet",
     "warnings.txt",
     "report.html",
+)
+MAX_COST = "max_cost"  # in the settings of run.toml, of the last session
+PLANNED = (
+    "planned"  # in the settings of run.toml: {model: its calls, and prices per million tokens}
 )
 # where a setting is named otherwise
 PARAMETERS = {"judges": "judge", "prompts": "prompt", "models": "model"}
@@ -110,8 +115,10 @@ class Job(ABC):
     answers.
 
     folder: the dataset's folder. warnings: warnings to show before anything is asked. concurrency:
-    the number of calls in flight, if it was given. DESCRIBED: the key in run.toml under which the
-    models' settings are. wanted: what a reply should contain.
+    the number of calls in flight, if it was given. planned: the number of calls to each model over
+    all sessions, once it is known. max_cost: the most dollars that the run may cost, if that was
+    given. DESCRIBED: the key in run.toml under which the models' settings
+    are. wanted: what a reply should contain.
     """
 
     command: ClassVar[str]
@@ -125,6 +132,8 @@ class Job(ABC):
     open_client: Callable[[Model], Client] = open_client
     warnings: tuple[str, ...] = ()
     concurrency: int | None = None
+    planned: Mapping[str, int] = field(default_factory=dict)
+    max_cost: float | None = None
 
     @property
     def raters(self) -> tuple[str, ...]:
@@ -208,6 +217,15 @@ class Job(ABC):
             name: blake2b(text.encode(), digest_size=8).hexdigest() for name, text in texts.items()
         }
 
+    def expect(
+        self, coming: Iterable[CostEstimate], limit: int | None, max_cost: float | None
+    ) -> None:
+        """Note how many calls the run has in all, and what it may cost."""
+        self.planned = {each.model.name: each.calls + each.answered for each in coming}
+        if limit is not None:  # the estimate ends there
+            self.planned = dict.fromkeys(self.planned, self.plan.questions_per_model)
+        self.max_cost = max_cost
+
     def begin(self, out: Path, *, force: bool) -> None:
         """Remove files that a killed process left and, with force, another run; then write
         run.toml.
@@ -247,6 +265,8 @@ class Job(ABC):
             "prompt_hashes": self.digests(),
         }
         settings |= {"concurrency": self.concurrency} if self.concurrency else {}
+        settings |= {PLANNED: self._planned()} if self.planned else {}
+        settings |= {} if self.max_cost is None else {MAX_COST: self.max_cost}
         settings |= {
             self.DESCRIBED: {model.name: model.described() for model in self.plan.models}
         } | more
@@ -256,6 +276,18 @@ class Job(ABC):
         text = tomli_w.dumps(content.to_dict()).encode()
         summary = self._summary(content.to_dict(), raters, statistics, out)
         write_new(out / "run.toml", with_summary(text, summary, out))
+
+    def _planned(self) -> dict[str, dict[str, float]]:
+        """The number of calls to each model and its prices, for those who follow the run."""
+        planned = {}
+        for model in self.plan.models:
+            entry: dict[str, float] = {"calls": self.planned.get(model.name, 0)}
+            for prefix, price in (("", model.price), ("batch_", model.batch_price)):
+                if price:
+                    prices = {"input": price.input, "output": price.output}
+                    entry |= {f"{prefix}{name}": value for name, value in prices.items()}
+            planned[model.name] = entry
+        return planned
 
     def _summary(
         self,
@@ -288,7 +320,7 @@ def check_place(out: Path, command: str, *, force: bool) -> None:
     if (out / "run.toml").is_file() and not ((out / "dataset.toml").is_file() or force):
         read_settings(out, command)  # a run of this kind
     elif not out.is_dir() or any(
-        path.name != LOCK and path not in _left_over(out) for path in out.iterdir()
+        path.name not in (LOCK, WORKER) and path not in _left_over(out) for path in out.iterdir()
     ):
         check_new(out, command, force=force)
     out.mkdir(parents=True, exist_ok=True)
@@ -310,7 +342,8 @@ def clear(out: Path) -> None:
 
 def discard(out: Path) -> None:
     """Remove a folder to which nothing was written, unless it contains something else."""
-    (out / LOCK).unlink(missing_ok=True)
+    for name in (LOCK, WORKER):
+        (out / name).unlink(missing_ok=True)
     if not any(out.iterdir()):
         out.rmdir()
 
@@ -335,7 +368,7 @@ def read_request(out: Path, command: str, kind: type[Kind]) -> tuple[Kind, Mappi
     A missing setting gets its default, because the run was begun before the setting existed.
     """
     settings = read_settings(out, command)
-    defaults = {field.name: field.default for field in fields(kind)}
+    defaults = {each.name: each.default for each in fields(kind)}
     asked = {key: settings.get(key, default) for key, default in defaults.items()}
     for key in asked:
         if asked[key] is MISSING:

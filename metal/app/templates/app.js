@@ -63,6 +63,25 @@ for (const input of document.querySelectorAll("input[data-drop]")) {
   }
 }
 
+// A run at work: the server sends the parts of the page that have changed. A hidden page asks for
+// nothing, as a browser opens only six connections to a server.
+for (const live of document.querySelectorAll("[data-live]")) {
+  let events;
+  const follow = () => {
+    events?.close();
+    events = document.hidden ? undefined : new EventSource(live.dataset.live);
+    events?.addEventListener("message", (event) => {
+      for (const [id, html] of Object.entries(JSON.parse(event.data))) {
+        const part = document.getElementById(id);
+        if (part && !part.contains(document.activeElement?.closest("input"))) part.innerHTML = html;
+      }
+    });
+  };
+  addEventListener("visibilitychange", follow);
+  addEventListener("pagehide", () => events?.close());
+  follow();
+}
+
 // A part of a page that changes is asked for again; without script, the whole page is.
 async function again(part) {
   const response = await fetch(location.href, { headers: { accept: "text/html" } }).catch(() => null);

@@ -29,6 +29,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from metal.data.at_work import forget_worker, note_worker
 from metal.data.holdings import LOCK as LOCK
 from metal.errors import DataError, UsageError
 from metal.raters.judges import call as calls
@@ -43,9 +44,11 @@ _SYNC_EVERY = 0.05  # seconds between two syncs at most
 
 
 @contextmanager
-def lock_run(folder: Path) -> Iterator[None]:
+def lock_run(folder: Path, *, stoppable: bool = False) -> Iterator[None]:
     """Lock a run folder. The lock ends with the process, however the process ends. Raises
     UsageError if the folder is already locked.
+
+    stoppable: whether this process stops in good order when it is interrupted.
     """
     import filelock
 
@@ -57,9 +60,11 @@ def lock_run(folder: Path) -> Iterator[None]:
             f"{folder}: another `metal.judge` is working on this run; wait until it has ended, or"
             " stop it"
         ) from None
+    note_worker(folder, stoppable=stoppable)
     try:
         yield
     finally:
+        forget_worker(folder)
         lock.release()
 
 
