@@ -24,7 +24,7 @@ def answers_page(request: Request) -> Response:
     """The outputs of a run, those with the largest differences first."""
     library, key = _asked(request)
     folder = library.path(key)
-    answers = _answers(library, folder)
+    answers = answers_of(library, folder)
     choice = _choice(request)
     chosen = answers.chosen(choice)
     number = request.query_params.get("page", "1")
@@ -41,6 +41,7 @@ def answers_page(request: Request) -> Response:
         "rows": rows.to_dict("records"),
         "title": folder.name,
         "share": percent,
+        "has_verdicts": library.folder(key).kind == "audit",
         "titles": {name: each.title for name, each in answers.by_name.items()},
         "level": lambda row, score: (
             "" if isnan(score) else level_of(answers.by_name.get(row["criterion"]), score)
@@ -55,7 +56,7 @@ def output_page(request: Request) -> Response:
     library, key = _asked(request)
     folder = library.path(key)
     output = request.query_params.get("output", "")
-    answers, choice = _answers(library, folder), _choice(request)
+    answers, choice = answers_of(library, folder), _choice(request)
     chosen = answers.chosen(choice)
     names = chosen["output"].astype(str).tolist()
     criteria = chosen["criterion"].astype(str).tolist()
@@ -102,7 +103,8 @@ def _choice(request: Request) -> Choice:
     return Choice(**parts, kind=query.get("kind", DIFFERS))
 
 
-def _answers(library: Library, folder: Path) -> RunAnswers:
+def answers_of(library: Library, folder: Path) -> RunAnswers:
+    """The answers in a run. Raises NoSuchPage for a run that has none."""
     return library.opened(folder, "answers", lambda: _read(library, folder))
 
 

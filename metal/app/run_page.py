@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -9,6 +11,7 @@ from starlette.routing import Route
 from metal.app.library import Library
 from metal.app.live import FOLLOWED, has_ended
 from metal.app.templating import respond
+from metal.data.holdings import FILLED_IN
 from metal.runs.kinds import is_kind
 from metal.show import pages
 from metal.show.pages import Links
@@ -27,6 +30,8 @@ def run_page(request: Request) -> Response:
         return RedirectResponse(f"{base}/dataset/{key}", 303)
     if kind in FOLLOWED and not has_ended(folder):
         return RedirectResponse(f"{base}/live/{key}", 303)
+    if kind in FILLED_IN:
+        return RedirectResponse(f"{base}/handed-out/{quote(key)}", 303)
     if not is_kind(kind):
         return RedirectResponse(f"{base}/answers/{key}", 303)
     links = Links({"All datasets and runs": f"{base}/"})

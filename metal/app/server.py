@@ -18,7 +18,17 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from metal.app import answers_page, importing, jobs, live, managing, run_page, start
+from metal.app import (
+    answers_page,
+    going_on,
+    handed_out,
+    importing,
+    jobs,
+    live,
+    managing,
+    run_page,
+    start,
+)
 from metal.app.guard import Guard
 from metal.app.library import OPENED, Kept, Library, NoSuchPage
 from metal.app.templating import respond, static
@@ -53,6 +63,8 @@ def app_of(folder: Path) -> Starlette:
         *managing.ROUTES,
         *importing.ROUTES,
         *live.ROUTES,
+        *going_on.ROUTES,
+        *handed_out.ROUTES,
         Route("/static/{file}", static_file, name="static"),
     ]
     handlers = {MetalError: _refused, HTTPException: _no_page, Exception: _failed}

@@ -98,10 +98,26 @@ async function again(part) {
 }
 for (const part of document.querySelectorAll("[data-again]")) setTimeout(again, Number(part.dataset.again), part);
 
-for (const button of document.querySelectorAll("button[data-copy]")) {
-  button.hidden = false;
-  button.addEventListener("click", async () => {
-    await navigator.clipboard.writeText(button.dataset.copy);
-    button.textContent = "Copied";
+function copying(part) {
+  for (const button of part.querySelectorAll("button[data-copy]")) {
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      await navigator.clipboard.writeText(button.dataset.copy);
+      button.textContent = "Copied";
+    });
+  }
+}
+copying(document);
+
+// What a form would show is put into a part of the page when one of its fields changes.
+for (const form of document.querySelectorAll("form[data-part]")) {
+  form.addEventListener("change", async () => {
+    const query = new URLSearchParams(new FormData(form));
+    const response = await fetch(`${form.action}?${query}`, { headers: { accept: "text/html" } }).catch(() => null);
+    if (!response?.ok) return;
+    const next = new DOMParser().parseFromString(await response.text(), "text/html").getElementById(form.dataset.part);
+    if (!next) return;
+    document.getElementById(form.dataset.part).replaceWith(next);
+    copying(next);
   });
 }

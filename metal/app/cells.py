@@ -1,0 +1,214 @@
+"""A cell of an audit, from which its reader goes on: the verdict, what would settle it, and the
+outputs on which judge and people differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+
+from metal.api.answers import DIFFERS, Choice
+from metal.app.answers_page import answers_of
+from metal.app.library import HERE, Library, NoSuchPage
+from metal.auditing.verdict import (
+    DISAGREE,
+    INFORMATIVE,
+    LIKE_A_PERSON,
+    UNDECIDED,
+    UNINFORMATIVE,
+    today,
+)
+from metal.data.languages import language_name
+from metal.data.text import known, name, rounded
+from metal.errors import UsageError
+from metal.questions.audit.confirmed import beside_words
+from metal.questions.audit.verdicts import PLACE, VerdictCell, by_judge, sentence
+from metal.show.commands import in_commands, of_run
+from metal.show.parts import case_of, path_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from metal.questions.audit.run import AuditRun
+
+NAMES = ("language", "criterion", "judge")
+# What would settle a verdict, and the way to it (a key of metal.app.ways.WAYS).
+SETTLES = {
+    LIKE_A_PERSON: (
+        "The judge agrees with these people about as well as they agree with each other. Whether it"
+        " is right where it differs from them, only somebody who knows can say.",
+        "adjudicate",
+    ),
+    INFORMATIVE: (
+        "Somebody who knows can say who is right where judge and people differ. Another prompt may"
+        " bring the judge closer to the people.",
+        "adjudicate",
+    ),
+    UNINFORMATIVE: (
+        "More ratings are unlikely to change this verdict. Another prompt or another judge may do"
+        " better.",
+        "ask",
+    ),
+    DISAGREE: (
+        "These people agree too little with each other to test a judge by their ratings. Somebody"
+        " who knows can decide the outputs on which they differ from the judge.",
+        "adjudicate",
+    ),
+    UNDECIDED: ("More rated outputs would settle it. A plan says how many.", "plan"),
+}
+
+
+@dataclass(frozen=True)
+class OpenedCell:
+    """A judge on a criterion in a language, in an audit.
+
+    root: the app's folder, in which commands run. key: the audit's key in the library.
+    """
+
+    root: Path
+    key: str
+    run: AuditRun
+    language: str
+    criterion: str
+    judge: str
+    verdict: VerdictCell
+    differing: pd.DataFrame
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What stands for the cell in an address."""
+        return {"language": self.language, "criterion": self.criterion, "judge": self.judge}
+
+    @property
+    def case(self) -> str:
+        """The criterion and the language, as in the middle of a sentence."""
+        return case_of(self.run, self.verdict.row)
+
+    @property
+    def data_name(self) -> str:
+        """The name of the audited data."""
+        return str(self.run.data.get("name") or self.run.name)
+
+    @property
+    def on_levels(self) -> bool:
+        """Whether the criterion has levels, so that an answer can be right or wrong."""
+        return bool(self.run.criteria[self.criterion].scale.levels)
+
+    @property
+    def reason(self) -> str:
+        """Why the verdict is what it is, in sentences with options as they are typed."""
+        row = self.verdict.row
+        sentences = map(sentence, [row["reason"], *beside_words(self.run, row)])
+        return in_commands(" ".join(sentences), of_run(self.run))
+
+    @property
+    def settles(self) -> tuple[str, str]:
+        """What would settle the verdict, and the key of the way to it."""
+        row = self.verdict.row
+        verdict = today(row["verdict"])
+        advice, way = SETTLES[verdict]
+        needed = row["items_needed"]
+        if verdict == UNDECIDED and known(needed) and needed > row["items"]:
+            advice = (
+                f"About {rounded(needed)} rated outputs, instead of {int(row['items'])}, give even"
+                " odds of a verdict. A plan says how many give good odds."
+            )
+        return advice, way
+
+    @property
+    def folder(self) -> str:
+        """The audit's folder as a command names it."""
+        return self.key.replace(HERE, ".", self.key == HERE)
+
+    @cached_property
+    def paths(self) -> Sequence[str]:
+        """The audit's data and the runs added to them, as commands name them. Raises UsageError if
+        they are not there.
+        """
+        path = path_of(self.run)
+        if path == "DATASET":
+            raise UsageError("The data of this audit were only in memory; no command can read them")
+        more = map(str, self.run.data.get("more", ()))
+        return [path_from(self.root, each) for each in (path, *more)]
+
+    @property
+    def of_table(self) -> bool:
+        """Whether the audit read a table, not a dataset folder."""
+        return "data" in self.run.data
+
+
+def path_from(root: Path, path: str) -> str:
+    """A path of run.toml as a command in the root folder names it.
+
+    It may have been written by a command in the folder above. Raises UsageError if nothing is
+    there.
+    """
+    if (root / path).exists():
+        return path
+    above = root.resolve().parent / path
+    if above.exists():
+        return str(above)
+    raise UsageError(
+        f"{path} is not in {root.resolve()}; open `metal view` in the folder in which that command"
+        " was run"
+    )
+
+
+def unused(root: Path, stem: str) -> str:
+    """A folder for a new run that does not exist yet, as a command in the root folder names it."""
+    runs = "" if root.resolve().name == "runs" and not (root / "runs").exists() else "runs/"
+    number, candidate = 1, f"{runs}{stem}"
+    while (root / candidate).exists():
+        number += 1
+        candidate = f"{runs}{stem}-{number}"
+    return candidate
+
+
+def audit_of(request: Request) -> tuple[str, AuditRun]:
+    """The key and the audit that a page is about. Raises NoSuchPage for another run."""
+    library: Library = request.app.state.library
+    key = request.path_params["key"]
+    folder = library.path(key)
+    if library.folder(key).kind != "audit":
+        raise NoSuchPage(f"{name(folder)} is not an audit; only audits have verdicts to go on from")
+    run: AuditRun = library.run(folder)  # type: ignore[assignment]  # as its kind says
+    return key, run
+
+
+def cell_of(request: Request, asked: Mapping[str, str]) -> OpenedCell | None:
+    """The cell that language, criterion and judge name; None if the audit has no such verdict.
+
+    A judge may be named as pages show it.
+    """
+    library: Library = request.app.state.library
+    key, run = audit_of(request)
+    cells = {PLACE(cell.row): cell for of in by_judge(run) for cell in of.verdicts}
+    criterion, language = asked.get("criterion", ""), asked.get("language", "")
+    for judge in run.judge_names:
+        at = judge, criterion, language
+        if asked.get("judge", "") in (judge, name(judge)) and at in cells:
+            answers = answers_of(library, library.path(key))
+            differing = answers.items.iloc[:0]
+            if language in answers.languages and criterion in answers.criteria:
+                differing = answers.chosen(Choice(language, criterion, judge, DIFFERS))
+            return OpenedCell(
+                library.root, key, run, language, criterion, judge, cells[at], differing
+            )
+    return None
+
+
+def choices_of(run: AuditRun) -> dict[str, list[tuple[str, str]]]:
+    """The languages, criteria and judges of an audit's verdicts, each with how it is shown."""
+    verdicts = run.tables["verdicts"]
+    criteria = [each for each in run.criteria if each in set(verdicts["criterion"])]
+    languages = [each for each in run.languages if each in set(verdicts["language"])]
+    return {
+        "language": [(code, name(language_name(code))) for code in languages],
+        "criterion": [(each, name(run.criteria[each].title)) for each in criteria],
+        "judge": [(judge, name(judge)) for judge in run.judge_names],
+    }
