@@ -65,7 +65,7 @@ def page_source(view: View, cell: Mapping[str, str], **more: str) -> str:
 def ended(view: View, location: str) -> str:
     """The page of a job when it is over."""
     key = location.rpartition("/job/")[2] if "/job/" in location else location.rpartition("job=")[2]
-    job = view._jobs.job(key)
+    job = view._state.jobs.job(key)
     job.process.wait(120)
     assert job.state == "done", job.says
     return job.out
@@ -144,17 +144,17 @@ def test_each_way_ends_in_a_command(own: View) -> None:
     ids=str,
 )
 def test_what_was_not_offered_is_not_run(own: View, fields: dict[str, str]) -> None:
-    before = len(own._jobs.all())
+    before = len(own._state.jobs.all())
     status, text, _ = posted(own, "on/runs/audit", **{"way": "hand-out", **CELL, **fields})
     assert status in (400, 404)
     assert "defect" not in text
-    assert len(own._jobs.all()) == before
+    assert len(own._state.jobs.all()) == before
 
 
 def test_a_link_runs_nothing(own: View) -> None:
-    before = len(own._jobs.all())
+    before = len(own._state.jobs.all())
     page(own, CELL, way="hand-out", do="run")
-    assert len(own._jobs.all()) == before
+    assert len(own._state.jobs.all()) == before
 
 
 def text_of(option: str) -> Mapping[str, str]:
@@ -242,17 +242,17 @@ def test_the_way_without_script_and_by_keyboard(own: View, browser: Any) -> None
     seen = context.new_page()
     seen.goto(f"{own.address}on/runs/audit?{urlencode({**CELL, 'way': 'hand-out'})}")
     assert not seen.get_by_role("button", name="Copy").is_visible()
-    before = len(own._jobs.all())
+    before = len(own._state.jobs.all())
     seen.get_by_label("Outputs").fill("7")
     seen.keyboard.press("Enter")
     seen.locator("#command", has_text="--items=7").wait_for()
-    assert len(own._jobs.all()) == before
+    assert len(own._state.jobs.all()) == before
     seen.get_by_label("Outputs").fill("8")
     seen.get_by_role("button", name="Write the files").focus()
     seen.keyboard.press("Enter")
     seen.wait_for_url("**/job/*")
     assert "--items=8" in seen.inner_text("main")
-    assert len(own._jobs.all()) == before + 1
+    assert len(own._state.jobs.all()) == before + 1
     context.close()
 
 
@@ -323,10 +323,10 @@ def test_what_comes_back_is_kept_under_a_harmless_name(own: View, name: str) -> 
     before = {path for path in own.folder.rglob("*") if "annotation" not in path.parts}
     status, _, headers = sent(own, f"handed-out/{out}", name, b"{}", group="native")
     assert status == 303
-    job = own._jobs.job(headers["location"].rpartition("job=")[2])
+    job = own._state.jobs.job(headers["location"].rpartition("job=")[2])
     job.process.wait(120)
     assert job.state == "failed"
-    assert Path(job.arguments[-1]).is_relative_to(own._jobs.folder)
+    assert Path(job.arguments[-1]).is_relative_to(own._state.jobs.folder)
     assert re.fullmatch(r"1-[\w. -]{1,130}", Path(job.arguments[-1]).name)
     assert {p for p in own.folder.rglob("*") if "annotation" not in p.parts} == before
     text = asked(own, headers["location"].split("/", 2)[2])[1]
@@ -335,11 +335,11 @@ def test_what_comes_back_is_kept_under_a_harmless_name(own: View, name: str) -> 
 
 def test_without_a_file_nothing_is_read(own: View) -> None:
     out = started(own, CELL, way="hand-out", items="1")
-    before = len(own._jobs.all())
+    before = len(own._state.jobs.all())
     assert sent(own, f"handed-out/{out}", "", b"")[0] == 400
     assert sent(own, f"handed-out/{out}", "a.json", b"{}", group="--force\n")[0] == 400
     assert sent(own, "handed-out/runs/audit", "a.json", b"{}")[0] == 404
-    assert len(own._jobs.all()) == before
+    assert len(own._state.jobs.all()) == before
 
 
 def test_somebody_who_knows_decides(own: View, browser: Any, tmp_path: Path) -> None:
