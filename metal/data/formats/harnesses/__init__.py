@@ -82,7 +82,7 @@ class HarnessRows:
                 self.beside.append((str(name), value, further, cells))
 
     def _row(self, further: Mapping[str, Any] | None, cells: Mapping[str, Any]) -> dict[str, Any]:
-        if unknown := cells.keys() - GUESSES.keys():
+        if unknown := [role for role in cells if role not in GUESSES]:
             raise ValueError(f"no such role: {', '.join(sorted(unknown))}")
         row = {name: value for name, value in (further or {}).items() if is_scalar(value)}
         for role, value in cells.items():

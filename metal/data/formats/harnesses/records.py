@@ -45,10 +45,20 @@ def records_of(frame: pd.DataFrame) -> list[Mapping[str, Any]]:
     """The rows of a table without empty cells; objects and lists in cells are those of JSON."""
     if frame.index.name:
         frame = frame.reset_index()
+    names = [str(name) for name in frame.columns]
+    columns = [_cells(frame.iloc[:, at]) for at in range(len(names))]
     return [
-        {str(name): unpacked(cell) for name, cell in row.items() if not is_empty(cell)}
-        for row in frame.to_dict("records")
+        {name: cell for name, cell in zip(names, row, strict=True) if cell is not None}
+        for row in zip(*columns, strict=True)
     ]
+
+
+def _cells(column: pd.Series) -> list[Any]:
+    """The cells of a column, None for empty ones. A text that repeats is read once."""
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        return [None if is_empty(cell) else unpacked(cell) for cell in column.tolist()]
+    distinct = [None if is_empty(cell) else unpacked(cell) for cell in column.cat.categories]
+    return [distinct[code] if code >= 0 else None for code in column.cat.codes.tolist()]
 
 
 def is_empty(cell: Any) -> bool:

@@ -37,17 +37,20 @@ def language_in(*metadata: Any) -> str | None:
     return None
 
 
-_plain = lru_cache(maxsize=4096)(plain)  # the same few names in every item
-
-
 def language_key(metadata: Mapping[str, Any]) -> str:
     """The name of the field that names the language; "" if there is none."""
-    by_name = {_plain(str(key)): key for key in metadata}
-    for name in GUESSES["language"]:
-        value = metadata.get(by_name.get(name, ""))
+    for key in _keys_of_language(tuple(metadata)):
+        value = metadata[key]
         if isinstance(value, str) and value.strip():
-            return str(by_name[name])
+            return key
     return ""
+
+
+@lru_cache(maxsize=4096)  # the same few keys in every item
+def _keys_of_language(keys: tuple[str, ...]) -> tuple[str, ...]:
+    """Those among the keys of an object that may name the language, the likeliest first."""
+    by_name = {plain(key): key for key in keys}
+    return tuple(by_name[name] for name in GUESSES["language"] if name in by_name)
 
 
 @dataclass
@@ -88,6 +91,8 @@ def is_scalar(value: Any) -> bool:
 
 def as_text(value: Any) -> str | None:
     """A value as text; None if it is empty."""
+    if isinstance(value, str) and value.isascii():  # most of a large file
+        return value or None
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
     return plain_text(value) or None
