@@ -303,6 +303,9 @@ def _read_reply(
     )
 
 
+MOST_LOOKED_AT = 100  # files of a folder, for one to name in a message
+
+
 def _format_of(path: Path) -> str:
     """The format of a file or folder: a known release, or a table. Raises UsageError if it is
     neither.
@@ -325,6 +328,9 @@ def _format_of(path: Path) -> str:
         raise DataError(
             path, f"a run of `metal {command}`, which holds no dataset", f"Give {made_from} instead"
         )
+    files = (file for file in sorted(path.glob("*"))[:MOST_LOOKED_AT] if file.is_file())
+    if table := next((file for file in files if recognize(file) or is_table(file)), None):
+        raise UsageError(f"{path}: not a dataset folder; give a file in it, such as {table}")
     raise UsageError(
         f"{path}: neither a dataset folder nor a table; say its format:"
         f" {', '.join([*formats()][:6])}"

@@ -48,7 +48,7 @@ from metal.boards.ranking import (
 )
 from metal.boards.settings import BoardSettings, signature
 from metal.data.dataset import Dataset
-from metal.data.own_ranges import GIVE_ENDS
+from metal.data.own_ranges import give_ends
 from metal.data.people import people_named
 from metal.data.progress import Progress, counted_as, followed, follower, no_progress
 from metal.data.text import first_few, plural
@@ -369,7 +369,7 @@ def _warnings(
     if not settings.criteria and len(titles) > 1 and OVERALL not in titles:
         yield (
             f"no {OVERALL}: the criteria have different scales, and not all have a range;"
-            f" {GIVE_ENDS}"
+            f" {give_ends('NAME')}"
         )
     yield from _of_generators(dataset, titles, generators)
     yield from _of_raters(dataset, cells, settings, titles)

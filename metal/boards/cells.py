@@ -17,7 +17,7 @@ import numpy as np
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset
 from metal.data.languages import check_languages
-from metal.data.own_ranges import GIVE_ENDS
+from metal.data.own_ranges import give_ends
 from metal.data.people import people_named
 from metal.data.progress import counted_as
 from metal.data.ratings import EXPECTED
@@ -266,7 +266,7 @@ def _ends(part: CriterionScores) -> tuple[float, float]:
     if part.scale.low is None or part.scale.high is None:
         raise UsageError(
             f"overall: {part.criterion.name} has no range, and the criteria have different scales;"
-            f" {GIVE_ENDS}, or choose criteria with `criteria`"
+            f" {give_ends(part.criterion.name)}, or choose criteria with `criteria`"
         )
     return part.scale.low, part.scale.high
 
@@ -495,7 +495,9 @@ def _rows(
         raters = [rater for rater in raters if rater.name in settings.raters]
     if not raters:
         raise UsageError(
-            f"dataset {dataset.card.name}: no rater besides the people to compare with"
+            f"dataset {dataset.card.name}: no rater besides the people to compare with;"
+            " `metal.leaderboard(...)` ranks generators by people's ratings, `ratings` adds a run"
+            " of judges or metrics"
         )
     rows = dict.fromkeys(people, 0)
     for row, board_rater in enumerate(raters, 1):

@@ -48,7 +48,7 @@ from metal.boards.ranking import (
 )
 from metal.boards.settings import BoardSettings, CrowdSettings
 from metal.data.dataset import Dataset
-from metal.data.own_ranges import GIVE_ENDS
+from metal.data.own_ranges import give_ends
 from metal.data.people import people_named
 from metal.data.progress import Progress, followed, no_progress
 from metal.data.records import METRIC_SCORE, Estimate
@@ -373,7 +373,7 @@ def bias(cell: BoardCell, scores: Numbers, bootstrap: SourceBootstrap) -> list[E
 def _areas(cell: BoardCell, scores: Numbers, share: float, both: int) -> dict[str, Estimate]:
     areas = area_of(cell.human, scores, cell.scale, share)
     if not areas:
-        reason = f"the people's scale has no ends; {GIVE_ENDS}"
+        reason = f"the people's scale has no ends; {give_ends(cell.criterion)}"
         return dict.fromkeys((UNDERRATED, OVERRATED), Estimate.undefined(reason, both))
     return {name: Estimate(int(inside.sum()), n=both) for name, inside in areas.items()}
 

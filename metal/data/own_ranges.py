@@ -13,11 +13,13 @@ from metal.data.records import Criterion, Scale
 from metal.data.scale_texts import ends_of
 from metal.errors import UnknownName
 
-# How to give a scale its ends. In commands, `ranges` becomes --ranges.
-GIVE_ENDS = (
-    "read the file with `ranges`, such as mqm=-100..0, or declare range = [LOW, HIGH] in"
-    " dataset.toml"
-)
+
+def give_ends(criterion: str) -> str:
+    """How to give the scale of a criterion its ends, for messages."""
+    return (
+        f"read the file with `ranges`, such as {criterion}=-100..0, or declare range = [LOW, HIGH]"
+        " in dataset.toml"
+    )
 
 
 def with_ranges(criteria: Iterable[Criterion], options: Mapping[str, Any]) -> tuple[Criterion, ...]:

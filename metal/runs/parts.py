@@ -57,13 +57,15 @@ def manifest(
     name. reading: the options with which the data were read, if the dataset does not record them.
     """
     first, *more = list(map(str, paths))
+    of_this_table = dataset.reading if str(dataset.origin) == first else {}
+    if str(dataset.origin) == first == dataset.card.name:
+        first = f"./{first}"  # a name alone stands for data that are in memory only
     described: dict[str, Any] = {
         "path": first,
         "identity": dataset.identity,
         "digest": dataset.digest,
         "more": more,
     }
-    of_this_table = dataset.reading if str(dataset.origin) == first else {}
     described |= {
         key: value for key, value in {"data": data, **vars(dataset.card)}.items() if value
     }

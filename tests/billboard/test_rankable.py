@@ -10,6 +10,7 @@ import pytest
 
 import metal
 from metal.boards.rankable import Rankable
+from metal.errors import MetalError
 from metal.questions.board.answer import cards
 from tests.saying import tells
 
@@ -116,3 +117,33 @@ def test_an_audit_of_translations_names_the_next_command(
     said = repr(metal.audit(reference / name, resamples=100))
     assert tells(said, *headline)
     assert tells(said, *(command.format(reference / name) for command in commands))
+
+
+@pytest.mark.reference
+def test_a_path_that_equals_the_name_stays_a_path(
+    reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "wmt").symlink_to(reference / "wmt23-metrics")
+    monkeypatch.chdir(tmp_path)
+    dataset = metal.read("wmt", language="en-de")
+    path = Path(dataset.card.name)
+    path.symlink_to(reference / "wmt23-metrics")
+    audit = metal.audit(path, language="en-de", criteria="mqm", resamples=100)
+    assert tells(repr(audit), f"metal leaderboard ./{path} --language en-de")
+
+
+def test_people_alone_are_no_board_but_a_leaderboard() -> None:
+    made = table(["tone"], judge="")
+    for ranked in (metal.billboard, metal.billboard_layout):
+        more = {"layout": "summarization"} if ranked is metal.billboard_layout else {}
+        with pytest.raises(MetalError, match=r"`metal.leaderboard\(...\)` ranks generators"):
+            ranked(made, levels="1,2,3,4,5", **more)
+
+
+def test_a_folder_of_tables_names_one(tmp_path: Path) -> None:
+    (tmp_path / "notes.md").write_text("notes")
+    with pytest.raises(MetalError, match="neither a dataset folder nor a table"):
+        metal.read(tmp_path)
+    (tmp_path / "scores.csv").write_text("item,score\n1,2\n")
+    with pytest.raises(MetalError, match=r"give a file in it, such as .*scores[.]csv"):
+        metal.read(tmp_path)

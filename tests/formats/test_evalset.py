@@ -246,6 +246,7 @@ def test_wmt23_two_pairs(reference: Path) -> None:
 
 
 @pytest.mark.reference
+@pytest.mark.slow
 def test_the_leaderboard_has_the_scores_of_systems_that_wmt23_released(reference: Path) -> None:
     folder = reference / "wmt23-metrics"
     found = metal.leaderboard(folder, criteria="mqm", permutations=100).tables["leaderboard"]

@@ -119,7 +119,10 @@ def _raters(dataset: Dataset, choices: TableChoices) -> tuple[list[str], list[st
     judges = judges_in(dataset.raters)
     check_known("rater", choices.raters, judges)
     if not judges:
-        raise UsageError(f"dataset {dataset.card.name}: no judge or metric to compare")
+        raise UsageError(
+            f"dataset {dataset.card.name}: no judge or metric to compare; `metal.leaderboard(...)`"
+            " ranks generators by people's ratings, `ratings` adds a run of judges or metrics"
+        )
     if not choices.layout.raters:
         return [*choices.raters] or judges, []
     called = {name: _called(dataset, name) for name in judges}

@@ -426,9 +426,9 @@ def only_file(path: Path, pattern: str) -> Path:
         return path
     files = sorted(path.glob(pattern))
     if len(files) != 1:
-        raise UsageError(
-            f"{path}: {len(files)} files named {pattern} there; pass the released file itself"
-        )
+        problem = f"{len(files)} files named {pattern} there; pass the released file itself"
+        example = "".join(f", such as {file}" for file in files[:1])
+        raise UsageError(f"{path}: {problem}{example}")
     return files[0]
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 from metal.auditing.cells import AuditCell, cells
 from metal.data.dataset import Dataset
 from metal.data.languages import check_languages
-from metal.data.own_ranges import GIVE_ENDS
+from metal.data.own_ranges import give_ends
 from metal.data.pairs import one_item_per_pair, originals
 from metal.data.people import people_named
 from metal.data.records import MANY_LABELS, METRIC_SCORE, Criterion
@@ -162,11 +162,13 @@ def _check_rated(
 ) -> None:
     """Raise UsageError if there are no cells, or if a requested criterion has no ends."""
     if endless and settings.criteria:
-        raise UsageError(f"criterion {endless[0]} {_ENDLESS}; leave it out, or {GIVE_ENDS}")
+        raise UsageError(
+            f"criterion {endless[0]} {_ENDLESS}; leave it out, or {give_ends(endless[0])}"
+        )
     if not rated:
         why = "; choose other criteria, languages or people"
         if endless:
-            why = f": criterion {endless[0]} {_ENDLESS}; {GIVE_ENDS}"
+            why = f": criterion {endless[0]} {_ENDLESS}; {give_ends(endless[0])}"
         raise UsageError(
             f"dataset {dataset.card.name}: these people rated nothing that was asked for{why}"
         )
