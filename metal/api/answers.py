@@ -12,13 +12,17 @@ import numpy as np
 import pandas as pd
 
 from metal.api.options import names
-from metal.errors import UsageError, check_known
+from metal.data.dataset_lines import read_criterion, read_raters
+from metal.errors import DataError, UsageError, check_known
+from metal.runs.parts import again, command_of, read_manifest, read_parquet
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from metal.data.dataset import Dataset
-    from metal.data.records import Criterion, Rater
+    from metal.data.records import Criterion
+
+DISAGREEMENTS = "disagreements.parquet"
+ITEM_COLUMNS = ("language", "criterion", "output", "generator", "people", "people_range")
+RATING_COLUMNS = ("ratings.list.element.rater", "ratings.list.element.score")
 
 HIGHER, LOWER, DIFFERS, PEOPLE, NO_SCORE = "higher", "lower", "differs", "people", "none"
 KINDS = {
@@ -127,28 +131,36 @@ def _sizes(joined: pd.DataFrame, kind: str) -> pd.Series:
     return sizes.where(sizes > 0) if kind == DIFFERS else sizes
 
 
-def of_audit(
-    table: pa.Table, criteria: Mapping[str, Criterion], raters: Mapping[str, Rater]
-) -> RunAnswers:
+def of_audit(folder: Path) -> RunAnswers:
     """The outputs of an audit on which a judge and people differ, or people among themselves.
 
-    table: the audit's disagreements in the form of metal.auditing.disagreements.SCHEMA.
+    Texts and comments are not read, so that a large audit needs little memory. Raises UsageError if
+    the folder is no audit, DataError if a part of it cannot be used.
     """
-    columns = ("language", "criterion", "output", "generator", "people", "people_range")
-    items = table.select(columns).to_pandas(strings_to_categorical=True)
+    criteria = criteria_of(folder)
+    table = read_parquet(folder / DISAGREEMENTS, "audit", [*ITEM_COLUMNS, *RATING_COLUMNS])
+    if not {*ITEM_COLUMNS, "ratings"} <= set(table.column_names):
+        raise DataError(folder / DISAGREEMENTS, "not the columns of disagreements", again("audit"))
+    items = table.select(ITEM_COLUMNS).to_pandas(strings_to_categorical=True)
     items["span"] = _spans(items, criteria)
     ratings = table["ratings"].combine_chunks()
     flat = ratings.flatten()
     answers = pd.DataFrame(
         {
-            "item": ratings.value_parent_indices().to_numpy(),
+            "item": ratings.value_parent_indices().to_numpy().astype(np.int32),
             "judge": flat.field("rater").dictionary_encode().to_pandas(),
             "score": flat.field("score").to_numpy(zero_copy_only=False),
         }
     )
-    judges = [rater.rater for rater in raters.values() if rater.kind != "human"]
+    judges = sorted(rater.rater for rater in read_raters(folder) if rater.kind != "human")
     answers = answers[answers["judge"].isin(judges)]
-    return RunAnswers(items, answers, criteria, sorted(judges))
+    return RunAnswers(items, answers, criteria, judges)
+
+
+def criteria_of(audit: Path) -> dict[str, Criterion]:
+    """The criteria of an audit, by name."""
+    entries = read_manifest(audit, "audit")["criteria"]
+    return {key: read_criterion(key, entry, audit / "run.toml") for key, entry in entries.items()}
 
 
 def of_judges(table: pd.DataFrame, criteria: Mapping[str, Criterion]) -> RunAnswers:
@@ -212,14 +224,10 @@ def differing_outputs(
     with the largest differences. Raises UsageError for a folder that is no audit, UnknownName for a
     language, criterion or judge on which nothing differs.
     """
-    from metal.api.report import open_run
-    from metal.runs.parts import command_of
-
     command = command_of(audit)
     if command != "audit":
         raise UsageError(f"{audit} is a run of `metal {command}`, not of `metal audit`")
-    run = open_run(audit)
-    answers = of_audit(run.disagreement_table, run.criteria, run.raters)
+    answers = of_audit(audit)
     differing: dict[str, None] = {}
     for language, criterion in product(
         languages or answers.languages, criteria or answers.criteria
@@ -248,15 +256,20 @@ def _spans(items: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.Series:
     return items["criterion"].map(spans).astype(float)
 
 
-def row_of(folder: Path, number: int) -> dict[str, Any]:
-    """A row of an audit's disagreements with texts and ratings, read from the file."""
+def rows_of(audit: Path, numbers: Sequence[int]) -> list[dict[str, Any]]:
+    """Rows of an audit's disagreements with texts and ratings, read from the file.
+
+    numbers: row numbers in rising order.
+    """
     import pyarrow.parquet as pq
 
-    with pq.ParquetFile(folder / "disagreements.parquet") as file:
+    rows: list[dict[str, Any]] = []
+    with pq.ParquetFile(audit / DISAGREEMENTS) as file:
+        start = 0
         for group in range(file.num_row_groups):
-            rows = file.metadata.row_group(group).num_rows
-            if number < rows:
-                row: dict[str, Any] = file.read_row_group(group).slice(number, 1).to_pylist()[0]
-                return row
-            number -= rows
-    raise IndexError(number)
+            end = start + file.metadata.row_group(group).num_rows
+            inside = [number - start for number in numbers if start <= number < end]
+            if inside:
+                rows += file.read_row_group(group).take(inside).to_pylist()
+            start = end
+    return rows

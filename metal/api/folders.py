@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -185,7 +186,7 @@ def _of_run(path: Path) -> tuple[str, dict[str, Any]]:
     """The command of a run, and its other fields: from its summary or, if it has none that fits,
     from all of its files.
     """
-    from metal.api.unsummarized import plan_of_adjudication, summary_of_files
+    from metal.api.unsummarized import plan_of_adjudication
     from metal.data.run_summary import read_summary
     from metal.data.run_toml import read_run_toml
 
@@ -194,8 +195,19 @@ def _of_run(path: Path) -> tuple[str, dict[str, Any]]:
         content = read_run_toml(path)
         if content["command"] == ADJUDICATION:
             return ADJUDICATION, plan_of_adjudication(path, content)
-        summary = summary_of_files(path, content)
+        files = [path / "run.toml", *path.glob("tables/*"), path / "ratings.parquet"]
+        changes = tuple(file.stat().st_mtime_ns for file in files if file.is_file())
+        summary = _unsummarized(path, changes)
     return summary.kind, _of_summary(path, summary)
+
+
+@lru_cache(maxsize=MOST)
+def _unsummarized(path: Path, changes: tuple[int, ...]) -> RunSummary:
+    """The summary of a run that has none, computed once until its files change."""
+    from metal.api.unsummarized import summary_of_files
+    from metal.data.run_toml import read_run_toml
+
+    return summary_of_files(path, read_run_toml(path))
 
 
 def _of_summary(path: Path, summary: RunSummary) -> dict[str, Any]:

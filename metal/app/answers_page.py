@@ -109,15 +109,12 @@ def answers_of(library: Library, folder: Path) -> RunAnswers:
 
 
 def _read(library: Library, folder: Path) -> RunAnswers:
-    from metal.questions.audit.run import AuditRun
     from metal.runs.judges_run import COMMANDS
     from metal.runs.parts import command_of
 
     command = command_of(folder)
     if command == "audit":
-        run = library.run(folder)
-        assert isinstance(run, AuditRun)
-        return of_audit(run.disagreement_table, run.criteria, run.raters)
+        return of_audit(folder)
     if command in COMMANDS:
         opened = replies_of(library, folder)
         return of_judges(opened.table, opened.dataset.criteria if opened.dataset else {})

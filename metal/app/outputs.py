@@ -11,7 +11,7 @@ from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metal.api.answers import row_of
+from metal.api.answers import criteria_of, rows_of
 from metal.app.library import Library
 from metal.data.records import KINDS
 from metal.data.text import figure
@@ -82,15 +82,13 @@ def of_run(library: Library, folder: Path, output: str, rows: Sequence[int]) -> 
     rows: its row numbers among the run's answers.
     """
     if is_kind(library.folder(library.key(folder)).kind):
-        return of_disagreements(library, folder, output, [row_of(folder, row) for row in rows])
+        return of_disagreements(folder, output, rows_of(folder, rows))
     return of_judges(library, folder, output)
 
 
-def of_disagreements(
-    library: Library, folder: Path, output: str, rows: Sequence[Mapping[str, Any]]
-) -> Shown:
+def of_disagreements(folder: Path, output: str, rows: Sequence[Mapping[str, Any]]) -> Shown:
     """An output of an audit; rows: its disagreements, one for each criterion."""
-    criteria = library.run(folder).criteria
+    criteria = criteria_of(folder)
     parts = [_part(row["criterion"], criteria, row["people"], list(row["ratings"])) for row in rows]
     calls, notes = _calls(folder, output)
     texts = {name: rows[0][name] or "" for name in TEXTS}

@@ -8,12 +8,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from metal.app.drawing import drawn
 from metal.app.library import Library
 from metal.app.live import FOLLOWED, has_ended
 from metal.app.templating import respond
 from metal.data.holdings import FILLED_IN
 from metal.runs.kinds import is_kind
-from metal.show import pages
 from metal.show.pages import Links
 
 # The page brings its own policy for its own style and script.
@@ -38,8 +38,7 @@ def run_page(request: Request) -> Response:
     if kind == "audit":
         titles = {"All datasets and runs": f"{base}/", "Answers": f"{base}/answers/{key}"}
         links = Links(titles, f"{base}/output/{key}", f"{base}/on/{key}")
-    html = library.page(folder, lambda: pages.page(library.run(folder), links=links))
-    return HTMLResponse(html, headers=OWN_POLICY)
+    return HTMLResponse(drawn(library, folder, links), headers=OWN_POLICY)
 
 
 def dataset_page(request: Request) -> Response:

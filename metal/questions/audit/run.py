@@ -42,7 +42,7 @@ from metal.runs.parts import again, read_parquet
 from metal.runs.run import CELL, EXCLUSIONS, Run
 from metal.stats.aggregate import ALL_RULES
 
-ROWS = 50_000  # outputs of a row group, each with its texts and ratings
+ROWS = 5_000  # outputs of a row group, each with its texts and ratings: one is read at a time
 AGAIN = again("audit")
 
 Ordered = partial(Figure, shown=False, later=True)  # of ordered scales, in the cell that is opened
