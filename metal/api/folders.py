@@ -26,6 +26,12 @@ PLACES = (".", "datasets", "runs")
 MOST = 1000  # folders looked into, and of each the folders in it, but for PLACES
 FILES = ("dataset.toml", "run.toml")
 CARD = {"title": str, "languages": [str], "counts": {}}  # what is shown of dataset.toml
+NOUNS = {
+    "human": ("person", "people"),
+    "llm": ("judge", ""),
+    "metric": ("metric", ""),
+    "baseline": ("baseline", ""),
+}
 RUNNING, DAMAGED = "running", "damaged"  # states that no summary has
 
 

@@ -46,10 +46,10 @@ def _values(folder: Path) -> int:
     values = 0
     for path in [*folder.glob("*.parquet"), *folder.glob("tables/*.parquet")]:
         try:
-            about = pq.read_metadata(path)
+            metadata = pq.read_metadata(path)
         except (OSError, ValueError):
             return 0  # whoever opens the run says what is wrong
-        for group in map(about.row_group, range(about.num_row_groups)):
+        for group in map(metadata.row_group, range(metadata.num_row_groups)):
             columns = map(group.column, range(group.num_columns))
             values += sum(column.num_values for column in columns)
     return values

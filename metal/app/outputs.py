@@ -45,7 +45,7 @@ class Rated:
 
 
 @dataclass(frozen=True)
-class Part:
+class OutputPart:
     """What was asked of an output, and everybody's answers.
 
     people: the people's answer in words; empty without one.
@@ -71,7 +71,7 @@ class Shown:
     title: str
     source_text: str
     output_text: str
-    parts: Sequence[Part]
+    parts: Sequence[OutputPart]
     calls: Sequence[AskedCall]
     notes: Sequence[str]
 
@@ -141,7 +141,7 @@ def _part(
     criteria: Mapping[str, Criterion],
     people: float | None,
     ratings: Sequence[Mapping[str, Any]],
-) -> Part:
+) -> OutputPart:
     criterion = criteria.get(name)
     answer = None if people is None or isnan(people) else people
     rated = [
@@ -158,8 +158,8 @@ def _part(
     ]
     says = "" if answer is None else level_of(criterion, answer)
     if criterion is None:
-        return Part(name, name, "", says, rated)
-    return Part(name, criterion.title, criterion.question, says, rated)
+        return OutputPart(name, name, "", says, rated)
+    return OutputPart(name, criterion.title, criterion.question, says, rated)
 
 
 def _score(rating: Mapping[str, Any]) -> float | None:

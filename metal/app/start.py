@@ -6,18 +6,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from metal.api.folders import Folder
+from metal.api.folders import NOUNS, Folder
 from metal.app.templating import respond
 from metal.auditing.verdict import VERDICTS
 from metal.data.languages import language_name
 from metal.questions.audit.verdicts import SIGNS
 
-NOUNS = {
-    "human": ("person", "people"),
-    "llm": ("judge", ""),
-    "metric": ("metric", ""),
-    "baseline": ("baseline", ""),
-}
 PAGE = 50  # runs
 MOST_LANGUAGES = 12  # of a run's strip
 

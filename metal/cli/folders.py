@@ -10,18 +10,13 @@ import click
 from click.shell_completion import get_completion_class
 
 import metal
+from metal.api.folders import NOUNS
 from metal.cli.printing import print_json
 from metal.cli.verb import AS_JSON, Verb, verb
 from metal.data.text import dollars, plural
 from metal.show.terminal import console
 
 ANSWER_LINES = 3  # of a headline; the page has all of it
-NOUNS = {
-    "human": ("person", "people"),
-    "llm": ("judge", ""),
-    "metric": ("metric", ""),
-    "baseline": ("baseline", ""),
-}
 
 
 @verb(

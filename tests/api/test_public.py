@@ -458,9 +458,16 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
         "submit_metric": lambda n: metal.submit_metric(demo, folder / "scores.csv",
             name=f"metric{n}"),
         "submit_withdraw": lambda n: metal.submit_withdraw(demo, f"metric{n}"),
-        "view": lambda n: metal.view(folder, port=9300 + n).stop(),
+        "view": lambda n: viewed(folder),
         "verify": lambda n: metal.verify(metal.audit(demo, resamples=100).save(out / f"v{n}")),
     }  # fmt: skip
+
+
+def viewed(folder: Path) -> metal.View:
+    """The app, ended at once."""
+    view = metal.view(folder)
+    view.stop()
+    return view
 
 
 @pytest.fixture(scope="module")

@@ -125,7 +125,7 @@ def _levels_in(frame: pd.DataFrame) -> dict[str, dict[float, str]]:
         else:
             refused.add(criterion)
     return {
-        criterion: dict(sorted((*values, label) for label, values in by_label.items()))
+        criterion: dict(sorted((min(values), label) for label, values in by_label.items()))
         for criterion, by_label in numbers.items()
         if criterion not in refused and _are_labels(by_label)
     }
