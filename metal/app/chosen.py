@@ -9,6 +9,7 @@ from starlette.datastructures import FormData
 
 from metal.app.choices import ANSWERS, Options, read_as, stated
 from metal.app.table_view import CriterionShown, TableShown, column_wanted
+from metal.data.languages import find_language
 from metal.data.records import DIRECTIONS, KINDS
 from metal.data.tables.names import GUESSES
 
@@ -115,7 +116,7 @@ def _moved(form: FormData, number: int, levels: Sequence[str]) -> Moved:
 def _rest(form: FormData, shown: TableShown, options: Options) -> None:
     """What holds for the whole table."""
     language = _text(form, "language")
-    if language is not None and shown.language is not None and language != shown.language:
+    if language is not None and (find_language(language) or language) != shown.language:
         _state(options, "language", language)
     for option in ("format", "sheet"):
         value = _text(form, option)

@@ -10,6 +10,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
@@ -27,6 +28,7 @@ from metal.app.table_view import (
     TableShown,
     column_wanted,
     columns_of_file,
+    failure,
     table_shown,
 )
 from metal.app.templating import respond
@@ -78,7 +80,7 @@ def table(request: Request) -> Response:
     """Show how a file is read with the options in the address."""
     upload = _uploads(request).get(request.path_params["key"])
     shown = _shown(request, upload, options_in(request.query_params))
-    return _page(request, upload, shown)
+    return _page(request, upload, shown, name=request.query_params.get("name", ""))
 
 
 async def change(request: Request) -> Response:
@@ -93,18 +95,19 @@ async def change(request: Request) -> Response:
 def _change(request: Request, upload: Upload, form: FormData) -> Response:
     shown = _shown(request, upload, options_in(request.query_params))
     base = request.scope["root_path"]
-    asked = str(form.get("do", ""))
+    asked, name = str(form.get("do", "")), str(form.get("name", "")).strip()
     try:
         options, part = options_chosen(form, shown)
         _check(options)
-        name = str(form.get("name", "")).strip()
         if asked in ("make", "audit") and not part:
             _make(request, shown, name)
     except MetalError as error:
-        return _page(request, upload, shown, str(error), name=str(form.get("name", "")))
+        return _page(request, upload, shown, str(error), name=name)
     if not asked or part:
-        parameters = [query_of(options), "again=1" if asked else ""]
-        query = "&".join(filter(None, parameters))
+        more = {"again": "1"} if asked else {}
+        if name != _proposed(request, upload):
+            more["name"] = name
+        query = "&".join(filter(None, [query_of(options), urlencode(more)]))
         anchor = "" if asked else f"#{part}"
         return RedirectResponse(f"{base}/import/{upload.key}?{query}{anchor}", 303)
     if asked == "audit":
@@ -128,9 +131,8 @@ def _page(
     """The page of a table as read. problem: why what was asked for was not done."""
     from metal.api.read import formats
 
-    library: Library = request.app.state.library
     options = shown.read.options
-    name = name or _free(library.root / "datasets", upload.name)
+    name = name or _proposed(request, upload)
     error = shown.read.error
     content = {
         "upload": upload,
@@ -145,11 +147,13 @@ def _page(
         "name_of_dataset": name,
         "command": command(upload, options, name),
         "problem": _worded(problem, upload),
-        "failure": _worded(str(error), upload) if error else "",
+        "failure": _worded(failure(error), upload),
         "wanted": column_wanted(error),
         "each": EACH,
         "notes": [_worded(note, upload) for note in shown.read.notes],
         "warnings": [_worded(warning, upload) for warning in shown.read.warnings],
+        "workbook": upload.path.suffix.lower() == ".xlsx",
+        "sheet": options.get("sheet", ""),
         "again": request.query_params.get("again") == "1",
     }
     return respond(request, "import_table.html", content, 400 if problem else 200)
@@ -199,6 +203,12 @@ def as_read(path: Path, options: Options) -> AsRead:
         return AsRead(path, options, columns=columns, error=error)
     warnings = [finding.message for finding in lint(dataset)]
     return AsRead(path, options, dataset, draft.columns, None, warnings, draft.notes)
+
+
+def _proposed(request: Request, upload: Upload) -> str:
+    """The name to propose for the dataset."""
+    library: Library = request.app.state.library
+    return _free(library.root / "datasets", upload.name)
 
 
 def _free(folder: Path, name: str) -> str:

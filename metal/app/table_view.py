@@ -202,13 +202,15 @@ def columns_of_file(path: Path, sheet: str) -> TableColumns:
     """The columns of a file that could not be read as ratings; none if it is no table."""
     from metal.data.tables.files import read_frame
     from metal.data.tables.nested import flattened
+    from metal.data.tables.roles import roles_of
 
     try:
-        frame, _ = flattened(read_frame(path, sheet), [])
+        frame, _ = flattened(read_frame(path, sheet).rename(columns=str), [])
+        roles = roles_of(frame, (), {}, path)
     except (MetalError, OSError):
         return TableColumns({}, (), ())
-    names = tuple(map(str, frame.columns))
-    return TableColumns({}, (), names, names=names, first_rows=first_rows(frame))
+    names = tuple(frame.columns)
+    return TableColumns(roles, (), names, names=names, first_rows=first_rows(frame))
 
 
 def columns_shown(read: AsRead) -> list[ColumnShown]:
@@ -341,7 +343,7 @@ def _counts(dataset: Dataset) -> list[tuple[str, str]]:
 
     languages = [language_name(code) for code in sorted(dataset.languages, key=language_order)]
     unknown = dataset.languages == ("und",)
-    names = "not known yet: name it below" if unknown else first_few(languages, 12)
+    names = "not known yet" if unknown else first_few(languages, 12)
     titles = [f"{c.name} ({c.scale.describe()})" for c in dataset.criteria.values()]
     return [
         ("Ratings", sizes(dataset)),
@@ -350,6 +352,14 @@ def _counts(dataset: Dataset) -> list[tuple[str, str]]:
         ("Criteria" if len(titles) > 1 else "Criterion", first_few(titles, 8)),
         ("Without a score", count(int(dataset.ratings["score"].isna().sum()))),
     ]
+
+
+def failure(error: MetalError | None) -> str:
+    """Why a file could not be read; what to do about it only if the page does not ask for it."""
+    if isinstance(error, UnknownOrder) or column_wanted(error):
+        assert isinstance(error, UnknownOrder | NoColumn)
+        return f"{error.where}: {error.problem}."
+    return str(error or "")
 
 
 def column_wanted(error: MetalError | None) -> NoColumn | None:

@@ -211,6 +211,8 @@ def test_language_and_no_answers_are_stated(desk: View) -> None:
     text = page(desk, address)
     assert tells(text, "Hindi", "you chose it")
     assert re.search(r"Without a score</dt><dd>2<", text)
+    same = chosen(desk, address, language="hindi", doubts_0="1", missing_0="-99")
+    assert below(desk, same[2]).startswith(address)  # the same language in other words
     _, _, back = chosen(desk, address, doubts_0="1", language="Hindi")
     assert "missing" not in options_in(QueryParams(urlsplit(back).query))
 

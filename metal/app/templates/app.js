@@ -22,8 +22,10 @@ for (const form of document.querySelectorAll("form[data-at-once]")) {
 const [wasAt, changed, scrolled] = JSON.parse(sessionStorage.getItem("at") ?? "[]");
 sessionStorage.removeItem("at");
 if (wasAt === location.pathname) {
-  document.getElementsByName(changed)[0]?.focus({ preventScroll: true });
-  addEventListener("load", () => scrollTo(0, scrolled));
+  addEventListener("load", () => {
+    document.getElementsByName(changed)[0]?.focus({ preventScroll: true });
+    scrollTo(0, scrolled);
+  });
 }
 for (const part of document.querySelectorAll("[data-without-script]")) part.hidden = true;
 
