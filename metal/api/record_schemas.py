@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, fields
 from typing import Any, get_type_hints
 
+from metal.api.schema import EEE_RECORD, EEE_SAMPLE
 from metal.auditing.verdict import AS_GOOD, VERDICTS, Verdict
 from metal.data.schemas import (
     COUNT,
@@ -41,6 +42,25 @@ def schemas() -> dict[str, Schema]:
         "verdict": published("verdict", _verdict()),
         "passport": published("passport", _passport()),
     }
+
+
+def eee_schemas() -> dict[str, Schema]:
+    """What METAL needs of Every Eval Ever's records, by their kind; their own schema asks for
+    more.
+    """
+    text, obj = {"type": "string", "pattern": r"\S"}, {"type": "object"}
+    result = {"evaluation_name": text, "metric_config": obj}
+    results = {"type": "array", "items": _needing(result)}
+    sample = dict.fromkeys(("evaluation_id", "evaluation_name", "sample_id", "model_id"), text)
+    return {
+        EEE_RECORD: _needing({"evaluation_id": text, "evaluation_results": results}),
+        EEE_SAMPLE: _needing({**sample, "input": obj, "evaluation": obj}),
+    }
+
+
+def _needing(properties: Mapping[str, Schema]) -> Schema:
+    """An object that has all of these properties, and any others."""
+    return {"type": "object", "properties": dict(properties), "required": list(properties)}
 
 
 def _verdict() -> Schema:

@@ -4,13 +4,14 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from metal.api.options import Option, StrPath, documented
+from metal.data.holdings import SIDECAR
 from metal.errors import DataError, MetalError, UsageError, check_known
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ MARKS = (
     ("criterion", {"range"}),
     ("criterion", {"measure"}),
 )
+SAMPLES = "_samples.jsonl"  # the end of a file of Every Eval Ever's samples
+EEE_RECORD, EEE_SAMPLE = "Every Eval Ever record", "Every Eval Ever sample"
 TABLES = (".parquet", ".csv")  # of ratings; others are read by `metal.read`
 
 
@@ -101,9 +104,9 @@ def schema_validate(
     ] = None,
 ) -> Validated:
     """Compare a file with the schema of its records: JSON, JSON Lines or TOML; or every record of a
-    dataset folder or run folder.
+    dataset folder, a run folder, or a folder of Every Eval Ever (its records and METAL's sidecar).
 
-    A dataset folder without faults is also read, so that its parts must fit together: each rating
+    A folder of data without faults is also read, so that its parts must fit together: each rating
     belongs to an output that exists, and its score is on the scale. A passport must have the
     SHA-256 of its content.
 
@@ -130,17 +133,21 @@ def schema_validate(
 
 
 def _compare_folder(folder: Path, record: str | None, faults: Faults) -> None:
-    """Compare every record of a dataset folder or run folder."""
+    """Compare every record of a dataset folder, a run folder or a folder of Every Eval Ever."""
     if record:
         raise UsageError(f"{folder}: `record` is for files; a folder says what its files hold")
     files = dict(_files_of(folder))
-    if not files:
+    theirs = [] if files else _files_of_eee(folder)
+    if not files and not theirs:
         raise UsageError(
-            f"{folder}: neither a dataset folder nor a run folder; give a file of records"
+            f"{folder}: neither a dataset folder, nor a run folder, nor records of Every Eval Ever;"
+            " give a file of records"
         )
     for file, kind in files.items():
         _compare_file(file, kind, faults)
-    if "dataset" in files.values() and not faults.lines:
+    if theirs:
+        _compare_eee(folder, theirs, faults)
+    if (theirs or "dataset" in files.values()) and not faults.lines:
         _read_as_well(folder, faults)
 
 
@@ -154,6 +161,27 @@ def _files_of(folder: Path) -> Iterator[tuple[Path, str]]:
             yield folder / f"ratings{ending}", "rating"
     if (folder / "tables" / "verdicts.json").is_file():
         yield folder / "tables" / "verdicts.json", "verdict"
+
+
+def _files_of_eee(folder: Path) -> list[Path]:
+    """The files of records in a folder of Every Eval Ever, without METAL's sidecar."""
+    inside = [file.relative_to(folder) for file in folder.rglob("*.json*")]
+    files = [folder / file for file in sorted(inside) if file.parts[0] != SIDECAR]
+    if not any(file.name.endswith(SAMPLES) for file in files):
+        return []
+    return files
+
+
+def _compare_eee(folder: Path, files: Iterable[Path], faults: Faults) -> None:
+    """Compare records of Every Eval Ever with what METAL needs of them, and their sidecar."""
+    from metal.api.record_schemas import eee_schemas
+    from metal.data.validating import values_in
+
+    for file in files:
+        kind = EEE_SAMPLE if file.name.endswith(SAMPLES) else EEE_RECORD
+        faults.compare(kind, eee_schemas()[kind], values_in(file, faults))
+    for file, kind in _files_of(folder / SIDECAR):
+        _compare_file(file, kind, faults)
 
 
 def _compare_file(path: Path, record: str | None, faults: Faults) -> None:
@@ -240,11 +268,11 @@ def _sorts(facts: pd.DataFrame) -> pd.DataFrame:
 
 
 def _read_as_well(folder: Path, faults: Faults) -> None:
-    """Read a dataset folder; what it is refused for is a fault."""
-    from metal.data.dataset import load_dataset
+    """Read a folder; what it is refused for is a fault."""
+    from metal.api.read import read
 
     try:
-        load_dataset(folder)
+        read(folder)
     except DataError as error:
         faults.add(error.where, error.problem)
     except MetalError as error:

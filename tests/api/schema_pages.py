@@ -65,7 +65,8 @@ by people, and criteria with three or more labels without an order are in the si
 `metal export` counts these outputs. A generator named `DEVELOPER/MODEL` keeps its name; others are
 filed under `unknown/`. Texts and references of recorded outputs are in the records only; each
 record has the output's id as `metal_output` in its `metadata`. `metal.read` puts both together
-again, and the dataset is what it was.
+again, and the dataset is what it was. `metal schema validate FOLDER` checks the records (what METAL
+needs of them), the sidecar, and that both fit together.
 
 **In.** Records of other tools need no sidecar. A criterion is an `evaluation_name`, and the rater is
 the metric, or the judges that `llm_scoring` names. A record with an `error` is a missing answer.

@@ -288,3 +288,44 @@ def test_the_command_line(tmp_path: Path, runs: Path) -> None:
     ]
     assert isinstance(bad.exception, UsageError)  # with which `metal` exits with 2
     assert tells(str(bad.exception), "2 faults")
+
+
+# ---------------------------------------------------------------- records of Every Eval Ever
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    folder = tmp_path / "eee"
+    metal.export("datasets/demo", to="every-eval-ever", out=folder)
+    return folder
+
+
+def test_records_and_their_sidecar_are_valid(records: Path) -> None:
+    found = metal.schema_validate(records)
+    assert found.faults == ()
+    assert found.records["Every Eval Ever record"] == 3
+    assert found.records["rating"] == 6720
+    assert found.records["rater"] == 16
+
+
+@pytest.mark.parametrize(
+    ("pattern", "old", "new", "facts"),
+    [
+        ("data/**/*_samples.jsonl", '"sample_id"', '"sample"', ("line 1", "no 'sample_id'")),
+        ("data/**/????????-*.json", '"evaluation_results"', '"results"', ("evaluation_results",)),
+        ("data/**/*_samples.jsonl", '{"schema_version"', "{", ("line 1", "not JSON")),
+        ("raters/raters.jsonl", '"human"', '"robot"', ("raters.jsonl line 1", "robot")),
+        ("raters/outputs.jsonl", '"output": "en-1/strong"', '"output": "x"', ("x",)),
+    ],
+)
+def test_faults_in_records_and_sidecar_are_said(
+    records: Path, pattern: str, old: str, new: str, facts: tuple[str, ...]
+) -> None:
+    path = next(iter(sorted(records.glob(pattern))))
+    path.write_text(path.read_text().replace(old, new, 1))
+    assert tells(metal.schema_validate(records).faults, *facts)
+
+
+def test_records_without_a_sidecar(records: Path) -> None:
+    shutil.rmtree(records / "raters")
+    assert metal.schema_validate(records).valid
