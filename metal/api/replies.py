@@ -4,8 +4,9 @@ read.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -20,10 +21,11 @@ from metal.data.run_toml import read_run_toml
 from metal.errors import UsageError, check_known
 from metal.runs.judges_run import RatingsRun
 from metal.runs.parts import command_of
+from metal.show.replies import marked_html
 
 if TYPE_CHECKING:
     from metal.data.dataset import Dataset
-    from metal.running.replying import AskedCall
+    from metal.running.replying import AskedCall, JournaledRun
 
 MOST = 50  # rows where nothing else is asked for
 COLUMNS = ("language", "criterion", "output", "judge", "score", "reason", "people", "raters")
@@ -62,12 +64,10 @@ class Replies:
         html: str = self.table.to_html(index=False, na_rep="–", float_format="{:.2f}".format)
         parts = [html]
         for call in self.calls:
-            texts = [
-                call.system or "",
-                call.user or call.about_messages,
-                *(each.text for each in call.answers),
-            ]
-            blocks = "".join(f"<pre>{escape(text)}</pre>" for text in texts if text)
+            messages = [call.system or "", call.user or call.about_messages]
+            texts = [escape(text) for text in messages]
+            texts += [marked_html(answer.text, answer.read_from) for answer in call.answers]
+            blocks = "".join(f"<pre>{text}</pre>" for text in texts if text)
             parts.append(
                 f"<p><b>{escape(call.judge)}</b> {escape(', '.join(call.criteria))}</p>{blocks}"
             )
@@ -113,25 +113,70 @@ def replies(
     Example:
         metal.replies("runs/news-judges", unread=True)
     """
-    opened = list(map(_OpenedRun.of, _judges_runs(Path(run))))
-    table = pd.concat([each.table for each in opened], ignore_index=True)
-    notes = [note for each in opened for note in each.notes]
-    judges = {name: each for opened_run in opened for name, each in opened_run.models.items()}
-    outputs = dict.fromkeys(map(str, table["output"]))
-    table = _chosen(table, names(language), names(criterion), names(judge), judges)
+    opened = OpenedReplies.of(run)
+    table = _chosen(opened.table, names(language), names(criterion), names(judge), opened.models)
     calls: list[AskedCall] = []
     if output:
-        check_known("output", [output], outputs)
+        check_known("output", [output], dict.fromkeys(map(str, opened.table["output"])))
         table = table[table["output"] == output]
-        wanted = set(table["judge"]), set(table["criterion"])
-        for each in opened:
-            calls += each.calls(output, *wanted)
+        calls = opened.calls(output, set(table["judge"]), set(table["criterion"]))
     if unread:
         table = table[table["score"].isna()]
         missing = set(zip(table["judge"], table["output"], strict=True))
         calls = [call for call in calls if (_repeated(call), call.output) in missing]
     first_rows = table if output or not limit else table.head(limit)
-    return Replies(first_rows.reset_index(drop=True), len(table), tuple(calls), tuple(notes))
+    return Replies(first_rows.reset_index(drop=True), len(table), tuple(calls), opened.notes)
+
+
+@dataclass(frozen=True)
+class OpenedReplies:
+    """The replies in a run of judges, or in those that an audit is of, opened once. Looking up one
+    output after another is then fast.
+
+    Replies that arrive later are found; ratings that are written later are not: open it again.
+    """
+
+    runs: tuple[_OpenedRun, ...]
+
+    @classmethod
+    def of(cls, run: StrPath) -> OpenedReplies:
+        """Open a run of `metal.judge`, or an audit of one. Raises UsageError if it has no
+        replies.
+        """
+        return cls(tuple(map(_OpenedRun.of, _judges_runs(Path(run)))))
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row per output, criterion and judge, as in Replies, with the judge's comment."""
+        return pd.concat([run.table for run in self.runs], ignore_index=True)
+
+    @property
+    def dataset(self) -> Dataset | None:
+        """The first run's dataset; None if it is no longer there."""
+        return self.runs[0].dataset
+
+    @property
+    def models(self) -> dict[str, str]:
+        """The model of each judge."""
+        return {name: model for run in self.runs for name, model in run.models.items()}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on what is missing."""
+        return tuple(note for run in self.runs for note in run.notes)
+
+    def calls(
+        self,
+        output: str,
+        judges: Collection[str] | None = None,
+        criteria: Collection[str] | None = None,
+    ) -> list[AskedCall]:
+        """The calls about an output, each with the judge's and people's ratings; none if nobody was
+        asked about it.
+
+        judges, criteria: only calls to these judges, on one of these criteria; default all.
+        """
+        return [call for run in self.runs for call in run.calls(output, judges, criteria)]
 
 
 def _repeated(call: AskedCall) -> str:
@@ -211,18 +256,32 @@ class _OpenedRun:
         models = {name: str(run.raters[name].about.get("model") or name) for name in judges}
         return cls(run, dataset, table[[*COLUMNS, "comment"]].reset_index(drop=True), models, notes)
 
-    def calls(self, output: str, judges: set[str], criteria: set[str]) -> list[AskedCall]:
+    @cached_property
+    def _journaled(self) -> JournaledRun:
+        from metal.running.replying import JournaledRun
+
+        return JournaledRun(self.run.folder, self.dataset)
+
+    @cached_property
+    def _rated(self) -> RowsByOutput:
+        return RowsByOutput.of(self.table)
+
+    @cached_property
+    def _by_people(self) -> RowsByOutput:
+        return RowsByOutput.of(_people(self.dataset))
+
+    def calls(
+        self, output: str, judges: Collection[str] | None, criteria: Collection[str] | None
+    ) -> list[AskedCall]:
         """The calls about an output to these judges on these criteria, each with the judge's and
         people's ratings.
         """
-        from metal.running.replying import JournaledRun
-
-        people = _people(self.dataset)
-        people = people[people["output"] == output]
-        rated = self.table[self.table["output"] == output]
+        people, rated = self._by_people.about(output), self._rated.about(output)
         calls = []
-        for call in JournaledRun(self.run.folder, self.dataset).calls(output):
-            if _repeated(call) not in judges or criteria.isdisjoint(call.criteria):
+        for call in self._journaled.calls(output):
+            if judges is not None and _repeated(call) not in judges:
+                continue
+            if criteria is not None and set(call.criteria).isdisjoint(criteria):
                 continue
             own = rated[
                 (rated["judge"] == _repeated(call)) & rated["criterion"].isin(call.criteria)
@@ -232,6 +291,23 @@ class _OpenedRun:
             ratings += [_rating(row, row["rater"], "human") for row in beside]
             calls.append(replace(call, ratings=tuple(ratings)))
         return calls
+
+
+@dataclass(frozen=True)
+class RowsByOutput:
+    """A table whose rows are looked up by their output."""
+
+    table: pd.DataFrame
+    places: Mapping[Any, Any]
+
+    @classmethod
+    def of(cls, table: pd.DataFrame) -> RowsByOutput:
+        return cls(table, table.groupby("output", sort=False, observed=True).indices)
+
+    def about(self, output: str) -> pd.DataFrame:
+        """The rows about an output, in their order."""
+        rows: pd.DataFrame = self.table.iloc[self.places.get(output, [])]
+        return rows
 
 
 def _rating(row: dict[Any, Any], rater: str, kind: str) -> dict[str, Any]:

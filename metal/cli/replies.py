@@ -53,8 +53,8 @@ def replies(
         return
     for call in looked_up.calls:
         console.say(shown.heading(call), bold=True)
-        for title, text in shown.blocks(call):
-            show_block(title, text)
+        for block in shown.blocks(call):
+            show_block(*block)
     if not looked_up.calls:
         console.say(f"{run}: journal.jsonl has no reply to this; the ratings alone are here.")
         show_parts(iter([listing]))

@@ -9,7 +9,6 @@ the hashes of its prompt and texts equal those of the run.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -17,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from metal.data.dataset import Dataset
+from metal.data.records import Output
 from metal.errors import MetalError
 from metal.raters.judges.collect import failure_reason
 from metal.raters.judges.journal import FILE as JOURNAL
-from metal.raters.judges.journal import REJECTED, read_line, scan
+from metal.raters.judges.journal_lines import JournalLines
 from metal.raters.judges.models import Model
 from metal.raters.judges.plan import JudgingQuestion
 from metal.running.job import read_request
@@ -37,6 +37,9 @@ class ReplyRecord:
     text: the text of the reply. reply: the whole reply as received. dollars: its cost; None without
     a price. seconds: its latency; None in a batch. version: the provider's name for the model's
     version. reused: whether it was taken from another run.
+
+    read_from: the spans of the text that decided the score, or that kept it from having one; empty
+    if there are none, or if the question cannot be built again.
     """
 
     ask: int
@@ -52,6 +55,7 @@ class ReplyRecord:
     version: str = ""
     reused: bool = False
     reply: Any = None
+    read_from: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,8 @@ class AskedCall:
 
 
 class JournaledRun:
-    """A judges' run whose calls are looked up.
+    """A judges' run whose calls are looked up. Keep it for the next output: only the first look-up
+    reads the journal and builds the run's job.
 
     dataset: the run's dataset; None if it is no longer there.
     """
@@ -85,6 +90,7 @@ class JournaledRun:
     def __init__(self, run: Path, dataset: Dataset | None) -> None:
         self.run, self.dataset = run, dataset
         self.request, self.settings = read_request(run, "judge", JudgeRequest)
+        self._journal = JournalLines(run / JOURNAL)
 
     @cached_property
     def _built(self) -> tuple[JudgeJob | None, str]:
@@ -96,13 +102,33 @@ class JournaledRun:
         except MetalError as error:
             return None, str(error)
 
+    @cached_property
+    def _outputs(self) -> dict[str, list[Output]]:
+        """The outputs that the run asks about, by id."""
+        job, _ = self._built
+        outputs: dict[str, list[Output]] = {}
+        for output in job.plan.outputs if job else ():
+            outputs.setdefault(output.output, []).append(output)
+        return outputs
+
+    @cached_property
+    def _texts(self) -> str:
+        """The hash of the dataset's texts."""
+        return texts_digest(self.dataset) if self.dataset else ""
+
+    @cached_property
+    def _digests(self) -> dict[str, str]:
+        """The hash of each prompt."""
+        job, _ = self._built
+        return job.digests() if job else {}
+
     def calls(self, output: str) -> Iterator[AskedCall]:
         """The calls about an output that the journal has, in the order in which the run
         makes them.
         """
         first_records: dict[str, dict[str, Any]] = {}
         answers: dict[str, list[dict[str, Any]]] = {}
-        for record in self._records(output):
+        for record in self._journal.records(output):
             first_records.setdefault(record["key"], record)
             answers.setdefault(record["key"], []).append(record)
         questions = self._questions(output)
@@ -125,19 +151,6 @@ class JournaledRun:
                 call = AskedCall(str(self.run), _judge(*asked_as[:2]), output, *asked_as[2:])
                 yield self._whole(call, key, asked, [_answered(each, of) for each in answers[key]])
 
-    def _records(self, output: str) -> Iterator[dict[str, Any]]:
-        """The journal's records about an output; other lines are not parsed."""
-        path = self.run / JOURNAL
-        spelled = {
-            json.dumps(output, ensure_ascii=ascii_only).encode("utf-8", "replace")
-            for ascii_only in (True, False)
-        }
-        for _, kind, line_number, line in scan(path):
-            if kind != REJECTED and any(each in line for each in spelled):
-                record = read_line(path, line, line_number)
-                if record.get("output") == output:
-                    yield record
-
     def _questions(self, output: str) -> dict[tuple[Any, ...], tuple[JudgingQuestion, Model]]:
         """The questions about an output as the run asked them: (judge, prompt, criteria, sample) ->
         question, model.
@@ -145,8 +158,7 @@ class JournaledRun:
         job, _ = self._built
         questions = {}
         if job:
-            outputs = [each for each in job.plan.outputs if each.output == output]
-            plan = replace(job.plan, outputs=outputs)
+            plan = replace(job.plan, outputs=self._outputs.get(output, []))
             for model in plan.models:
                 for question in plan.questions(model):
                     asked_as = model.name, question.prompt.name, question.criteria, question.sample
@@ -172,17 +184,23 @@ class JournaledRun:
                 call, about_messages="cannot be built again: the run no longer asks this"
             )
         message = question.message
-        built = replace(call, system=message.system, user=message.user)
+        marked = [
+            answer
+            if answer.failure
+            else replace(answer, read_from=question.passages(answer.text, answer.ending))
+            for answer in answers
+        ]
+        built = replace(call, system=message.system, user=message.user, answers=tuple(marked))
         if question.key == key:
             return built
-        if self.settings.get("texts") != texts_digest(self.dataset):
+        if self.settings.get("texts") != self._texts:
             return replace(
                 call,
                 about_messages=(
                     "cannot be built again: texts of the dataset have changed since then"
                 ),
             )
-        before, now = self.settings.get("prompt_hashes", {}), job.digests()
+        before, now = self.settings.get("prompt_hashes", {}), self._digests
         for criterion in call.criteria:
             name = f"{question.prompt.name} {criterion}"
             if before.get(name) != now.get(name):

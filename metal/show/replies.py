@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from html import escape
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -54,19 +55,44 @@ def heading(call: AskedCall) -> str:
     )
 
 
-def blocks(call: AskedCall) -> Iterator[tuple[str, str]]:
-    """(title, text) of each text that was sent or came back; texts are unchanged."""
+class ReplyBlock(NamedTuple):
+    """A text that was sent or came back, unchanged. read_from: the spans that decided a verdict."""
+
+    title: str
+    text: str
+    read_from: tuple[tuple[int, int], ...] = ()
+
+
+def blocks(call: AskedCall) -> Iterator[ReplyBlock]:
+    """Each text that was sent or came back."""
     if call.about_messages:
-        yield "messages", call.about_messages
+        yield ReplyBlock("messages", call.about_messages)
     for title, text in (("system", call.system), ("user", call.user)):
         if text:
-            yield title, text
+            yield ReplyBlock(title, text)
     for answer in call.answers:
         raw = "" if answer.reply is None else json.dumps(answer.reply, ensure_ascii=False)
-        yield about_answer(answer), answer.text or answer.message or raw
+        text = answer.text or answer.message or raw
+        yield ReplyBlock(about_answer(answer), text, answer.read_from)
     people = [rating for rating in call.ratings if rating["kind"] == "human"]
     if people:
-        yield "people", "\n".join(_by_person(rating, len(call.criteria) > 1) for rating in people)
+        lines = [_by_person(rating, len(call.criteria) > 1) for rating in people]
+        yield ReplyBlock("people", "\n".join(lines))
+
+
+def quoted(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The passages of a text in quotation marks, each on one line."""
+    passages = [" ".join(text[begin:end].split()) for begin, end in spans]
+    return ", ".join(f'"{passage}"' for passage in passages)
+
+
+def marked_html(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The text as HTML with its passages in <mark>."""
+    parts, done = [], 0
+    for begin, end in spans:
+        parts.append(f"{escape(text[done:begin])}<mark>{escape(text[begin:end])}</mark>")
+        done = end
+    return "".join(parts) + escape(text[done:])
 
 
 def markdown(calls: Sequence[AskedCall]) -> str:
@@ -74,10 +100,12 @@ def markdown(calls: Sequence[AskedCall]) -> str:
     parts = []
     for call in calls:
         parts.append(f"### {one_line(heading(call))}")
-        for title, text in blocks(call):
+        for title, text, read_from in blocks(call):
             plain = printable(text)
             fence = "`" * (2 + max([1, *map(len, re.findall("`+", plain))]))
             parts.append(f"{one_line(title)}\n\n{fence}text\n{plain}\n{fence}")
+            if read_from:
+                parts.append(f"Read from: {one_line(quoted(text, read_from))}")
     return "\n\n".join(parts) + "\n" if parts else ""
 
 

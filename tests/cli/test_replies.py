@@ -5,17 +5,25 @@ people said.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from rich.console import Console
 
 import metal
+from metal.api.replies import OpenedReplies
 from metal.data.dataset import load_dataset, save_dataset
 from metal.errors import UnknownName, UsageError
+from metal.running import replying
+from metal.running.replying import AskedCall
+from metal.show.terminal.asking_text import show_block
+from metal.show.terminal.console import ON_PAPER
 from tests import DEMO
 from tests.cli.runs import InProcess, reword
 from tests.llm_server import Fault, LlmServer, by_attempt
@@ -281,3 +289,119 @@ def test_a_dataset_may_lack_people(server: LlmServer, data: Path, tmp_path: Path
     save_dataset(type(dataset)(**{**vars(dataset), "ratings": bare}), tmp_path / "bare")
     run = judged(tmp_path / "bare", tmp_path / "run", languages="en")
     assert metal.replies(run).table["people"].isna().all()
+
+
+# ---------------------------------------------------------------- what the score was read from
+
+
+def passages(call: AskedCall) -> list[list[str]]:
+    """The passages that decided, of each answer to a call."""
+    return [[answer.text[slice(*span)] for span in answer.read_from] for answer in call.answers]
+
+
+def test_the_words_that_decided_are_shown(
+    server: LlmServer, data: Path, tmp_path: Path, commands: InProcess
+) -> None:
+    text = "<think>Score: 2?</think>It is <b>short</b>.\n\n**Score: 1**"
+    server.answer = lambda prompt, body: text
+    run = judged(data, tmp_path / "run", languages="en")
+    name = str(metal.replies(run).table["output"].iloc[0])
+    looked_up = metal.replies(run, name)
+    [call] = looked_up.calls
+    begin = text.index("Score: 1")
+    assert call.answers[0].read_from == ((begin, begin + len("Score: 1")),)
+    assert 'read from: "Score: 1"\n' in commands.printed("replies", "run", name)
+    marked = commands.printed("replies", "run", name, "--markdown")
+    assert '```\n\nRead from: "Score: 1"\n' in marked
+    exact = json.loads(commands.printed("replies", "run", name, "--json"))
+    assert exact["calls"][0]["answers"][0]["read_from"] == [[begin, begin + 8]]
+    html = looked_up._repr_html_()
+    assert "&lt;b&gt;short&lt;/b&gt;.\n\n**<mark>Score: 1</mark>**</pre>" in html
+
+
+def test_replies_without_a_verdict_mark_what_differs_or_nothing(
+    server: LlmServer, data: Path, tmp_path: Path, commands: InProcess
+) -> None:
+    server.faults = by_attempt(
+        Fault("text", text="It is a 1. It is a 2."), Fault("text", text="I would rather not say.")
+    )
+    run = judged(data, tmp_path / "run", languages="en", reask=2)
+    name = str(metal.replies(run).table["output"].iloc[0])
+    [call] = metal.replies(run, name).calls
+    assert passages(call) == [["It is a 1", "It is a 2"], [], ['"score": 1']]
+    shown = commands.printed("replies", "run", name)
+    assert 'read from: "It is a 1", "It is a 2"' in shown
+    assert shown.count("read from") == 2
+
+
+def test_replies_to_several_criteria_mark_each_part(
+    server: LlmServer, data: Path, tmp_path: Path
+) -> None:
+    server.answer = None
+    criteria = "task_quality,hallucinations"
+    run = judged(data, tmp_path / "run", languages="en", criteria=criteria, together=True)
+    name = str(metal.replies(run).table["output"].iloc[0])
+    [call] = metal.replies(run, name).calls
+    [parts] = passages(call)
+    assert [part.split(":")[0] for part in parts] == ['"task_quality"', '"hallucinations"']
+
+
+def test_nothing_is_marked_if_the_question_is_not_the_one_that_was_asked(
+    server: LlmServer, data: Path, tmp_path: Path
+) -> None:
+    own = [str(prompts(tmp_path))]
+    run = judged(data, tmp_path / "run", languages="en", prompt_folders=own, prompt="own")
+    name = str(metal.replies(run).table["output"].iloc[0])
+    assert passages(metal.replies(run, name).calls[0]) == [['"score": 1']]
+    reword(tmp_path / "prompts" / "judge" / "own.toml", "You judge.", "You rate.")
+    assert passages(metal.replies(run, name).calls[0]) == [[]]
+
+
+def test_passages_are_highlighted_where_the_output_has_styles() -> None:
+    text = "Well.\r\nScore:\r\n\r\n1 of 5\x1b[31m\r"
+    begin, end = text.index("Score"), text.index(" of")
+    paper = Console(file=StringIO(), force_terminal=True, color_system="standard", width=80)
+    token = ON_PAPER.set(paper)
+    try:
+        show_block("reply", text, [(begin, end)])
+    finally:
+        ON_PAPER.reset(token)
+    assert isinstance(paper.file, StringIO)
+    printed = paper.file.getvalue()
+    assert "Well.\n\x1b[1;7mScore:\x1b[0m\n\n\x1b[1;7m1\x1b[0m of 5\ufffd[31m" in printed
+    assert "read from" not in printed
+    assert "\x1b" not in re.sub(r"\x1b\[[\d;]*m", "", printed)
+
+
+def test_opened_replies_read_journal_and_dataset_once(
+    server: LlmServer, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = judged(data, tmp_path / "run", prompt="simple,detailed")
+    opened = OpenedReplies.of(run)
+    names = list(dict.fromkeys(opened.table["output"]))
+    first = opened.calls(names[0])
+    assert first == list(metal.replies(run, names[0]).calls)
+    assert [call.judge for call in opened.calls(names[0], judges={JUDGE})] == [JUDGE]
+    assert opened.calls(names[0], criteria={"hallucinations"}) == []
+    assert opened.calls("elsewhere") == []
+    assert opened.dataset is not None
+    assert opened.models == dict.fromkeys(["openai:gpt-4o/simple", JUDGE], "openai:gpt-4o")
+    monkeypatch.setattr(replying, "judge_job", None)
+    shutil.rmtree(data)
+    expected = OpenedReplies.of(run)
+    for name in names[1:]:
+        for call, without in zip(opened.calls(name), expected.calls(name), strict=True):
+            assert call.output == without.output == name
+            assert call.user
+            assert passages(call) == [['"score": 1']]
+            assert [answer.text for answer in call.answers] == [
+                answer.text for answer in without.answers
+            ]
+            judges = [rating for rating in call.ratings if rating["kind"] == "llm"]
+            assert judges == list(without.ratings)
+            assert len(call.ratings) > len(judges)
+    lines = (run / "journal.jsonl").read_bytes().splitlines(keepends=True)
+    with (run / "journal.jsonl").open("ab") as file:
+        file.write(lines[0])  # what arrives later is there
+    again = opened.calls(json.loads(lines[0])["output"])
+    assert sorted(len(call.answers) for call in again) == [1, 2]

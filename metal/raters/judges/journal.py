@@ -162,15 +162,17 @@ def heal(path: Path) -> bool:
     return True
 
 
-def scan(path: Path) -> Iterator[tuple[str, str, int, bytes]]:
+def scan(path: Path, offset: int = 0, first: int = 1) -> Iterator[tuple[str, str, int, bytes]]:
     """(key, kind, offset, line) of every complete line. Raises DataError for a line that METAL did
     not write.
+
+    offset, first: where the first line to read begins, and its number.
     """
     if not path.is_file():
         return
-    offset = 0
     with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
+        file.seek(offset)
+        for number, line in enumerate(file, first):
             if not line.endswith(b"\n"):
                 return
             match = _LINE.match(line)

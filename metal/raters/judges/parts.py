@@ -23,7 +23,7 @@ from metal.raters.judges.structured import objects_in, parts_under
 from metal.raters.judges.thoughts import without_thoughts
 
 
-class Part(NamedTuple):
+class CriterionPart(NamedTuple):
     """What a reply about several criteria says about one. at: the span of the object around it."""
 
     at: tuple[int, int]
@@ -37,7 +37,7 @@ class Parts(NamedTuple):
     """
 
     text: str
-    counting: Sequence[Part] = ()
+    counting: Sequence[CriterionPart] = ()
     reason: str = ""
 
     @property
@@ -93,17 +93,19 @@ def _that_count(
     objects: Sequence[tuple[tuple[int, int], Any]],
     keys: tuple[str, ...],
     truncated: bool,
-) -> list[Part]:
+) -> list[CriterionPart]:
     """The values of the keys in objects that open or close the reply; if there are none, in all
     objects of a complete reply. Quoted or corrected objects are left out.
     """
     spans, values = zip(*objects, strict=True)
     prose, places = prose_around(spans, text)
     around = Surroundings(prose)
-    parts: list[tuple[int, Part]] = []
+    parts: list[tuple[int, CriterionPart]] = []
     for start, at, value in zip(places, spans, values, strict=True):
         shown = around.borrowed(start) or not_verdicts.is_shown(prose, start)
-        own = [] if shown else [(start, Part(at, part)) for part in parts_under(value, keys)]
+        own = (
+            [] if shown else [(start, CriterionPart(at, part)) for part in parts_under(value, keys)]
+        )
         if own and parts and around.corrects(start, since=parts[-1][0]):
             parts.clear()
         parts += own

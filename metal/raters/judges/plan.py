@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from metal.data.languages import check_languages
-from metal.data.records import FIRST, SECOND, SWAPPED, Criterion, Output, Source
+from metal.data.records import FIRST, SECOND, SWAPPED, Criterion, Output, Scale, Source
 from metal.errors import UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import VERDICT, answer_schema, object_schema
 from metal.raters.judges.journal import INCOMPLETE
 from metal.raters.judges.models import Model
 from metal.raters.judges.parts import read_part
+from metal.raters.judges.passages import merged, passages_of, passages_of_part
 from metal.raters.judges.probabilities import level_probabilities
 from metal.raters.judges.prompts import Message, Prompt, in_reply
 from metal.raters.judges.reader import ReplyVerdict, read_reply
@@ -86,14 +87,8 @@ class JudgingQuestion:
         The score is on the rubric's scale, whose labels the judge saw; Rubric.score converts it to
         the dataset's scale.
         """
-        scale, together = (
-            self.prompt.rubrics[criterion].criterion.scale,
-            self.prompt.template.together,
-        )
-        asked, truncated = (
-            (scale, self.prompt.letters(criterion), criterion),
-            ending == calls.TRUNCATED,
-        )
+        together, truncated = self.prompt.template.together, ending == calls.TRUNCATED
+        asked = self._asked(criterion)
         if together:
             verdict = read_part(text, *asked, truncated, numbered=True)
         else:
@@ -107,6 +102,27 @@ class JudgingQuestion:
         ):
             return verdict  # it was complete before the limit
         return ReplyVerdict(None, ending, verdict.justification)
+
+    def passages(self, text: str, ending: str) -> tuple[tuple[int, int], ...]:
+        """The spans of a reply from which its verdicts on the criteria were read."""
+        spans: list[tuple[int, int]] = []
+        for criterion in self.criteria:
+            asked = self._asked(criterion)
+            if self.verdict(text, ending, criterion).reason == ending:
+                continue  # refused, filtered or cut off
+            if self.prompt.template.together:
+                truncated = ending == calls.TRUNCATED
+                spans += passages_of_part(text, *asked, truncated, numbered=True)
+            else:
+                spans += passages_of(text, *asked, numbered=True)
+        return merged(spans)
+
+    def _asked(self, criterion: str) -> tuple[Scale, Mapping[str, float] | None, str]:
+        """What the reader is told: the scale, the letters if the prompt asks for one, and the
+        criterion.
+        """
+        prompt = self.prompt
+        return prompt.rubrics[criterion].criterion.scale, prompt.letters(criterion), criterion
 
     @property
     def message(self) -> Message:

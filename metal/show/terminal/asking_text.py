@@ -16,6 +16,7 @@ from metal.raters.judges.collect import CallStatistics
 from metal.raters.judges.limits import CostEstimate
 from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.reader import OFF_SCALE, UNPARSABLE
+from metal.show.replies import quoted
 from metal.show.terminal import console as show
 from metal.show.terminal.stages import per_second
 
@@ -106,10 +107,16 @@ def show_message(system: str, user: str) -> None:
             show_block(title, text)
 
 
-def show_block(title: str, text: str) -> None:
-    """Print a text that was sent or that came back, under its title."""
+def show_block(title: str, text: str, read_from: Sequence[tuple[int, int]] = ()) -> None:
+    """Print a text that was sent or that came back, under its title.
+
+    read_from: the passages that decided a verdict. They are highlighted, or repeated below the text
+    where the output has no styles.
+    """
     show.say(f"[{title}]", bold=True, wrap=False)
-    show.verbatim(text)
+    show.verbatim(text, read_from)
+    if read_from and not show.console().color_system:
+        show.verbatim(f"read from: {quoted(text, read_from)}")
     show.say("")
 
 

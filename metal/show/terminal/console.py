@@ -128,14 +128,23 @@ def _cut(text: str, width: int, most: int) -> list[str]:
     return folded(text, width, most, cut=f" ... (see {option[0].rstrip('=').lstrip('`')})")
 
 
-def verbatim(text: str) -> None:
+def verbatim(text: str, marked: Sequence[tuple[int, int]] = ()) -> None:
     """Print somebody else's text unchanged, line by line, except for characters that could rewrite
     the screen.
+
+    marked: spans of the text that are highlighted where the output has styles.
     """
     from rich.text import Text
 
-    for line in text.replace("\r\n", "\n").split("\n"):
-        console().print(Text(clean(line)), soft_wrap=True)
+    begins = 0
+    for row in text.split("\n"):
+        ends = begins + len(row)
+        line = Text(clean(row.removesuffix("\r") if ends < len(text) else row))
+        for begin, end in marked:
+            if begin < ends and end > begins:
+                line.stylize("bold reverse", max(begin - begins, 0), end - begins)
+        console().print(line, soft_wrap=True)
+        begins = ends + 1
 
 
 def folded(
