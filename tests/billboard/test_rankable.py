@@ -134,10 +134,11 @@ def test_a_path_that_equals_the_name_stays_a_path(
 
 def test_people_alone_are_no_board_but_a_leaderboard() -> None:
     made = table(["tone"], judge="")
-    for ranked in (metal.billboard, metal.billboard_layout):
-        more = {"layout": "summarization"} if ranked is metal.billboard_layout else {}
-        with pytest.raises(MetalError, match=r"`metal.leaderboard\(...\)` ranks generators"):
-            ranked(made, levels="1,2,3,4,5", **more)
+    says = r"`metal.leaderboard\(...\)` ranks generators"
+    with pytest.raises(MetalError, match=says):
+        metal.billboard(made, levels="1,2,3,4,5")
+    with pytest.raises(MetalError, match=says):
+        metal.billboard_layout(made, layout="summarization", levels="1,2,3,4,5")
 
 
 def test_a_folder_of_tables_names_one(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from metal.data.dataset import Card, Dataset, assemble
 from metal.data.ratings import facts_from
@@ -46,9 +47,10 @@ def dataset(
     sources = sorted({one.source for one in outputs.values()})
     kinds = {"m": "metric", "j": "llm"}
     names = sorted({row[2] for row in rows})
-    raters = [
-        Rater(name, kinds.get(name[0], "human"), (groups or {}).get(name, "")) for name in names
-    ]  # type: ignore[arg-type]
+    raters = []
+    for name in names:
+        kind: Any = kinds.get(name[0], "human")
+        raters.append(Rater(name, kind, (groups or {}).get(name, "")))
     ratings = [
         Rating(name, criterion, rater, score, "" if score is not None else "unsure")
         for name, criterion, rater, score in rows
