@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from metal.cli.printing import print_json, show_parts
+from metal.cli.parameters import Flag
 from metal.cli.reading import ASK, read_and_say
 from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, VERBOSE, Verb, verb
 from metal.cli.verb import out as out_option
@@ -20,6 +21,11 @@ from metal.data.text import without_ending, without_isolates
 from metal.errors import UsageError
 from metal.runs.kinds import FILES, Kind, kind_of, load
 from metal.show.terminal import console
+
+
+OPEN = Flag(
+    ["--open", "open_it"], rare=True, is_flag=True, help="Show the page in `metal view` at the end."
+)
 
 
 def run_folder(out: Path | None, data: Path, ending: str = "") -> Path:
@@ -121,6 +127,7 @@ def analysis(
         AS_JSON,
         AS_MARKDOWN,
         FORCE,
+        OPEN,
         more=kind.more,
         examples=kind.examples,
     )
@@ -132,6 +139,7 @@ def analysis(
         as_json: bool,
         as_markdown: bool,
         force: bool,
+        open_it: bool,
         by: tuple[str, ...] | str = (),
         **options: Any,
     ) -> None:
@@ -160,6 +168,10 @@ def analysis(
         _say_if_unrecorded(run, data, out, input_data)
         show_run(run, out, verbose, as_json, as_markdown, by, run.more_facts(), kind.files)
         then(run, as_markdown, **asked)
+        if open_it:
+            from metal.cli.view import open_run_in_app
+
+            open_run_in_app(out)
 
     return command
 

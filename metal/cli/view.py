@@ -7,7 +7,7 @@ import os
 import socket
 import webbrowser
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import click
 
@@ -15,6 +15,7 @@ import metal
 from metal.cli.verb import verb
 from metal.show.terminal import console
 
+DEPTH = 2  # of the runs that `metal ls` lists
 OPEN = click.Option(
     ["--open/--no-open", "open_it"],
     default=True,
@@ -31,14 +32,27 @@ OPEN = click.Option(
     """,
 )
 def view(folder: Path | None, port: int | None, open_it: bool) -> None:
-    shown = metal.view(folder or ".", port=port)
-    number = urlsplit(shown.address).port
-    console.say(shown.address, wrap=False)
-    remote = "SSH_CONNECTION" in os.environ
-    if remote:
+    wait_for(metal.view(folder or ".", port=port), open_it)
+
+
+def open_run_in_app(run: Path) -> None:
+    """Show a run in the app: in the present folder's, if that lists it, else in its parent's."""
+    near = run.resolve().is_relative_to(Path.cwd())
+    near = near and len(run.resolve().relative_to(Path.cwd()).parts) <= DEPTH
+    folder = Path() if near else run.parent
+    key = run.resolve().relative_to(folder.resolve()).as_posix()
+    wait_for(metal.view(folder), page=f"run/{quote(key)}")
+
+
+def wait_for(shown: metal.View, open_it: bool = True, page: str = "") -> None:
+    """Say where the app is, open a page of it in the browser, and wait for Ctrl-C."""
+    address = f"{shown.address}{page}"
+    number = urlsplit(address).port
+    console.say(address, wrap=False)
+    if "SSH_CONNECTION" in os.environ:
         line = f"ssh -N -L {number}:127.0.0.1:{number} {getpass.getuser()}@{socket.gethostname()}"
         console.aside(f"From your own machine, run this first: {line}")
-    elif open_it and not webbrowser.open(shown.address):
+    elif open_it and not webbrowser.open(address):
         console.aside("No browser could be opened; open the address in one.")
     console.aside("Ctrl-C ends it.")
     try:
