@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from metal.cli.printing import print_json, show_parts
 from metal.cli.parameters import Flag
+from metal.cli.printing import print_json, show_parts
 from metal.cli.reading import ASK, read_and_say
 from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, VERBOSE, Verb, verb
 from metal.cli.verb import out as out_option
@@ -21,7 +21,6 @@ from metal.data.text import without_ending, without_isolates
 from metal.errors import UsageError
 from metal.runs.kinds import FILES, Kind, kind_of, load
 from metal.show.terminal import console
-
 
 OPEN = Flag(
     ["--open", "open_it"], rare=True, is_flag=True, help="Show the page in `metal view` at the end."
