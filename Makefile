@@ -85,6 +85,7 @@ test-services: .venv/ready .services/bin/label-studio  ## against the real Label
 # Each package wants versions of its own: ragas an openai below METAL's, DeepEval older click and rich, and plug-ins of
 # pytest; inspect_ai older boto3 and fsspec, and 25 s of `make test`. ragas 0.4.3 imports what later versions of
 # langchain-community lack.
+FROM_NPM := .adapters/promptfoo/node_modules/.bin
 ADAPTERS := inspect_ai deepeval ragas argilla label_studio_sdk lm_eval
 .adapters/ragas/ready: BESIDE := 'langchain-community<0.4.2'
 .adapters/argilla/ready: BESIDE := requests
@@ -98,15 +99,16 @@ else
 endif
 	@touch $@
 
-# promptfoo comes from npm, 1.6 GB with what it needs, and runs on Node 22.22 or later; its test says what is missing.
+# promptfoo comes from npm, 1.6 GB with what it needs. It runs on Node 22.22 or later, which is installed beside it; its
+# tests say what is missing.
 .adapters/promptfoo/ready:
 	mkdir -p $(@D)
-	! command -v npm >/dev/null || npm install --silent --no-audit --no-fund --prefix $(@D) promptfoo@latest
+	! command -v npm >/dev/null || npm install --silent --no-audit --no-fund --prefix $(@D) promptfoo@latest node@22
 	@touch $@
 
 test-adapters: .venv/ready $(ADAPTERS:%=.adapters/%/ready) .adapters/promptfoo/ready  ## other packages as they are: their judges, and files for them; each in .adapters
 	for name in $(ADAPTERS); do .adapters/$$name/bin/python -m pytest -rs -p no:asyncio -o filterwarnings=default -k $$name tests/adapters || exit 1; done
-	METAL_PROMPTFOO=$(CURDIR)/.adapters/promptfoo/node_modules/.bin/promptfoo $(BIN)/python -m pytest -rs -k test_promptfoo_results tests/adapters
+	PATH="$(CURDIR)/$(FROM_NPM):$$PATH" METAL_PROMPTFOO=$(CURDIR)/$(FROM_NPM)/promptfoo $(BIN)/python -m pytest -rs -k promptfoo tests/adapters
 
 shots: .venv/ready  ## pages of many sizes as pictures, in runs/shots
 	$(BIN)/python -m tests.shots

@@ -257,13 +257,22 @@ module.exports = class {
 """
 
 
-def test_promptfoo_results(tmp_path: Path) -> None:
-    program = os.environ.get("METAL_PROMPTFOO", "")
-    if not Path(program).is_file():
+def promptfoo(folder: Path, *arguments: str) -> None:
+    """Run promptfoo in a folder; skip the test, with the reason, where it cannot run."""
+    program, node = os.environ.get("METAL_PROMPTFOO", ""), shutil.which("node")
+    if not Path(program).is_file() or not node:
         pytest.skip("promptfoo is not installed: `make test-adapters` does it, with npm")
-    node = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout
-    if tuple(map(int, re.findall(r"\d+", node)[:2])) < NODE:
-        pytest.skip(f"promptfoo needs Node {'.'.join(map(str, NODE))} or later, not {node.strip()}")
+    version = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout
+    if tuple(map(int, re.findall(r"\d+", version)[:2])) < NODE:
+        oldest = ".".join(map(str, NODE))
+        pytest.skip(f"promptfoo needs Node {oldest} or later, not {version.strip()}")
+    silent = {"PROMPTFOO_DISABLE_TELEMETRY": "1", "PROMPTFOO_DISABLE_UPDATE": "1"}
+    environment = {**os.environ, **silent, "PROMPTFOO_CONFIG_DIR": str(folder / "home")}
+    done = subprocess.run([program, *arguments], env=environment, cwd=folder, capture_output=True)
+    assert done.returncode in (0, 100), done.stderr.decode()  # 100: one of its own tests fails
+
+
+def test_promptfoo_results(tmp_path: Path) -> None:
     tests = []
     for number, language in enumerate(LANGUAGES):
         graded = {"type": "llm-rubric", "value": "is polite", "metric": "polite"}
@@ -277,12 +286,9 @@ def test_promptfoo_results(tmp_path: Path) -> None:
     }
     (tmp_path / "grader.js").write_text(GRADER)
     (tmp_path / "promptfooconfig.json").write_text(json.dumps(config))
-    command = [program, "eval", "-c", "promptfooconfig.json", "--no-cache", "-j", "1"]
-    for name in ("out.json", "out.jsonl", "out.csv"):
-        command += ["-o", name]
-    silent = {"PROMPTFOO_DISABLE_TELEMETRY": "1", "PROMPTFOO_DISABLE_UPDATE": "1"}
-    environment = {**os.environ, **silent, "PROMPTFOO_CONFIG_DIR": str(tmp_path / "home")}
-    subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True)  # 100: a test fails
+    files = [part for name in ("out.json", "out.jsonl", "out.csv") for part in ("-o", name)]
+    arguments = ("-c", "promptfooconfig.json", "--no-cache", "-j", "1", *files)
+    promptfoo(tmp_path, "eval", *arguments)
     for name in ("out.json", "out.jsonl"):
         data = metal.read(tmp_path / name)
         judge = "file://grader.js/llm-rubric"
@@ -293,3 +299,19 @@ def test_promptfoo_results(tmp_path: Path) -> None:
     table = metal.read(tmp_path / "out.csv")
     assert kinds(table) == {"promptfoo": "llm"}
     assert sorted(scores(table, "promptfoo")) == [0.2, 0.9, 0.9]
+
+
+def test_an_export_comes_back_through_promptfoo(tmp_path: Path) -> None:
+    demo = metal.read("datasets/demo")
+    metal.export(demo, to="promptfoo", out=tmp_path / "results.json")
+    identity = json.loads((tmp_path / "results.json").read_text())["evalId"]
+    promptfoo(tmp_path, "import", "results.json")
+    promptfoo(tmp_path, "export", "eval", identity, "-o", "saved.json")
+    back = metal.read(tmp_path / "saved.json")
+    assert back.criteria == demo.criteria
+    assert {name: back.outputs[name].text for name in demo.outputs} == {
+        name: output.text for name, output in demo.outputs.items()
+    }
+    columns = ["output", "criterion", "rater", "kind", "score", "comment"]
+    ours, theirs = (each.ratings[columns].astype(str) for each in (demo, back))
+    assert {*theirs.itertuples(index=False)} == {*ours.itertuples(index=False)}
