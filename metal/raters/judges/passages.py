@@ -50,11 +50,15 @@ def passages_of(
     decisive = reading.decisive
     if reading.verdict.score is not None:
         decisive = _clearest(decisive)
-    fields = [evidence.field for evidence in decisive if evidence.field]
-    prose = [evidence.span for evidence in decisive if not evidence.field]
-    spans = [_tidy(text, span) for span in prose]
-    for at in {field.at for field in fields}:
-        values = [(field.key, field.value) for field in fields if field.at == at]
+    spans: list[Span] = []
+    by_object: dict[Span, list[tuple[str, object]]] = {}
+    for evidence in decisive:
+        if evidence.field:
+            at, key, value = evidence.field
+            by_object.setdefault(at, []).append((key, value))
+        else:
+            spans.append(_tidy(text, evidence.span))
+    for at, values in by_object.items():
         spans += _fields_in(reading.text, at, values)
     return merged(spans)
 

@@ -9,6 +9,7 @@ import shutil
 import sys
 import textwrap
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
@@ -132,17 +133,18 @@ def verbatim(text: str, marked: Sequence[tuple[int, int]] = ()) -> None:
     """Print somebody else's text unchanged, line by line, except for characters that could rewrite
     the screen.
 
-    marked: spans of the text that are highlighted where the output has styles.
+    marked: spans of the text, in order, that are highlighted where the output has styles.
     """
     from rich.text import Text
 
-    begins = 0
+    begins, ends_of_marked = 0, [end for _, end in marked]
     for row in text.split("\n"):
         ends = begins + len(row)
         line = Text(clean(row.removesuffix("\r") if ends < len(text) else row))
-        for begin, end in marked:
-            if begin < ends and end > begins:
-                line.stylize("bold reverse", max(begin - begins, 0), end - begins)
+        for begin, end in marked[bisect_right(ends_of_marked, begins) :]:
+            if begin >= ends:
+                break
+            line.stylize("bold reverse", max(begin - begins, 0), end - begins)
         console().print(line, soft_wrap=True)
         begins = ends + 1
 
