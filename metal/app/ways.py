@@ -9,7 +9,8 @@ from pathlib import PurePath
 from metal.api.reading import ReadingOptions
 from metal.app.cells import OpenedCell, path_from, unused
 from metal.app.library import Library
-from metal.data.text import slug
+from metal.data.plugins import plugins
+from metal.data.text import name, slug
 from metal.errors import MetalError, UsageError, check_known
 from metal.questions.audit.confirmed import DECISIONS
 from metal.show.commands import typed_options
@@ -195,9 +196,13 @@ def model_of(cell: OpenedCell) -> str:
 
 
 def _not_to_ask(cell: OpenedCell) -> str:
-    if model_of(cell):
-        return ""
-    return "The audit does not name a model of this judge, so METAL cannot ask it."
+    model = model_of(cell)
+    if not model:
+        return "The audit does not name a model of this judge, so METAL cannot ask it."
+    provider, colon, _ = model.partition(":")
+    if colon and provider not in plugins("metal.providers"):
+        return f"{name(provider)} is no provider of models; a function is asked in a terminal only."
+    return ""
 
 
 def _ask_fields(cell: OpenedCell, library: Library) -> list[FormField]:
@@ -213,9 +218,12 @@ def _ask_fields(cell: OpenedCell, library: Library) -> list[FormField]:
 
 
 def _ask(cell: OpenedCell, chosen: Chosen) -> list[str]:
+    model, address = model_of(cell), cell.run.raters[cell.judge].about.get("base_url")
+    # a name of judges.toml has its address there
+    server = [f"--base-url={address}"] if address and ":" in model else []
     written_in = [f"--prompt-language={chosen['prompt_language']}"]
     return [
-        *("judge", f"--judge={model_of(cell)}", f"--prompt={chosen['prompt']}"),
+        *("judge", f"--judge={model}", *server, f"--prompt={chosen['prompt']}"),
         *(written_in if chosen["prompt_language"] else []),
         *(f"--criteria={cell.criterion}", f"--languages={cell.language}"),
         _out(cell, f"judged-{chosen['prompt']}"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import subprocess
 from collections.abc import Iterator, Mapping
 from html import unescape
 from pathlib import Path
@@ -448,6 +449,48 @@ def test_names_of_strangers_are_harmless(own: View) -> None:
         assert "window.pwned" in source
         assert evil not in source
     shutil.rmtree(run)
+
+
+@pytest.mark.parametrize(
+    ("model", "command_has"),
+    [
+        ("os:system", ""),
+        ("openai-compatible:qwen3", "--base-url=http://127.0.0.1:8000/v1"),
+        ("mine", "--judge=mine"),
+    ],
+)
+def test_only_models_of_providers_are_asked_again(own: View, model: str, command_has: str) -> None:
+    """An audit from a stranger may name any function as its judge."""
+    run = own.folder / "runs" / f"of-{model[:4]}"
+    shutil.copytree(own.folder / "runs" / "audit", run)
+    lines = (run / "raters.jsonl").read_text("utf-8")
+    about = f'"model": "{model}", "base_url": "http://127.0.0.1:8000/v1"'
+    (run / "raters.jsonl").write_text(lines.replace('"model": "fake:blind"', about), "utf-8")
+    text = page(own, ASKED, f"runs/{run.name}", way="ask")
+    assert (command_has in text) if command_has else ("metal judge" not in text)
+    status, _, _ = posted(own, f"on/runs/{run.name}", **ASKED, way="ask", do="trial")
+    assert status == (303 if command_has else 404)
+    shutil.rmtree(run)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0.2, 0.4, 0.6, 0.8, 1.0, 1.2])
+def test_a_command_that_is_killed_leaves_nothing_half_written(own: View, seconds: float) -> None:
+    """Whenever that is: the folder has all of its files or is not there."""
+    fields = CELL | {"way": "hand-out", "items": "20", "to": "csv", "raters": "9"}
+    headers = posted(own, "on/runs/audit", **fields)[2]
+    job = own._state.jobs.job(headers["location"].rpartition("/")[2])
+    try:
+        job.process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        job.process.kill()
+        job.process.wait(60)
+    folder = own.folder / job.out
+    if folder.exists():
+        files = read_toml(folder / "run.toml")["settings"]["files"]
+        assert {path.name for path in folder.iterdir()} == {"run.toml", *files}
+    load_dataset(own.folder / "datasets" / "demo")
+    assert started(own, CELL, way="hand-out", items="2")
 
 
 def replace_in(table: Path, old: str, new: str) -> None:
