@@ -27,7 +27,7 @@ from metal.data.languages import language_name
 from metal.data.text import known, name, rounded
 from metal.errors import UsageError
 from metal.questions.audit.confirmed import beside_words
-from metal.questions.audit.verdicts import PLACE, VerdictCell, by_judge, sentence
+from metal.questions.audit.verdicts import VerdictCell, sentence, verdict_of
 from metal.show.commands import in_commands, of_run
 from metal.show.parts import case_of, path_of
 
@@ -187,26 +187,26 @@ def cell_of(request: Request, asked: Mapping[str, str]) -> OpenedCell | None:
     """
     library: Library = request.app.state.library
     key, run = audit_of(request)
-    cells = {PLACE(cell.row): cell for of in by_judge(run) for cell in of.verdicts}
     criterion, language = asked.get("criterion", ""), asked.get("language", "")
-    for judge in run.judge_names:
-        at = judge, criterion, language
-        if asked.get("judge", "") in (judge, name(judge)) and at in cells:
-            answers = answers_of(library, library.path(key))
-            differing = answers.items.iloc[:0]
-            if language in answers.languages and criterion in answers.criteria:
-                differing = answers.chosen(Choice(language, criterion, judge, DIFFERS))
-            return OpenedCell(
-                library.root, key, run, language, criterion, judge, cells[at], differing
-            )
+    named = [judge for judge in run.judge_names if asked.get("judge", "") in (judge, name(judge))]
+    for judge in named:
+        verdict = verdict_of(run, judge, criterion, language)
+        if verdict is None:
+            continue
+        answers = answers_of(library, library.path(key))
+        differing = answers.items.iloc[:0]
+        if language in answers.languages and criterion in answers.criteria:
+            differing = answers.chosen(Choice(language, criterion, judge, DIFFERS))
+        return OpenedCell(library.root, key, run, language, criterion, judge, verdict, differing)
     return None
 
 
 def choices_of(run: AuditRun) -> dict[str, list[tuple[str, str]]]:
     """The languages, criteria and judges of an audit's verdicts, each with how it is shown."""
     verdicts = run.tables["verdicts"]
-    criteria = [each for each in run.criteria if each in set(verdicts["criterion"])]
-    languages = [each for each in run.languages if each in set(verdicts["language"])]
+    judged, spoken = set(verdicts["criterion"].unique()), set(verdicts["language"].unique())
+    criteria = [each for each in run.criteria if each in judged]
+    languages = [each for each in run.languages if each in spoken]
     return {
         "language": [(code, name(language_name(code))) for code in languages],
         "criterion": [(each, name(run.criteria[each].title)) for each in criteria],

@@ -22,10 +22,11 @@ from metal.app.jobs import DONE, Jobs
 from metal.app.library import HERE, Library, NoSuchPage
 from metal.app.templating import respond
 from metal.app.uploads import file_name
+from metal.building.store import read_answered
 from metal.data.holdings import ADJUDICATION, FILLED_IN
 from metal.data.run_toml import read_run_toml
 from metal.data.text import slug
-from metal.errors import UsageError
+from metal.errors import MetalError, UsageError
 
 MOST_FILES = 100  # that come back at a time
 GROUP = re.compile(r"[\w .-]{1,60}")
@@ -71,12 +72,22 @@ class HandedOutFolder:
         """The kind of its forms."""
         return str(self.settings.get("form", ""))
 
-    def counts(self) -> dict[str, int]:
-        """How many outputs each person was given; empty if run.toml does not say it."""
+    def progress(self, root: Path) -> dict[str, tuple[int, int]]:
+        """How many outputs each person has rated so far, and how many they were given.
+
+        Empty if run.toml does not say who was given what, or if the dataset is not there.
+        """
         numbers = self.settings.get("people_given")
-        if not isinstance(numbers, dict):
+        try:
+            answered = read_answered(root / self.data(root))
+        except MetalError:
             return {}
-        return {str(who): number for who, number in numbers.items() if isinstance(number, int)}
+        given_out = numbers.items() if isinstance(numbers, dict) else ()
+        return {
+            str(person): (min(answered[person], number), number)
+            for person, number in given_out
+            if isinstance(number, int)
+        }
 
     def data(self, root: Path) -> str:
         """The dataset whose tasks they are, as a command names it. Raises UsageError if it is not
@@ -130,17 +141,20 @@ def handed_out(request: Request) -> Response:
     folder = folder_of(request)
     audit, cell = folder.cell(library)
     job = jobs.job(request.query_params["job"]) if "job" in request.query_params else None
+    decided = library.folder(folder.key).answer if folder.decides else ""
+    state = job.state if job else ""
     content = {
         "key": folder.key,
         "folder": folder,
         "files": [(number, path.name, path.stat().st_size) for number, path in _numbered(folder)],
-        "counts": folder.counts(),
+        "progress": folder.progress(library.root),
+        "decided": decided,
         "to_do": TO_DO.get(folder.form, "The person fills it in, and sends it back."),
         "audit": audit,
         "cell": cell,
         "job": job,
-        "state": job.state if job else "",
-        "is_done": job is not None and job.state == DONE,
+        "state": state,
+        "is_done": state == DONE,
     }
     return respond(request, "handed_out.html", content)
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -261,6 +262,13 @@ def history_files(
         f"{FOLDER}/{name}": "".join(f"{whole_text(line)}\n" for line in lines).encode()
         for name, lines in files.items()
     }
+
+
+def read_answered(dataset: Path) -> Counter[str]:
+    """How many tasks each person has answered in all rounds."""
+    entries = _lines(dataset / FOLDER / ANSWERS, ("rater", "task"))
+    answered = {(str(entry["rater"]), str(entry["task"])) for entry in entries}
+    return Counter(rater for rater, _ in answered)
 
 
 def read_rounds(dataset: Path) -> list[dict[str, Any]]:

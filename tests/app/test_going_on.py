@@ -205,6 +205,7 @@ def test_forty_go_to_a_colleague_and_come_back(own: View, browser: Any, tmp_path
     seen.get_by_label("The files that people sent back").set_input_files(tmp_path / name)
     seen.get_by_role("button", name="Read the answers").click()
     seen.get_by_role("heading", name="The answers are in the dataset").wait_for()
+    assert "ar-4 has rated 40 of 40 outputs" in seen.inner_text("main")
     ratings = load_dataset(own.folder / "datasets" / "demo").ratings
     by_colleague = ratings[ratings["rater"] == "ar-4"]
     assert sorted(by_colleague["score"]) == [float(number) for number in range(1, 41)]
@@ -346,7 +347,7 @@ def test_without_a_file_nothing_is_read(own: View) -> None:
 def test_somebody_who_knows_decides(own: View, browser: Any, tmp_path: Path) -> None:
     out = started(own, CELL, way="adjudicate", items="4", adjudicators="anna")
     text = asked(own, f"handed-out/{out}")[1]
-    assert tells(text, "kept apart")
+    assert tells(text, "0 of 4 outputs decided", "kept apart")
     [file] = (own.folder / out).glob("*.html")
     assert "anna" in file.name
     context = browser.new_context(accept_downloads=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import chain, product
 from operator import itemgetter
+from typing import TypeAlias
 
 from metal.auditing.scores import ONCE, RECALIBRATED
 from metal.auditing.standing import MIN_ITEMS, MIN_SOURCES, NOTHING, THIN
@@ -70,6 +71,7 @@ OLD_WORDS = {"good": "As good as a person", "once": "As good once recalibrated"}
 UNCERTAIN = "too uncertain"
 KEY = ["judge", "criterion", "language"]
 PLACE = itemgetter(*KEY)  # of a verdict's row
+Place: TypeAlias = tuple[str, str, str]
 # where a constant answer and a person stand on the line of a cell, 100 wide: it ends at 134%
 LINE = 6.0, 76.0
 
@@ -151,11 +153,7 @@ def judged_criteria(run: AuditRun) -> list[Criterion]:
 def by_judge(run: AuditRun) -> list[JudgeVerdicts]:
     """The verdicts grouped by judge, in the order of the audit; empty without judges."""
     rows = {PLACE(row): row for row in run.records("verdicts")}
-    lines: dict[tuple[str, str, str], list[str]] = {}
-    for remark in run.lines:
-        lines.setdefault(PLACE(remark), []).append(f"{remark['question']}: {remark['line']}")
-    pairs = run.records("pairs") if "pairs" in run.tables else ()
-    first = {PLACE(row): row["first_place"] for row in pairs}
+    lines, first = _beside(run)
     criteria, languages = [criterion.name for criterion in judged_criteria(run)], run.languages
     cells = {}
     for numbered in product(
@@ -177,6 +175,26 @@ def by_judge(run: AuditRun) -> list[JudgeVerdicts]:
         )
         for judge in run.judge_names
     ]
+
+
+def verdict_of(run: AuditRun, judge: str, criterion: str, language: str) -> VerdictCell | None:
+    """One verdict, without its anchor; None if there is no such verdict."""
+    at = judge, criterion, language
+    for row in run.records("verdicts", judge=judge, criterion=criterion, language=language):
+        lines, first = _beside(run)
+        return _cell(run, row, "", lines.get(at, ()), first.get(at))
+    return None
+
+
+def _beside(run: AuditRun) -> tuple[dict[Place, list[str]], dict[Place, float]]:
+    """What other runs say about each case and, for judges of pairs, how often each chose the output
+    shown first.
+    """
+    lines: dict[Place, list[str]] = {}
+    for remark in run.lines:
+        lines.setdefault(PLACE(remark), []).append(f"{remark['question']}: {remark['line']}")
+    pairs = run.records("pairs") if "pairs" in run.tables else ()
+    return lines, {PLACE(row): row["first_place"] for row in pairs}
 
 
 def standing(of: JudgeVerdicts) -> tuple[float, ...]:
