@@ -14,6 +14,7 @@ from starlette.requests import Request
 
 from metal.api.answers import DIFFERS, Choice
 from metal.app.answers_page import answers_of
+from metal.app.jobs import RUNNING, Jobs
 from metal.app.library import HERE, Library, NoSuchPage
 from metal.auditing.verdict import (
     DISAGREE,
@@ -67,10 +68,10 @@ SETTLES = {
 class OpenedCell:
     """A judge on a criterion in a language, in an audit.
 
-    root: the app's folder, in which commands run. key: the audit's key in the library.
+    jobs: the commands that were started. key: the audit's key in the library.
     """
 
-    root: Path
+    jobs: Jobs
     key: str
     run: AuditRun
     language: str
@@ -78,6 +79,11 @@ class OpenedCell:
     judge: str
     verdict: VerdictCell
     differing: pd.DataFrame
+
+    @property
+    def root(self) -> Path:
+        """The app's folder, in which commands run."""
+        return self.jobs.root
 
     @property
     def query(self) -> dict[str, str]:
@@ -159,11 +165,15 @@ def path_from(root: Path, path: str) -> str:
     )
 
 
-def unused(root: Path, stem: str) -> str:
-    """A folder for a new run that does not exist yet, as a command in the root folder names it."""
+def unused(root: Path, stem: str, jobs: Jobs) -> str:
+    """A folder for a new run that does not exist yet, as a command in the root folder names it.
+
+    jobs: commands that may be about to write a folder.
+    """
     runs = "" if root.resolve().name == "runs" and not (root / "runs").exists() else "runs/"
+    at_work = {job.out for job in jobs.all() if job.state == RUNNING}
     number, candidate = 1, f"{runs}{stem}"
-    while (root / candidate).exists():
+    while candidate in at_work or (root / candidate).exists():
         number += 1
         candidate = f"{runs}{stem}-{number}"
     return candidate
@@ -197,7 +207,9 @@ def cell_of(request: Request, asked: Mapping[str, str]) -> OpenedCell | None:
         differing = answers.items.iloc[:0]
         if language in answers.languages and criterion in answers.criteria:
             differing = answers.chosen(Choice(language, criterion, judge, DIFFERS))
-        return OpenedCell(library.root, key, run, language, criterion, judge, verdict, differing)
+        return OpenedCell(
+            request.app.state.jobs, key, run, language, criterion, judge, verdict, differing
+        )
     return None
 
 

@@ -189,7 +189,7 @@ async def take(request: Request) -> Response:
         raise UsageError("The group: use at most 60 letters, digits, spaces, dots and dashes")
     base = request.scope["root_path"]
     if folder.decides:
-        out = unused(library.root, f"{slug(folder.path.name)}-report")
+        out = unused(library.root, f"{slug(folder.path.name)}-report", jobs)
         plan = folder.key.replace(HERE, ".", folder.key == HERE)
         typed = ["adjudicate", "report", f"--out={out}", "--", plan]
         job = jobs.start([*typed, *map(str, files)])

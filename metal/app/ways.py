@@ -124,7 +124,7 @@ def _same_data(
 def _out(cell: OpenedCell, ending: str) -> str:
     """The option that names a new folder for a run about the cell."""
     parts = (cell.data_name, cell.language, cell.criterion, ending)
-    return f"--out={unused(cell.root, '-'.join(map(slug, parts)))}"
+    return f"--out={unused(cell.root, '-'.join(map(slug, parts)), cell.jobs)}"
 
 
 def _differ_too_little(cell: OpenedCell) -> str:
@@ -252,7 +252,7 @@ def _again_fields(cell: OpenedCell, library: Library) -> list[FormField]:
 
 def _again(cell: OpenedCell, chosen: Chosen) -> list[str]:
     further = [path_from(cell.root, chosen["more"])] if chosen["more"] else []
-    out = f"--out={unused(cell.root, slug(cell.data_name) + '-audit')}"
+    out = f"--out={unused(cell.root, slug(cell.data_name) + '-audit', cell.jobs)}"
     return ["audit", out, *_same_data(cell, runs=[*cell.paths[1:], *further])]
 
 

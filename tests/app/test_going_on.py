@@ -389,8 +389,12 @@ def test_a_plan_says_how_many_more_ratings_are_needed(own: View) -> None:
 
 
 def test_nothing_is_written_over(own: View) -> None:
-    outs = [started(own, CELL, way="hand-out", items="2", to="xlsx") for _ in range(2)]
+    """Neither what is there nor what a command at work is about to write."""
+    fields = CELL | {"way": "hand-out", "items": "2", "to": "xlsx"}
+    locations = [posted(own, "on/runs/audit", **fields)[2]["location"] for _ in range(2)]
+    outs = [ended(own, location) for location in locations]
     assert outs[1] == f"{outs[0]}-2"
+    assert started(own, fields) == f"{outs[0]}-3"
 
 
 @pytest.mark.slow
