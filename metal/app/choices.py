@@ -15,6 +15,8 @@ from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 
+from metal.show.commands import typed_options
+
 Options = dict[str, Any]
 ONE = ("format", "language", "criterion", "generator", "sheet", "decimal")
 SEVERAL = ("wide", "ignore")
@@ -51,6 +53,22 @@ def query_of(options: Mapping[str, Any]) -> str:
         else:
             parameters += [(option, text) for text in _texts(value)]
     return urlencode(parameters)
+
+
+def each_choice(options: Options) -> list[tuple[str, Options]]:
+    """Each choice as it is typed in a terminal, with the options without it."""
+    choices = []
+    for option, value in options.items():
+        names = list(value) if isinstance(value, Mapping) else [""]
+        for name in names:
+            rest = {**options}
+            if name:
+                stated(rest, option, name, "")
+            else:
+                del rest[option]
+            only = {option: {name: value[name]} if name else value}
+            choices.append((" ".join(typed_options(only)), rest))
+    return choices
 
 
 def _texts(value: Any) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from glob import escape
 
 from starlette.datastructures import FormData
 
+from metal.api.reading import BY_CRITERION
 from metal.app.choices import ANSWERS, Options, read_as, stated
 from metal.app.table_view import CriterionShown, TableShown, column_wanted
 from metal.data.languages import find_language
@@ -78,6 +79,9 @@ def _scales(form: FormData, shown: TableShown, options: Options) -> None:
             chosen = form.getlist(f"missing.{number}")
             missing = tuple(text for text in criterion.doubtful if text in chosen)
             stated(options, "missing", name, missing)
+        ends = _text(form, f"ends.{number}")
+        if criterion.ends is not None and ends is not None and ends != criterion.ends:
+            stated(options, "ranges", name, ends)
         if criterion.movable:
             _order(form, number, criterion, options)
 
@@ -118,14 +122,27 @@ def _rest(form: FormData, shown: TableShown, options: Options) -> None:
     language = _text(form, "language")
     if language is not None and (find_language(language) or language) != shown.language:
         _state(options, "language", language)
-    for option in ("format", "sheet"):
+    for option in ("format", "sheet", "decimal", "criterion"):
         value = _text(form, option)
         if value is not None and value != options.get(option, ""):
             _state(options, option, value)
+    if options.get("criterion", "") != shown.criterion and shown.criterion is not None:
+        _rename(
+            options, escape(shown.criteria[0].name), escape(options.get("criterion", "")) or "*"
+        )
     own_sources = form.get("sources") == "own"
     output = shown.read.sheet_like.roles.get("output")
     if shown.sources_by and own_sources and output:
         stated(options, "columns", "source", output)
+
+
+def _rename(options: Options, before: str, after: str) -> None:
+    """Keep what was chosen of a criterion under its new name."""
+    for option in (*BY_CRITERION, "missing"):
+        if before in options.get(option, {}):
+            values = dict(options[option])
+            values[after] = values.pop(before)
+            options[option] = values
 
 
 def _state(options: Options, option: str, value: str) -> None:

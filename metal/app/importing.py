@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from metal.app.choices import Options, options_in, query_of
+from metal.app.choices import Options, each_choice, options_in, query_of
 from metal.app.chosen import EACH, options_chosen
 from metal.app.library import Kept, Library
 from metal.app.table_view import (
@@ -40,7 +40,8 @@ from metal.errors import MetalError, UsageError
 from metal.show.commands import in_commands, named, next_command, typed_options
 
 MOST_FILES, MOST_FIELDS = 200, 20_000  # of a form
-KEPT = 4  # tables as read
+KEPT = 500_000  # ratings of tables as read; the last table is always kept
+ELSEWHERE = ("hf",)  # formats that are read from another place than a file
 NAME = re.compile(rf"[^/\\.{HARMFUL}\t\n][^/\\{HARMFUL}\t\n]{{0,99}}")
 FLAGS = {
     name: named(name)
@@ -105,7 +106,7 @@ def _change(request: Request, upload: Upload, form: FormData) -> Response:
         return _page(request, upload, shown, str(error), name=name)
     if not asked or part:
         more = {"again": "1"} if asked else {}
-        if name != _proposed(request, upload):
+        if name and name != _proposed(request, upload):
             more["name"] = name
         query = "&".join(filter(None, [query_of(options), urlencode(more)]))
         anchor = "" if asked else f"#{part}"
@@ -116,7 +117,9 @@ def _change(request: Request, upload: Upload, form: FormData) -> Response:
 
 
 def _check(options: Options) -> None:
-    """Raise UsageError for a language that is not known."""
+    """Raise UsageError for a language that is not known, and a format of no file."""
+    if options.get("format") in ELSEWHERE:
+        raise UsageError(f"The format {options['format']} is not one of files")
     language = options.get("language", "")
     if language and language != "und" and find_language(language) is None:
         raise UsageError(
@@ -142,7 +145,9 @@ def _page(
         "role_names": ROLE_NAMES,
         "kinds": KINDS,
         "directions": DIRECTIONS,
-        "formats": formats(),
+        "formats": [name for name in formats() if name not in ELSEWHERE],
+        "choices": [(text, query_of(rest)) for text, rest in each_choice(options)],
+        "decimal": options.get("decimal", ""),
         "format": options.get("format", ""),
         "name_of_dataset": name,
         "command": command(upload, options, name),
@@ -183,7 +188,9 @@ def _uploads(request: Request) -> Uploads:
 def _shown(request: Request, upload: Upload, options: Options) -> TableShown:
     kept: Kept = request.app.state.tables_read
     key = (upload.key, query_of(options), upload.path.stat().st_mtime_ns)
-    shown: TableShown = kept.get(key, lambda: table_shown(as_read(upload.path, options)))
+    shown: TableShown = kept.get(
+        key, lambda: table_shown(as_read(upload.path, options)), lambda shown: shown.read.size
+    )
     return shown
 
 
@@ -196,6 +203,7 @@ def as_read(path: Path, options: Options) -> AsRead:
 
     reading = {option: value for option, value in options.items() if option != "format"}
     try:
+        _check(options)
         draft = draft_of(path, options.get("format", ""), reading)
         dataset = draft.assemble(path)
     except MetalError as error:

@@ -92,6 +92,11 @@ class AsRead:
     notes: Sequence[str] = ()
 
     @property
+    def size(self) -> int:
+        """The number of ratings, which stands for the memory that they take."""
+        return 1 if self.dataset is None else len(self.dataset.ratings)
+
+    @property
     def sheet_like(self) -> TableColumns:
         """The columns; those of the file if it could not be read."""
         return self.columns or TableColumns({}, (), ())
@@ -125,13 +130,15 @@ class RaterShown:
 class CriterionShown:
     """A criterion, or answers in words that have no order yet.
 
-    levels: from the worst to the best. movable: whether their order can be changed. direction: ""
-    if neither end is better. doubt: a line on scores that may mean no answer, which are `doubtful`.
+    levels: from the worst to the best. movable: whether their order can be changed. ends: of a
+    scale without levels; "" if they are not known. direction: "" if neither end is better. doubt: a
+    line on scores that may mean no answer, which are `doubtful`.
     """
 
     name: str
     levels: Sequence[str] = ()
     movable: bool = False
+    ends: str | None = None
     nominal: bool = False
     direction: str = ""
     why: str = ""
@@ -145,8 +152,8 @@ class CriterionShown:
 class TableShown:
     """Everything of a table that the wizard shows.
 
-    language: of all rows; None if a column names it. own_sources: None if it is not in question
-    whether each output is its own source. sources_by: the column whose texts name the sources.
+    language, criterion: of all rows; None if a column names it. sources_by: the column whose texts
+    name the sources.
     """
 
     read: AsRead
@@ -156,6 +163,7 @@ class TableShown:
     criteria: Sequence[CriterionShown] = ()
     language: str | None = None
     why_language: str = ""
+    criterion: str | None = None
     sources_by: str = ""
     counts: Sequence[tuple[str, str]] = ()
 
@@ -190,6 +198,9 @@ def table_shown(read: AsRead) -> TableShown:
     if "language" not in read.columns.roles:
         language, why = _language(read, read.dataset)
         shown = replace(shown, language=language, why_language=why)
+    named = any(answer.criterion for answer in read.columns.answers)
+    if "criterion" not in read.columns.roles and not named and len(shown.criteria) == 1:
+        shown = replace(shown, criterion=read.options.get("criterion", ""))
     if "source" not in read.options.get("columns", {}):
         shown = replace(shown, sources_by=read.columns.sources_by)
     return shown
@@ -296,14 +307,19 @@ def _criterion(
     options, scale, name = read.options, criterion.scale, criterion.name
     labels = [level.label for level in scale.levels]
     missing = options.get("missing", {}).get(escape(name), ())
-    turns = has_direction(scale)
+    direction, why = "", ""
+    if has_direction(scale):
+        direction = criterion.direction
+        why = direction_reason(read.dataset, name, options.get("directions", {}))
+    ends = "" if scale.low is None else f"{scale.low:g}..{scale.high:g}"
     return CriterionShown(
         name,
         labels,
         movable=_in_words(read, criterion),
+        ends=None if labels else ends,
         nominal=scale.measure == "nominal",
-        direction=criterion.direction if turns else "",
-        why=direction_reason(read.dataset, name, options.get("directions", {})).split(";")[0],
+        direction=direction,
+        why=why.partition(";")[0],
         doubt=line,
         doubtful=sorted({*doubtful, *missing}, key=_size),
         missing=missing,

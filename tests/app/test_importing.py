@@ -217,6 +217,59 @@ def test_language_and_no_answers_are_stated(desk: View) -> None:
     assert "missing" not in options_in(QueryParams(urlsplit(back).query))
 
 
+def test_a_scale_without_levels_gets_ends_and_the_criterion_a_name(desk: View) -> None:
+    table = "id,lang,human,gpt-4\n" + "".join(f"{n},en,{n * 3.5},{n * 3.25}\n" for n in range(20))
+    address = sent(desk, ("points.csv", table))
+    _, _, address = chosen(desk, address, ends_0="0..100", criterion="fluency of the text")
+    options = options_in(QueryParams(urlsplit(address).query))
+    assert options == {
+        "ranges": {"fluency of the text": "0..100"},
+        "criterion": "fluency of the text",
+    }
+    assert tells(page(desk, address), "fluency of the text (0 to 100)", "2 choices of yours")
+    _, _, address = chosen(desk, address, criterion="", ends_0="0..100")
+    assert options_in(QueryParams(urlsplit(address).query)) == {"ranges": {"*": "0..100"}}
+    assert tells(page(desk, address), "overall (0 to 100)", "1 choice of yours")
+    _, _, address = chosen(desk, address, ends_0="from 0")
+    text = page(desk, address)
+    assert tells(text, "cannot read", "is not a range: write both ends")
+    undone = re.findall(r'<a href="([^"]*)">undo', text)
+    assert tells(page(desk, below(desk, html.unescape(undone[-1]))), "40 ratings")
+
+
+TEMPLATE = "wide=%7Brater%7D_%7Bcriterion%7D"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "levels.overall=a%3Db",
+        "columns.speaker=id",
+        "columns.rater=nobody",
+        TEMPLATE,
+        "wide=***",
+        "ignore=*",
+        "kinds.Ann=robot",
+        "measures.*=cardinal",
+        "ranges.*=x",
+        "format=../../x",
+        "format=hf",
+        "format=inspect",
+        "language=Klingonese",
+        "decimal=%3B",
+        "missing.*=%00",
+        "directions.*=sideways",
+        "shifts.*=one",
+    ],
+)
+def test_options_that_do_not_fit_are_said_and_can_be_undone(desk: View, query: str) -> None:
+    address = sent(desk, ("people.csv", WIDE))
+    text = page(desk, f"{address}?{query}")
+    if "cannot read" not in text:
+        assert query in ("missing.*=%00", "wide=***", "kinds.Ann=robot", TEMPLATE)
+    assert f'href="{urlsplit(desk.address).path}{address}?">undo' in text
+
+
 def test_nothing_is_made_of_changes_that_were_not_shown(desk: View) -> None:
     address = sent(desk, ("people.csv", WIDE))
     status, _, later = chosen(desk, address, kind_0="llm", do="make", name="unseen")
@@ -325,7 +378,7 @@ def test_sent_files_are_private_and_few(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     (tmp_path / "empty").mkdir()
     view = View.begin(tmp_path / "empty", 0)
-    uploads = view._jobs.folder / "uploads"
+    uploads = view._state.jobs.folder / "uploads"
     addresses = [sent(view, ("a.csv", WIDE)) for _ in range(MOST_KEPT + 2)]
     assert len(list(uploads.iterdir())) == MOST_KEPT
     assert {folder.stat().st_mode & 0o077 for folder in (uploads, *uploads.iterdir())} == {0}

@@ -136,6 +136,8 @@ def test_ignored_columns_are_as_if_the_table_had_none_of_them(tmp_path: Path) ->
         ({}, {"columns": {"rater": "who"}}, "no column 'who'.*Columns found"),
         ({}, {"columns": {"speaker": "system"}}, "roles are"),
         ({}, {"wide": ["X*"]}, r"no column matches `wide=\['X\*'\]`"),
+        ({}, {"ignore": ["*"]}, "leaves no column. Name fewer"),
+        ({}, {"shifts": {"*": "one"}}, "`shifts='one'`: write a number"),
         ({}, {"ignore": ["X*"]}, r"no column matches `ignore=\['X\*'\]`"),
         (
             {},

@@ -19,6 +19,8 @@ for (const form of document.querySelectorAll("form[data-at-once]")) {
     form.requestSubmit();
   });
 }
+addEventListener("submit", () => document.body.classList.add("busy"));
+addEventListener("pageshow", () => document.body.classList.remove("busy"));
 const [wasAt, changed, scrolled] = JSON.parse(sessionStorage.getItem("at") ?? "[]");
 sessionStorage.removeItem("at");
 if (wasAt === location.pathname) {

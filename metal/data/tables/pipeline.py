@@ -133,6 +133,8 @@ def _leave_out_ignored(table: GuessedTable) -> GuessedTable:
         if column in gone:
             problem = f"`columns={ {role: column} }` and `ignore` name the same column"
             raise DataError(table.where, problem, "Leave it out of one of them")
+    if names and len({*gone}) == len(names):
+        raise DataError(table.where, f"`ignore={table.to_ignore}` leaves no column", "Name fewer")
     if gone:
         table.notes.append(f"columns left out (`ignore`): {first_few(gone, 12)}")
     frame = table.frame.drop(columns=gone)

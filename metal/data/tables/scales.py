@@ -174,6 +174,14 @@ def _by_pattern(name: str, names: Sequence[str], options: Mapping[str, Any]) -> 
 # ---------------------------------------------------------------- scales
 
 
+def _shift_of(value: Any) -> float:
+    """The number to add to scores. Raises UsageError."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise UsageError(f"`shifts={value!r}`: write a number, e.g. -1") from None
+
+
 def _scale_of(
     column: pd.Series,
     name: str,
@@ -187,7 +195,7 @@ def _scale_of(
     def say(line: str) -> None:
         notes.append(f"{name}: {line}")
 
-    shift = float(chosen.get("shifts", 0))
+    shift = _shift_of(chosen.get("shifts", 0))
     if is_numeric_dtype(column):
         scores = column.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
         codes = np.isin(scores, [float(text) for text in missing if is_number(text)])
