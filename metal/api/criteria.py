@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from metal.data.records import Criterion
 
+PROMPTS = "prompts"  # the folder in the working folder to which criteria are written
+
 
 @documented
 def criterion_new(
@@ -72,13 +74,9 @@ def criterion_new(
     """
     from pathlib import Path
 
-    import tomli_w
-
     from metal.data.dataset import dataset_to_change, update_dataset, with_parts
-    from metal.data.dataset_lines import criterion_record
-    from metal.data.files import check_outside, write_new
+    from metal.data.files import check_outside
     from metal.data.records import Criterion
-    from metal.raters.judges.rubric import bears_file
 
     if isinstance(name, Criterion):
         criterion = name
@@ -96,18 +94,10 @@ def criterion_new(
         criterion = _of_template(name, template, Path(data))
     else:
         title = label or name.replace("_", " ").capitalize()
-        criterion = _in_a_line(name, scale, question.strip(), title, direction)
-    if not bears_file(criterion.name):
-        example = re.sub(r"\W+", "_", criterion.name.strip()).strip("_").lower() or "helpfulness"
-        raise UsageError(
-            f"criterion {name!r}: a name has letters, digits, `_` and `-` only, e.g. {example!r}"
-        )
+        criterion = in_a_line(name, scale, question.strip(), title, direction)
+    check_name(criterion.name)
     if data is None:
-        file = criterion_file(criterion.name)
-        if file.exists():
-            raise UsageError(f"{file} exists; change it there, or give the criterion another name")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_new(file, tomli_w.dumps(criterion_record(criterion)))
+        write_criterion(criterion, Path(PROMPTS))
         return criterion
     check_outside(Path(data))
     with dataset_to_change(Path(data)) as dataset:
@@ -125,10 +115,38 @@ def criterion_file(name: str) -> Path:
     """The file to which `criterion_new` writes a criterion without a dataset."""
     from pathlib import Path
 
-    return Path("prompts", "criteria", f"{name}.toml")
+    return Path(PROMPTS, "criteria", f"{name}.toml")
 
 
-def _in_a_line(
+def check_name(name: str) -> None:
+    """Raise UsageError unless a criterion can have this name."""
+    from metal.raters.judges.rubric import bears_file
+
+    if not bears_file(name):
+        example = re.sub(r"\W+", "_", name.strip()).strip("_").lower() or "helpfulness"
+        raise UsageError(
+            f"criterion {name!r}: a name has letters, digits, `_` and `-` only, e.g. {example!r}"
+        )
+
+
+def write_criterion(criterion: Criterion, prompts: Path) -> Path:
+    """Write a criterion to its file in a prompt folder; return the file. Raises UsageError if there
+    is another one.
+    """
+    import tomli_w
+
+    from metal.data.dataset_lines import criterion_record
+    from metal.data.files import write_new
+
+    file = prompts / "criteria" / f"{criterion.name}.toml"
+    if file.exists():
+        raise UsageError(f"{file} exists; change it there, or give the criterion another name")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_new(file, tomli_w.dumps(criterion_record(criterion)))
+    return file
+
+
+def in_a_line(
     name: str, scale: str, question: str, label: str, direction: Literal["higher", "lower"]
 ) -> Criterion:
     """The criterion that these options describe. Raises UsageError if scale or question is

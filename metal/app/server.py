@@ -24,6 +24,7 @@ from metal.app import (
     handed_out,
     importing,
     jobs,
+    judging,
     live,
     managing,
     run_page,
@@ -65,6 +66,7 @@ def app_of(folder: Path) -> Starlette:
         *live.ROUTES,
         *going_on.ROUTES,
         *handed_out.ROUTES,
+        *judging.ROUTES,
         Route("/static/{file}", static_file, name="static"),
     ]
     handlers = {MetalError: _refused, HTTPException: _no_page, Exception: _failed}

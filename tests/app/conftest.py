@@ -10,7 +10,9 @@ import pytest
 
 import metal
 from metal.app.server import View
+from tests.app.shop import DEMO, Shop
 from tests.browser import browser as browser
+from tests.llm_server import LlmServer
 
 
 @pytest.fixture(scope="session")
@@ -36,3 +38,18 @@ def view(shelf: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[View
         view = View.begin(shelf, 0)
     yield view
     view.stop()
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    folder = tmp_path / "shop"
+    shutil.copytree(DEMO, folder / "datasets" / "demo")
+    with LlmServer() as server:
+        view = View.begin(folder, 0)
+        shop = Shop(folder, server, view)
+        yield shop
+        view.stop()
+        for process in shop.processes:
+            process.kill()
+            process.wait()

@@ -89,6 +89,7 @@ for (const live of document.querySelectorAll("[data-live]")) {
 // A part of a page that changes is asked for again; without script, the whole page is.
 async function again(part) {
   const response = await fetch(location.href, { headers: { accept: "text/html" } }).catch(() => null);
+  if (response?.redirected) return location.replace(response.url);
   if (response?.ok) {
     const page = new DOMParser().parseFromString(await response.text(), "text/html");
     const next = page.getElementById(part.id);
