@@ -495,3 +495,37 @@ def test_only_judges_that_may_be_people_are_offered_as_such(tmp_path: Path) -> N
         metal.audit(tmp_path / "t.csv")
     assert tells(str(raised.value), "If some of ada are people", "annotate export")
     assert "match" not in str(raised.value)
+
+
+# ---------------------------------------------------------------- the figures that users know
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize(
+    ("file", "means"),
+    [
+        # accuracy in the log's own results: 0.8333 and 0
+        ("inspect/qa.eval", ("model_graded_qa 83% of 12 outputs", "match 0% of 12")),
+        # namedScores of the prompt: polite 2 of 3
+        ("promptfoo/out.json", ("contains 67% of 3", "llm-rubric 67% of 3 outputs")),
+        # 8 of 12 by the judge; people's 24 answers: 14 are 1
+        ("documented/langfuse_scores.csv", ("evaluator 67% of 12", "people 58% of 12 outputs")),
+    ],
+)
+def test_the_means_of_a_harness_stand_beside_peoples(
+    reference: Path, file: str, means: tuple[str, ...]
+) -> None:
+    assert tells(metal.read(reference / "harness" / file).report, "mean scores", *means)
+
+
+def test_means_of_other_scales_and_of_many_criteria(tmp_path: Path) -> None:
+    names = [f"C{number}" for number in range(5)]
+    cases = []
+    for number in range(4):
+        metrics = [{"name": name, "score": number / 8, "evaluationModel": "gpt"} for name in names]
+        cases.append({"name": f"c{number}", "input": f"q{number}", "metricsData": metrics})
+    cases[3]["metricsData"][0]["score"] = None
+    report = metal.read(written(tmp_path, "run.json", {"testCases": cases}), language="en").report
+    # 0, 1/8, 2/8 and nothing; then 0, 1/8, 2/8, 3/8
+    assert tells(report, "C0: gpt 0.125 of 3 outputs", "C1: gpt 0.188 of 4 outputs", "; ...")
+    assert not any("C3: gpt" in line for line in report)

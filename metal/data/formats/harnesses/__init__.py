@@ -18,6 +18,7 @@ import pandas as pd
 
 from metal.data.dataset_lines import read_criterion
 from metal.data.formats import Draft
+from metal.data.formats.harnesses.means import note_on_means
 from metal.data.formats.harnesses.people import criterion_named, is_a_person, without_criterion
 from metal.data.formats.harnesses.values import as_answer, as_text, is_number, is_scalar, mapping
 from metal.data.formats.table import OPTIONS as OF_TABLES
@@ -131,6 +132,8 @@ class HarnessRows:
         for option, by_criterion in self.per_criterion.items():
             own[option] = below(options.get(option), self._of_rows(by_criterion, options))
         draft = draft_from(frame, {**options, **own}, file)
+        if means := note_on_means(draft):
+            draft = replace(draft, notes=(*draft.notes, means))
         if draft.columns is None:
             return draft
         of_format = frozenset(role for role, name in own["columns"].items() if role == name)
