@@ -6,7 +6,10 @@ import asyncio
 import json
 import shlex
 import threading
+import time
+from collections import deque
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,6 +38,7 @@ EVERY = 1.0  # seconds between two looks
 LOOK = 0.25  # seconds that a look may read; a long journal is read in several looks
 PARTS = ("state", "numbers", "judges", "trouble", "figures", "act")  # of the page, by their ids
 FOLLOWED = ("judge", "generate")
+UNREAD = 10_000  # answers that wait to be read; of more, the first are left out of the figures
 FEW = 5  # comparisons with people below which no share is shown
 
 
@@ -44,7 +48,8 @@ class LiveRun:
 
     figures: None for a run that rates nothing. asked: when the process began that was asked to
     stop; 0 if none was. job: the command that resumes the run, if the app started one. audits: the
-    keys of audits of the run; None while nobody has looked for them.
+    keys of audits of the run; None while nobody has looked for them. unread: records that the
+    figures lack, because reading an answer takes longer than counting it.
     """
 
     folder: Path
@@ -53,14 +58,20 @@ class LiveRun:
     asked: float = 0.0
     job: AppJob | None = None
     audits: list[str] | None = None
+    unread: deque[Mapping[str, Any]] = field(default_factory=lambda: deque(maxlen=UNREAD))
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         if self.figures is None:
             self.follower = RunFollower(self.folder)
         else:
-            counted = self.figures.count, self.figures.clear
-            self.follower = RunFollower(self.folder, *counted)
+            self.follower = RunFollower(self.folder, self.unread.append, self._restart)
+
+    def _restart(self) -> None:
+        """Forget all answers, because the run was replaced."""
+        assert self.figures
+        self.figures.clear()
+        self.unread.clear()
 
     @classmethod
     def of(cls, folder: Path, root: Path) -> LiveRun:
@@ -74,9 +85,14 @@ class LiveRun:
         return cls(folder, _figures_of(folder, root) if command == "judge" else None)
 
     def look(self) -> RunProgress:
-        """Read what is new."""
+        """Read what is new, and then some of the answers that the figures lack."""
         with self.lock:
-            return self.follower.look(LOOK)
+            progress = self.follower.look(LOOK)
+            until = time.monotonic() + LOOK
+            while self.figures and self.unread and time.monotonic() < until:
+                with suppress(LookupError, TypeError, ValueError, AttributeError):  # damaged
+                    self.figures.count(self.unread.popleft())
+            return progress
 
     def stop(self) -> None:
         """Ask the process to stop; a second time, to drop the calls in flight."""

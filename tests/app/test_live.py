@@ -8,8 +8,12 @@ import json
 import signal
 import subprocess
 from itertools import product
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+from metal.app.live import LiveRun
 from metal.app.server import View
 from metal.data.at_work import WORKER
 from tests.app.shop import KEY, SIZES, Shop, check_looks, listened, until
@@ -105,6 +109,23 @@ def test_failures_have_their_cause_and_hostile_words_stay_words(shop: Shop) -> N
     assert "<img" not in text
     assert "\u202e" not in text
     assert "49" not in text.split("What went wrong")[1][:400]
+
+
+def test_a_long_journal_is_counted_before_its_answers_are_read(
+    shelf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metal.app.live.LOOK", -1.0)  # a look reads a piece, and no answer
+    live = LiveRun.of(shelf / "runs" / "judged", shelf)
+    progress = live.look()
+    assert live.figures
+    assert (progress.done, len(live.unread)) == (progress.total, progress.done)
+    assert live.figures.counts == {}
+    monkeypatch.setattr("metal.app.live.LOOK", 60.0)
+    live.unread.append({"output": [], "prompt": {}})  # of a damaged line
+    live.look()
+    assert not live.unread
+    counted = sum(each.scores.total() for each in live.figures.counts.values())
+    assert counted == progress.total
 
 
 def test_runs_that_ask_nothing_have_no_progress(shop: Shop, view: View) -> None:
