@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import PurePath
 
 from metal.api.reading import ReadingOptions
 from metal.app.cells import OpenedCell, path_from, unused
 from metal.app.library import Library
+from metal.auditing.settings import AuditSettings
 from metal.data.plugins import plugins
 from metal.data.text import name, slug
 from metal.errors import MetalError, UsageError, check_known
 from metal.questions.audit.confirmed import DECISIONS
-from metal.show.commands import typed_options
+from metal.show.commands import named, typed_options
 
 HANDED_OUT = 30  # outputs for one more person
 MOST_PEOPLE = 9
@@ -253,7 +254,23 @@ def _again_fields(cell: OpenedCell, library: Library) -> list[FormField]:
 def _again(cell: OpenedCell, chosen: Chosen) -> list[str]:
     further = [path_from(cell.root, chosen["more"])] if chosen["more"] else []
     out = f"--out={unused(cell.root, slug(cell.data_name) + '-audit', cell.jobs)}"
-    return ["audit", out, *_same_data(cell, runs=[*cell.paths[1:], *further])]
+    data = _same_data(cell, people=False, runs=[*cell.paths[1:], *further])
+    return ["audit", out, *_same_settings(cell), *data]
+
+
+def _same_settings(cell: OpenedCell) -> list[str]:
+    """The audit's settings as options, where they are not the usual ones."""
+    options = []
+    recorded = cell.run.settings
+    for setting in fields(AuditSettings):
+        value = recorded.get(setting.name, setting.default)
+        if isinstance(value, list):
+            value = ",".join(map(str, value))
+        if value is True:
+            options.append(named(setting.name))
+        elif value and value != setting.default:
+            options.append(f"{named(setting.name)}={value}")
+    return [*options, *(["--wilcoxon"] if recorded.get("small") == "wilcoxon" else [])]
 
 
 def _keep(cell: OpenedCell, chosen: Chosen) -> list[str]:
@@ -308,7 +325,7 @@ _ALL = (
     Way(
         "plan",
         "Plan more ratings",
-        "How many more rated outputs would decide this cell, and with how many people.",
+        "How many more rated outputs would give a verdict here, and with how many people.",
         "Make the plan",
         _plan_fields,
         _plan,

@@ -123,6 +123,15 @@ def test_each_way_ends_in_a_command(own: View) -> None:
     words = command(own, CELL, way="plan", power="0.9")
     assert words[:2] == ["metal", "design"]
     assert {"--power=0.9", "--languages=ar"} <= {*words}
+    words = command(own, CELL, way="audit")
+    assert words[:2] == ["metal", "audit"]
+    assert words[3:] == [
+        "--languages=hi,ar",
+        "--resamples=100",
+        "--",
+        "datasets/demo",
+        "runs/judged",
+    ]
 
 
 @pytest.mark.parametrize(
