@@ -43,8 +43,8 @@ CHANGED = "Something was changed after the cost was shown. This is what would be
 
 
 def wizard(request: Request) -> Response:
-    """Show the empty form."""
-    return _page(request, JudgeWish(), {})
+    """Show the form, with what the address asks for."""
+    return _page(request, JudgeWish.of(request.query_params), {})
 
 
 async def wished(request: Request) -> Response:

@@ -390,6 +390,22 @@ def test_the_judge_is_asked_again_after_an_estimate(own: View) -> None:
     assert out in page(own, ASKED, way="audit")  # to audit with
 
 
+def test_the_page_that_sets_up_a_judge_knows_what_was_chosen(own: View, browser: Any) -> None:
+    context = browser.new_context()
+    seen = context.new_page()
+    query = ASKED | {"way": "ask", "prompt_language": "text"}
+    seen.goto(f"{own.address}on/runs/audit?{urlencode(query)}")
+    seen.get_by_label("Prompt", exact=True).fill("simple")
+    seen.get_by_label("Prompt", exact=True).press("Tab")
+    seen.locator("#command", has_text="--prompt=simple").wait_for()
+    seen.get_by_role("link", name="Set up the judge").click()
+    for field, value in {"judge": "fake:blind", "prompt": "simple", "language": "hi"}.items():
+        assert seen.locator(f"[name={field}]").input_value() == value
+    assert seen.locator("[name=criterion]").input_value() == "task_quality"
+    assert seen.locator("[name=prompt_language]").input_value() == "text"
+    context.close()
+
+
 def test_a_plan_says_how_many_more_ratings_are_needed(own: View) -> None:
     out = started(own, CELL, way="plan", power="0.9")
     needs = metal.open_run(own.folder / out).tables["needs"]
