@@ -240,6 +240,8 @@ def _row(
         width = 100 * counts.scores[level.value] / answers
         levels.append(LevelShare(level.label, percent(width / 100), left, width))
         left += width
+    # on a scale without levels, equal scores are rare and say little
+    compared = counts if levels else AnswerCounts()
     mean = sum(score * times for score, times in counts.scores.items()) / answers
     return FigureRow(
         judge,
@@ -249,8 +251,8 @@ def _row(
         tuple(levels),
         f"{mean:.4g}",
         counts.outputs,
-        _share(counts.same, counts.pairs),
-        _share(counts.people_same, counts.people_pairs),
+        _share(compared.same, compared.pairs),
+        _share(compared.people_same, compared.people_pairs),
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from metal.app.live import LiveRun
+from metal.app.live import LiveRun, figure_rows
 from metal.app.server import View
 from metal.data.at_work import WORKER
 from tests.app.shop import KEY, SIZES, Shop, check_looks, listened, until
@@ -171,3 +171,14 @@ def test_without_script_the_page_says_all_and_reloads(shop: Shop, browser: Any) 
     page.get_by_role("heading", name="Finished").wait_for(timeout=60_000)  # it reloads by itself
     page.get_by_role("link", name="See the answers").click()
     context.close()
+
+
+def test_equal_scores_are_counted_on_levels_only(shelf: Path) -> None:
+    live = LiveRun.of(shelf / "runs" / "judged", shelf)
+    live.look()
+    assert live.figures
+    rows, _ = figure_rows(live.figures)
+    assert {bool(row.levels) for row in rows} == {True, False}
+    for row in rows:
+        assert bool(row.same) == bool(row.levels)
+        assert row.outputs
