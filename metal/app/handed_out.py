@@ -140,7 +140,9 @@ def handed_out(request: Request) -> Response:
     jobs: Jobs = request.app.state.jobs
     folder = folder_of(request)
     audit, cell = folder.cell(library)
-    job = jobs.job(request.query_params["job"]) if "job" in request.query_params else None
+    # of an earlier `metal view`, the job is gone and the page stays
+    imports = [job for job in jobs.all() if job.key == request.query_params.get("job")]
+    job = imports[0] if imports else None
     decided = library.folder(folder.key).answer if folder.decides else ""
     state = job.state if job else ""
     content = {

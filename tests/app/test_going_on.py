@@ -275,6 +275,7 @@ def test_files_are_given_out_of_their_own_folder_only(own: View) -> None:
     assert {len(each.asked) for each in given.values() if set(each.asked) <= set(tasks)} >= {3}
     status, text, _ = asked(own, f"handed-out/{out}")
     assert status == 200
+    assert asked(own, f"handed-out/{out}?job=of-yesterday")[0] == 200
     numbers = re.findall(rf"form-file/(\d+)/{out}", text)
     assert len(numbers) == len([*folder.glob("*")]) - 1  # all but run.toml
     status, content, headers = asked(own, f"form-file/{numbers[0]}/{out}")
