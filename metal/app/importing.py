@@ -35,7 +35,7 @@ from metal.app.templating import respond
 from metal.app.uploads import Upload, Uploads
 from metal.data.languages import find_language
 from metal.data.records import DIRECTIONS, KINDS
-from metal.data.text import HARMFUL
+from metal.data.text import HARMFUL, capital
 from metal.errors import MetalError, UsageError
 from metal.show.commands import in_commands, named, next_command, typed_options
 
@@ -43,6 +43,8 @@ MOST_FILES, MOST_FIELDS = 200, 20_000  # of a form
 KEPT = 500_000  # ratings of tables as read; the last table is always kept
 ELSEWHERE = ("hf",)  # formats that are read from another place than a file
 NAME = re.compile(rf"[^/\\.{HARMFUL}\t\n][^/\\{HARMFUL}\t\n]{{0,99}}")
+# What a warning says of the command line, where the page has a field for it.
+HOW_ELSEWHERE = re.compile(r"; import with `metal\.read[^`]*`| \(`metal\.read[^`]*`\)")
 FLAGS = {
     name: named(name)
     for name in (
@@ -156,7 +158,10 @@ def _page(
         "wanted": column_wanted(error),
         "each": EACH,
         "notes": [_worded(note, upload) for note in shown.read.notes],
-        "warnings": [_worded(warning, upload) for warning in shown.read.warnings],
+        "warnings": [
+            capital(_worded(HOW_ELSEWHERE.sub("", warning), upload))
+            for warning in shown.read.warnings
+        ],
         "workbook": upload.path.suffix.lower() == ".xlsx",
         "sheet": options.get("sheet", ""),
         "again": request.query_params.get("again") == "1",

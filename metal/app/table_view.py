@@ -359,7 +359,7 @@ def _counts(dataset: Dataset) -> list[tuple[str, str]]:
 
     languages = [language_name(code) for code in sorted(dataset.languages, key=language_order)]
     unknown = dataset.languages == ("und",)
-    names = "not known yet" if unknown else first_few(languages, 12)
+    names = "language not known yet" if unknown else first_few(languages, 12)
     titles = [f"{c.name} ({c.scale.describe()})" for c in dataset.criteria.values()]
     return [
         ("Ratings", sizes(dataset)),

@@ -201,7 +201,9 @@ def test_language_and_no_answers_are_stated(desk: View) -> None:
         f"{n},{rater},{n % 5 + 1 if n else -99}\n" for n in range(40) for rater in ("Ann", "gpt-4")
     )
     address = sent(desk, ("plain.csv", table))
-    assert tells(page(desk, address), "not known yet", "-99 means no answer")
+    text = page(desk, address)
+    assert tells(text, "language not known yet", "-99 means no answer")
+    assert tells(text, "Every output is its own source", "intervals are too narrow</li>")
     status, text, _ = chosen(desk, address, language="Klingonese")
     assert status == 400
     assert tells(text, "Klingonese", "is not known", "Write a code such as hi")
