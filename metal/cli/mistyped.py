@@ -25,7 +25,6 @@ OTHER_WORDS = {
     "show": "report",
     "validate": "check",
     "version": "--version",
-    "view": "report",
 }
 
 

@@ -37,7 +37,6 @@ def typed(
         ("judg", "judge"),
         ("Audit", "audit"),
         ("list", "ls"),
-        ("view", "report"),
     ],
 )
 def test_a_mistyped_verb_names_the_one_that_was_meant(
