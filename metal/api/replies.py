@@ -17,7 +17,7 @@ from metal.api.options import Names, Option, StrPath, documented, names
 from metal.api.read import load
 from metal.data.languages import find_language
 from metal.data.people import people_in
-from metal.data.run_toml import read_run_toml
+from metal.data.run_toml import named_by, read_run_toml
 from metal.errors import UsageError, check_known
 from metal.runs.judges_run import RatingsRun
 from metal.runs.parts import command_of
@@ -190,7 +190,7 @@ def _judges_runs(run: Path) -> list[Path]:
     if command == "judge":
         return [run]
     run_toml = read_run_toml(run)
-    paths = [Path(path) for data in run_toml["datasets"] for path in data.get("more", ())]
+    paths = [named_by(run, path) for data in run_toml["datasets"] for path in data.get("more", ())]
     journaled = [path for path in paths if (path / "journal.jsonl").is_file()]
     if not journaled:
         what = (
@@ -325,8 +325,8 @@ def _rating(row: dict[Any, Any], rater: str, kind: str) -> dict[str, Any]:
 def _dataset_of(run: RatingsRun) -> tuple[Dataset | None, tuple[str, ...]]:
     """The dataset that the run was begun on, or a note that it is missing."""
     folder = str(run.manifest["settings"].get("dataset", ""))
-    if folder and Path(folder).exists():
-        return load(folder).dataset, ()
+    if folder and (path := named_by(run.folder, folder)).exists():
+        return load(path).dataset, ()
     return None, (
         (
             f"{run.folder} was made from {folder}, which is not here: languages, messages and"

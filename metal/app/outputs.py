@@ -21,7 +21,7 @@ from metal.runs.kinds import is_kind
 if TYPE_CHECKING:
     import pandas as pd
 
-    from metal.api.replies import _OpenedRun
+    from metal.api.replies import OpenedReplies
     from metal.data.dataset import Dataset
     from metal.data.records import Criterion
     from metal.running.replying import AskedCall
@@ -82,15 +82,17 @@ def of_run(library: Library, folder: Path, output: str, rows: Sequence[int]) -> 
     rows: its row numbers among the run's answers.
     """
     if is_kind(library.folder(library.key(folder)).kind):
-        return of_disagreements(folder, output, rows_of(folder, rows))
+        return of_disagreements(library, folder, output, rows_of(folder, rows))
     return of_judges(library, folder, output)
 
 
-def of_disagreements(folder: Path, output: str, rows: Sequence[Mapping[str, Any]]) -> Shown:
+def of_disagreements(
+    library: Library, folder: Path, output: str, rows: Sequence[Mapping[str, Any]]
+) -> Shown:
     """An output of an audit; rows: its disagreements, one for each criterion."""
     criteria = criteria_of(folder)
     parts = [_part(row["criterion"], criteria, row["people"], list(row["ratings"])) for row in rows]
-    calls, notes = _calls(folder, output)
+    calls, notes = _calls(library, folder, output)
     texts = {name: rows[0][name] or "" for name in TEXTS}
     return Shown(output, **texts, parts=parts, calls=calls, notes=notes)
 
@@ -100,7 +102,7 @@ def of_judges(library: Library, folder: Path, output: str) -> Shown:
     opened = replies_of(library, folder)
     dataset = opened.dataset
     criteria = dataset.criteria if dataset else {}
-    calls, notes = _calls(folder, output)
+    calls = opened.calls(output)
     of_people: dict[str, dict[str, Mapping[str, Any]]] = {}
     for rating in chain.from_iterable(call.ratings for call in calls):
         if rating["kind"] == "human":
@@ -111,14 +113,17 @@ def of_judges(library: Library, folder: Path, output: str) -> Shown:
         ratings = [*of_people.get(str(criterion), {}).values()]
         ratings += [{**row, "rater": row["judge"], "kind": "llm"} for row in plain_rows(rows)]
         parts.append(_part(str(criterion), criteria, rows["people"].iloc[0], ratings))
-    return Shown(output, **_texts(dataset, output), parts=parts, calls=calls, notes=notes)
+    texts = _texts(dataset, output)
+    return Shown(output, **texts, parts=parts, calls=calls, notes=opened.notes)
 
 
-def replies_of(library: Library, folder: Path) -> _OpenedRun:
-    """The replies in a run of judges."""
-    from metal.api.replies import _OpenedRun
+def replies_of(library: Library, folder: Path) -> OpenedReplies:
+    """The replies in a run of judges, or in those of an audit. Raises UsageError if there are
+    none.
+    """
+    from metal.api.replies import OpenedReplies
 
-    return library.opened(folder, "replies", lambda: _OpenedRun.of(folder))
+    return library.opened(folder, "replies", lambda: OpenedReplies.of(folder))
 
 
 def plain_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -183,12 +188,10 @@ def level_of(criterion: Criterion | None, score: float) -> str:
     return number
 
 
-def _calls(folder: Path, output: str) -> tuple[Sequence[AskedCall], Sequence[str]]:
-    """The calls about an output, and what is missing."""
-    from metal.api.replies import replies
-
+def _calls(library: Library, audit: Path, output: str) -> tuple[Sequence[AskedCall], Sequence[str]]:
+    """The calls about an output of an audit, and what is missing."""
     try:
-        answered = replies(folder, output)
+        opened = replies_of(library, audit)
     except MetalError as error:
         return (), (f"Messages and raw replies are missing: {error}",)
-    return answered.calls, answered.notes
+    return opened.calls(output), opened.notes

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
@@ -16,6 +17,7 @@ from metal.data.languages import language_name, text_direction
 from metal.data.text import count, dollars, duration, figure, name, plural, printable
 from metal.show import pages
 from metal.show.commands import in_commands
+from metal.show.replies import marked_html
 
 LONGEST_MESSAGE = 2_000
 
@@ -38,6 +40,7 @@ def templates() -> Environment:
         "message": lambda text: in_commands(name(text, LONGEST_MESSAGE), {}),
         "path": quote,
         "query": urlencode,
+        "marked": lambda text, spans: Markup(printable(marked_html(text, spans))),  # noqa: S704
     }
     return own
 

@@ -102,3 +102,14 @@ def check_shape(value: Any, shape: Any, name: str, path: Path, remedy: str = _RE
         inside = [(f".{key}", value[key], part) for key, part in shape.items() if key in value]
     for key, part, its_shape in inside:
         check_shape(part, its_shape, f"{name}{key}".lstrip("."), path, remedy)
+
+
+def named_by(run: Path, name: str) -> Path:
+    """The file or folder that a run's run.toml names: from the present folder or, if nothing is
+    there, from the nearest folder above the run from which there is something.
+    """
+    path = Path(name)
+    if path.is_absolute() or path.exists():
+        return path
+    above = (folder / path for folder in run.resolve().parents)
+    return next((candidate for candidate in above if candidate.exists()), path)

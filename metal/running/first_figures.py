@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from metal.data.dataset import Dataset
 from metal.data.people import people_in
@@ -117,7 +117,8 @@ class FirstFigures:
         keys = ["output", "criterion", "score"]
         sizes = ratings.dropna(subset=["score"]).groupby(keys, observed=True).size()
         people: dict[tuple[str, str], dict[float, int]] = {}
-        for (output, criterion, score), number in sizes.items():
+        for keys_of_group, number in sizes.items():
+            output, criterion, score = cast(tuple[str, str, float], keys_of_group)
             people.setdefault((str(output), str(criterion)), {})[float(score)] = int(number)
         return people
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from metal.data.at_work import can_stop, worker_of
 from metal.data.run_summary import FINISHED, STOPPED, WAITING, is_running
@@ -334,7 +334,11 @@ def _price(entry: Any, prefix: str) -> Price | None:
     """The price of a model in an entry of run.toml; None if it has none."""
     if not isinstance(entry, dict):
         return None
-    prices = [entry.get(f"{prefix}{name}") for name in ("input", "output")]
-    if all(type(price) in (int, float) and 0 <= price < inf for price in prices):
-        return Price(*prices)
+    price_in, price_out = (entry.get(f"{prefix}{name}") for name in ("input", "output"))
+    if _is_price(price_in) and _is_price(price_out):
+        return Price(float(price_in), float(price_out))
     return None
+
+
+def _is_price(value: Any) -> TypeGuard[float]:
+    return type(value) in (int, float) and 0 <= value < inf
