@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     from metal.api.score import metric_check as metric_check
     from metal.api.score import metric_list as metric_list
     from metal.api.score import score as score
+    from metal.app.bundle import Bundle as Bundle
+    from metal.app.bundle import view_bundle as view_bundle
     from metal.app.server import View as View
     from metal.app.verb import view as view
     from metal.data.dataset import Dataset as Dataset
@@ -138,6 +140,7 @@ _HOMES = {
     "metal.api.sample": ("sample",),
     "metal.api.schema": ("Validated", "schema", "schema_validate"),
     "metal.api.score": ("metric_check", "metric_list", "score"),
+    "metal.app.bundle": ("Bundle", "view_bundle"),
     "metal.app.server": ("View",),
     "metal.app.verb": ("view",),
     "metal.data.dataset": ("Dataset",),

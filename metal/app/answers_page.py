@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import isnan
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,6 +17,9 @@ from metal.app.templating import respond
 from metal.data.languages import language_name
 from metal.data.text import percent
 from metal.show.replies import about_answer
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PAGE = 50  # rows
 
@@ -31,24 +35,34 @@ def answers_page(request: Request) -> Response:
     page = max(int(number), 1) if number.isdecimal() and len(number) < 9 else 1
     rows = chosen.iloc[PAGE * (page - 1) : PAGE * page]
     content = {
+        **content_of(answers, choice, rows),
         "key": key,
-        "answers": answers,
-        "choice": choice,
-        "kinds": KINDS,
         "total": len(chosen),
         "page": page,
         "pages": -(-len(chosen) // PAGE),
-        "rows": rows.to_dict("records"),
         "title": folder.name,
-        "share": percent,
         "has_verdicts": library.folder(key).kind == "audit",
+    }
+    return respond(request, "answers.html", content)
+
+
+def content_of(answers: RunAnswers, choice: Choice, rows: pd.DataFrame) -> dict[str, Any]:
+    """What a list shows of a run's outputs.
+
+    rows: those on the page, from the outputs of the choice.
+    """
+    return {
+        "answers": answers,
+        "choice": choice,
+        "kinds": KINDS,
+        "rows": rows.to_dict("records"),
+        "share": percent,
         "titles": {name: each.title for name, each in answers.by_name.items()},
         "level": lambda row, score: (
             "" if isnan(score) else level_of(answers.by_name.get(row["criterion"]), score)
         ),
         "named": [(code, language_name(code)) for code in answers.languages],
     }
-    return respond(request, "answers.html", content)
 
 
 def output_page(request: Request) -> Response:

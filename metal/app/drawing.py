@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from metal.app.library import Library
+from metal.app.sharing import Sharing
 from metal.errors import DataError
 from metal.runs.parts import again
 from metal.show.pages import Links
@@ -20,16 +21,24 @@ LARGE = 2_000_000  # values in tables: more than 100 MB as objects
 
 def drawn(library: Library, folder: Path, links: Links) -> str:
     """The page of a run, with links to the app's other pages."""
-    return library.page(folder, lambda: _page(library, folder, links))
+    return library.page(folder, lambda: page_of_run(library, folder, links))
 
 
-def _page(library: Library, folder: Path, links: Links) -> str:
+def page_of_run(
+    library: Library, folder: Path, links: Links, sharing: Sharing | None = None
+) -> str:
+    """The page of a run, drawn again.
+
+    sharing: what is kept from others; None for a page of the app.
+    """
     if _values(folder) <= LARGE:
         from metal.show.pages import page
 
-        return page(library.run(folder), links=links)
+        run = library.run(folder)
+        return page(sharing.of_run(run) if sharing else run, links=links)
     done = subprocess.run(  # noqa: S603  no shell, and METAL's own program
-        [sys.executable, "-m", "metal.app.drawing", str(folder), json.dumps(asdict(links))],
+        [sys.executable, "-m", "metal.app.drawing", str(folder)],
+        input=json.dumps([asdict(links), sharing and asdict(sharing)]).encode(),
         capture_output=True,
         check=False,
     )
@@ -56,13 +65,17 @@ def _values(folder: Path) -> int:
 
 
 def main() -> None:
-    """Print the page of the run in the first argument, with the links in the second."""
+    """Print the page of the run in the first argument; the standard input has its links, and what
+    is kept from others.
+    """
     from metal.api.report import open_run
     from metal.show.pages import page
 
-    folder, links = sys.argv[1:]
-    html = page(open_run(folder), links=Links(**json.loads(links)))
-    sys.stdout.buffer.write(html.encode())
+    links, sharing = json.load(sys.stdin)
+    run = open_run(sys.argv[1])
+    if sharing:
+        run = Sharing(**sharing).of_run(run)
+    sys.stdout.buffer.write(page(run, links=Links(**links)).encode())
 
 
 if __name__ == "__main__":

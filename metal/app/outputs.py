@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from metal.data.records import Criterion
     from metal.running.replying import AskedCall
 
+NO_SCORE = "no score"  # before the reason
 TEXTS = ("language", "generator", "title", "source_text", "output_text")
 
 
@@ -175,7 +176,7 @@ def _score(rating: Mapping[str, Any]) -> float | None:
 def _says(criterion: Criterion | None, rating: Mapping[str, Any]) -> str:
     score = _score(rating)
     if score is None:
-        return f"no score: {rating['reason'] or 'no reason given'}"
+        return f"{NO_SCORE}: {rating['reason'] or 'no reason given'}"
     return level_of(criterion, score)
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from metal.api.folders import NOUNS, Folder
+from metal.app.library import Library
 from metal.app.templating import respond
 from metal.auditing.verdict import VERDICTS
 from metal.data.languages import language_name
@@ -27,29 +31,49 @@ def start(request: Request) -> Response:
     runs = [entry for entry in listed if entry[1].kind != "dataset"]
     number = request.query_params.get("page", "1")
     page = max(int(number), 1) if number.isdecimal() and len(number) < 9 else 1
-    seen = {verdict for _, folder in runs for verdict in folder.verdicts or ()}
     content = {
-        "folder_name": library.root.resolve().name,
+        **content_of(library, listed),
         "query": query,
         "total": len(folders),
-        "datasets": [entry for entry in listed if entry[1].kind == "dataset"],
-        "runs": runs,
         "page": page,
         "pages": -(-len(runs) // PAGE),
         "first": PAGE * (page - 1),
         "last": PAGE * page,
-        "nouns": NOUNS,
-        "signs": SIGNS,
-        "most": MOST_LANGUAGES,
-        "legend": [verdict for verdict in VERDICTS if verdict in seen],
     }
     return respond(request, "start.html", content)
 
 
+def content_of(library: Library, listed: Sequence[tuple[str, Folder]]) -> dict[str, Any]:
+    """What the start page shows of these folders, all on one page."""
+    runs = [entry for entry in listed if entry[1].kind != "dataset"]
+    seen = {verdict for _, folder in runs for verdict in folder.verdicts or ()}
+    return {
+        "folder_name": library.root.resolve().name,
+        "query": "",
+        "total": len(listed),
+        "datasets": [entry for entry in listed if entry[1].kind == "dataset"],
+        "runs": runs,
+        "page": 1,
+        "pages": 1,
+        "first": 0,
+        "last": len(runs),
+        "nouns": NOUNS,
+        "signs": SIGNS,
+        "most": MOST_LANGUAGES,
+        "legend": [verdict for verdict in VERDICTS if verdict in seen],
+        "searched": searched,
+    }
+
+
+def searched(key: str, folder: Folder) -> str:
+    """What a search looks through."""
+    parts = [key, folder.kind, folder.title, folder.answer, folder.state, *folder.judges]
+    parts += [*(folder.languages or ()), *map(language_name, folder.languages or ())]
+    return " ".join(parts).casefold()
+
+
 def _matches(key: str, folder: Folder, query: str) -> bool:
-    searched = [key, folder.kind, folder.title, folder.answer, folder.state, *folder.judges]
-    searched += [*(folder.languages or ()), *map(language_name, folder.languages or ())]
-    text = " ".join(searched).casefold()
+    text = searched(key, folder)
     return all(word in text for word in query.casefold().split())
 
 

@@ -49,10 +49,17 @@ def respond(
     request: Request, template: str, content: Mapping[str, Any], status: int = 200
 ) -> HTMLResponse:
     """A page; addresses in it begin with `base`."""
-    library = request.app.state.library
-    common = {"base": request.scope["root_path"], "root": library.root, "error": ""}
-    html = templates().get_template(template).render({**common, **content})
-    return HTMLResponse(html, status)
+    common = {"root": request.app.state.library.root, **content}
+    return HTMLResponse(rendered(template, request.scope["root_path"], common), status)
+
+
+def rendered(template: str, base: str, content: Mapping[str, Any]) -> str:
+    """The HTML of a page; addresses in it begin with `base`.
+
+    `static` in the content says that no server answers: nothing is offered that needs one.
+    """
+    common = {"base": base, "error": "", "static": False}
+    return templates().get_template(template).render({**common, **content})
 
 
 @cache

@@ -7,12 +7,14 @@ import os
 import socket
 import webbrowser
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import click
 
 import metal
-from metal.cli.verb import verb
+from metal.cli.verb import WithDefault, verb
+from metal.data.text import plural
 from metal.show.terminal import console
 
 DEPTH = 2  # of the runs that `metal ls` lists
@@ -26,13 +28,37 @@ OPEN = click.Option(
 @verb(
     metal.view,
     OPEN,
+    name="view",
     examples="""
         metal view
         metal view runs --no-open
     """,
 )
-def view(folder: Path | None, port: int | None, open_it: bool) -> None:
+def app(folder: Path | None, port: int | None, open_it: bool) -> None:
     wait_for(metal.view(folder or ".", port=port), open_it)
+
+
+@verb(
+    metal.view_bundle,
+    short_help="Write the pages for others, as files for any web server.",
+    examples="""
+        metal view bundle --out site
+        metal view bundle runs --out site --hide-texts
+    """,
+)
+def bundle(folder: Path | None, **options: Any) -> None:
+    with console.progress("writing", "folders") as advance:
+        written = metal.view_bundle(folder or ".", progress=advance, **options)
+    what = f"{plural(written.pages, 'page')}, {written.size / 1e6:,.1f} MB"
+    if written.outputs:
+        what += f"; {plural(written.outputs, 'output')} with a page of their own"
+    console.say(f"{written.index}: {what}", wrap=False)
+    for note in written.notes:
+        console.say(note)
+
+
+view = WithDefault(default=app)
+view.add_command(bundle)
 
 
 def open_run_in_app(run: Path) -> None:

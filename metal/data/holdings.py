@@ -47,6 +47,8 @@ VERDICTS = ("verdict", "verdict_reason")  # further columns of it, if an audit's
 EVALSET_MARK = "metal_export.toml"  # in folders for mt-metrics-eval
 SIDECAR = "raters"  # of records of Every Eval Ever: a dataset folder beside `data`
 RECORDS = "every_eval_ever"  # in the sidecar's dataset.toml: what the records hold
+BUNDLE = "view bundle"  # the verb of the app's pages as files
+BUNDLE_MARK = "metal_bundle.toml"  # in their folder
 EXPORT_MARK = "exported_by"  # a key of the first record in other files that it writes
 _MARKED = f'"{EXPORT_MARK}": "metal '.encode()
 _MARKED_LINE = re.compile(rf'"{EXPORT_MARK}": "metal [^"]*"\}}+$')  # of JSON Lines
@@ -59,9 +61,14 @@ MARKS = {
     "references.csv": REFERENCES,
     "dataset_info.json": EXPORT,
     EVALSET_MARK: EXPORT,
+    BUNDLE_MARK: BUNDLE,
     f"{SIDECAR}/dataset.toml": EXPORT,
 }
-TITLES = {IMPORT: "a dataset", EXPORT: "a table of `metal export`"}
+TITLES = {
+    IMPORT: "a dataset",
+    EXPORT: "a table of `metal export`",
+    BUNDLE: "pages of `metal view bundle`",
+}
 
 LOCK = ".lock"  # in a run of judges or of generation, held while a process works on it
 WORKER = ".worker"  # beside the lock: which process holds it

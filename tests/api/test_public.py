@@ -459,6 +459,7 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
             name=f"metric{n}"),
         "submit_withdraw": lambda n: metal.submit_withdraw(demo, f"metric{n}"),
         "view": lambda n: viewed(folder),
+        "view_bundle": lambda n: metal.view_bundle(folder / "copy", out=out / f"site{n}"),
         "verify": lambda n: metal.verify(metal.audit(demo, resamples=100).save(out / f"v{n}")),
     }  # fmt: skip
 

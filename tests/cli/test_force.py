@@ -54,6 +54,7 @@ FOLDERS = {
     "verify": "verify audit-of-{data} --out {out}",
     "diff": "diff judged-{data} judged-one --out {out}",
     "export": "export {data} --to hf --out {out}",
+    "view bundle": "view bundle {data} --out {out}",
 }
 FILES = {
     "export csv": "export {data} --to csv --out {out}.csv",

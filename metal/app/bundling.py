@@ -1,0 +1,306 @@
+"""The pages of a bundle: what the app shows, as linked files that need no server."""
+
+from __future__ import annotations
+
+import html
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qs, quote, unquote, urlsplit
+
+from metal.api.answers import DIFFERS, Choice, RunAnswers, rows_of
+from metal.api.folders import Folder
+from metal.app import answers_page, start
+from metal.app.drawing import page_of_run
+from metal.app.library import Library
+from metal.app.outputs import Shown, of_disagreements, of_judges
+from metal.app.sharing import Sharing
+from metal.app.templating import rendered, static
+from metal.data.dataset_lines import read_raters
+from metal.data.files import read_toml
+from metal.data.languages import language_name
+from metal.data.text import count, slug
+from metal.errors import MetalError
+from metal.runs.judges_run import COMMANDS
+from metal.runs.kinds import is_kind, kind_of
+from metal.runs.parts import read_lines
+from metal.show.pages import Links
+from metal.show.replies import about_answer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_ROWS = 1000  # of a list of outputs
+MOST_OUTPUTS = 200  # of a run that have a page
+INDEX = "index.html"
+FILES = {"app.css": "app.css", "bundle.js": "bundle.js"}
+LINK = re.compile(r'<a\b[^>]*?\shref="([^"]*)"[^>]*>(.*?)</a>', re.DOTALL)
+ALL = "all languages"
+Address = tuple[str, str]  # a path below `base`, and the language or the output that it is about
+
+
+def address_of(link: str) -> Address:
+    """What a link of the app leads to. Of its query, only a language and an output count."""
+    parts = urlsplit(link)
+    query = parse_qs(parts.query)
+    wanted = {"answers": "language", "output": "output"}.get(parts.path.split("/")[1], "")
+    return unquote(parts.path), query.get(wanted, [""])[0]
+
+
+def file_names(texts: Iterable[str]) -> dict[str, str]:
+    """A file name for each text; no two are the same, also where capitals do not count."""
+    names: dict[str, str] = {}
+    taken = set[str]()
+    for text in texts:
+        plain, number = slug(text), 1
+        name = plain
+        while name.casefold() in taken:
+            number += 1
+            name = f"{plain}-{number}"
+        taken.add(name.casefold())
+        names[text] = name
+    return names
+
+
+@dataclass
+class Bundling:
+    """The pages of a folder's datasets and runs, written one after another.
+
+    site: the folder to write to. files: the file of each address that has a page. left_out: why a
+    run has no page, by its key. cut: how many outputs have none in runs that have too many.
+    """
+
+    library: Library
+    site: Path
+    hide_texts: bool
+    files: dict[Address, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
+    cut: int = 0
+    base: str = field(default_factory=lambda: f"/{secrets.token_hex(16)}")
+    sharing: Sharing = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.sharing = Sharing.of(self.library.root, self.hide_texts)
+
+    def write(self, progress: Callable[[int, int], None]) -> None:
+        """Write all pages. Each run is done before the next is opened."""
+        folders = self.library.folders()
+        self.files[("/", "")] = INDEX
+        for file in FILES:
+            self._save(file, static(file))
+            self.files[(f"/static/{file}", "")] = file
+        keys = file_names(folders)
+        for done, (key, folder) in enumerate(folders.items()):
+            progress(done, len(folders) + 1)
+            try:
+                self._write_folder(key, folder, keys[key])
+            except (MetalError, OSError) as error:
+                self._leave_out(key, keys[key], str(error))
+            except (LookupError, TypeError, ValueError, AttributeError) as error:
+                problem = f"its files do not fit together ({type(error).__name__})"
+                self._leave_out(key, keys[key], problem)
+        listed = [(key, self._as_listed(folder)) for key, folder in folders.items()]
+        content = start.content_of(self.library, listed) | {"notes": self.notes}
+        self._render(INDEX, "start.html", content, self.sharing)
+        progress(1, 1)
+
+    @property
+    def outputs(self) -> int:
+        """How many outputs have a page."""
+        return sum(path.startswith("/output/") for path, _ in self.files)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the bundle does not have, in sentences."""
+        notes = []
+        if self.hide_texts:
+            notes.append("Texts, comments, messages and replies are left out of all pages.")
+        if self.cut:
+            notes.append(
+                f"{count(self.cut)} outputs are listed without a page of their own: a run has at"
+                f" most {count(MOST_OUTPUTS)} such pages."
+            )
+        notes += [f"{key} has no page: {why}" for key, why in self.left_out.items()]
+        return notes
+
+    def _leave_out(self, key: str, name: str, why: str) -> None:
+        """Note why a run has no page, and remove those that were written."""
+        self.left_out[key] = self.sharing.text(why)
+        shutil.rmtree(self.site / name, ignore_errors=True)
+        for address, file in [*self.files.items()]:
+            if file.startswith(f"{name}/"):
+                del self.files[address]
+
+    def _as_listed(self, folder: Folder) -> Folder:
+        """A folder as the index has it; why one cannot be read may quote its files."""
+        if self.hide_texts and folder.state == "damaged":
+            return replace(folder, answer="cannot be read")
+        return folder
+
+    def _write_folder(self, key: str, folder: Folder, name: str) -> None:
+        if folder.kind == "dataset":
+            self.files[(f"/dataset/{key}", "")] = file = f"{name}/{INDEX}"
+            content = {"key": key, "folder": self._as_listed(folder), "path": ""}
+            self._render(file, "dataset.html", content, self.sharing)
+            return
+        path = self.library.path(key)
+        if not is_kind(folder.kind) and folder.kind not in COMMANDS:
+            self.left_out[key] = f"a folder of `metal {folder.kind}` has none"
+            return
+        sharing = self._sharing_of(path)
+        pages = {"All datasets and runs": f"{self.base}/"}
+        if folder.kind == "audit" or not is_kind(folder.kind):
+            self._write_answers(key, path, name, sharing)
+            pages["Answers"] = f"{self.base}/answers/{quote(key)}"
+        if is_kind(folder.kind):
+            self._write_run(key, path, name, sharing, Links(pages))
+
+    def _sharing_of(self, path: Path) -> Sharing:
+        """What is kept from others of a run."""
+        contents: list[Any] = [read_toml(path / "run.toml")]
+        if (path / "raters.jsonl").is_file():
+            contents.append([rater.about for rater in read_raters(path)])
+        if (path / "warnings.txt").is_file():
+            contents.append(read_lines(path / "warnings.txt", "report"))
+        return self.sharing.also_of(*contents)
+
+    def _write_run(self, key: str, path: Path, name: str, sharing: Sharing, links: Links) -> None:
+        kind = self.library.folder(key).kind
+        if self.hide_texts and not kind_of(kind).run.startswith("metal."):
+            self.left_out[key] = f"pages of `metal {kind}`, of another package, may show texts"
+            return
+        page = page_of_run(self.library, path, links, sharing)
+        self.files[(f"/run/{key}", "")] = file = f"{name}/{INDEX}"
+        self._save(file, self._linked(sharing.page(page), file))
+
+    def _write_answers(self, key: str, path: Path, name: str, sharing: Sharing) -> None:
+        """The lists of a run's outputs, one of each language, and the pages of outputs."""
+        answers = answers_page.answers_of(self.library, path)
+        kind = DIFFERS if len(answers.chosen(Choice(kind=DIFFERS))) else ""
+        languages = ["", *answers.languages] if len(answers.languages) > 1 else [""]
+        own = file_names(languages[1:])
+        lists = {code: answers.chosen(Choice(code, kind=kind)) for code in languages}
+        for code in languages:
+            file = f"{name}/answers-{own[code]}.html" if code else f"{name}/answers.html"
+            self.files[(f"/answers/{key}", code)] = file
+        if len(languages) == 1:
+            self.files |= {
+                (f"/answers/{key}", code): f"{name}/answers.html" for code in answers.languages
+            }
+        if not is_kind(self.library.folder(key).kind):
+            self.files[(f"/run/{key}", "")] = f"{name}/answers.html"
+        in_turn = _in_turn([lists[code] for code in languages[1:] or [""]])
+        with_page = set(islice(in_turn, MOST_OUTPUTS))
+        every = lists[""].drop_duplicates("output")
+        self.cut += len(every) - len(with_page)
+        order = every[every["output"].astype(str).isin(with_page)]
+        ids = order["output"].astype(str).tolist()
+        pages = file_names(ids)
+        for output in ids:
+            self.files[(f"/output/{key}", output)] = f"{name}/outputs/{pages[output]}.html"
+        for code, chosen in lists.items():
+            self._write_list(key, answers, Choice(code, kind=kind), chosen, sharing)
+        self._write_outputs(key, path, answers, order, Choice(kind=kind), sharing)
+
+    def _write_list(
+        self, key: str, answers: RunAnswers, choice: Choice, chosen: pd.DataFrame, sharing: Sharing
+    ) -> None:
+        rows = chosen.head(MOST_ROWS)
+        left = len(chosen) - len(rows)
+        named = [(code, language_name(code)) for code in answers.languages]
+        content = {
+            **answers_page.content_of(answers, choice, rows),
+            "key": key,
+            "total": len(chosen),
+            "page": 1,
+            "pages": 1,
+            "title": self.library.path(key).name,
+            "has_verdicts": False,
+            "lists": [("", ALL), *named] if len(named) > 1 else [],
+            "said": f"{count(left)} more are not listed here." if left else "",
+        }
+        self._render(
+            self.files[(f"/answers/{key}", choice.language)], "answers.html", content, sharing
+        )
+
+    def _write_outputs(
+        self,
+        key: str,
+        path: Path,
+        answers: RunAnswers,
+        order: pd.DataFrame,
+        choice: Choice,
+        sharing: Sharing,
+    ) -> None:
+        beside = [(str(row["output"]), str(row["criterion"])) for row in order.to_dict("records")]
+        for position, (output, of) in enumerate(beside):
+            content = {
+                "key": key,
+                "title": path.name,
+                "choice": choice,
+                "position": position,
+                "total": len(beside),
+                "before": beside[position - 1] if position else None,
+                "after": beside[position + 1] if position + 1 < len(beside) else None,
+                "shown": sharing.of_output(self._shown(key, path, answers, output)),
+                "of": of,
+                "about": about_answer,
+            }
+            file = self.files[(f"/output/{key}", output)]
+            self._render(file, "output.html", content, sharing)
+
+    def _shown(self, key: str, path: Path, answers: RunAnswers, output: str) -> Shown:
+        if not is_kind(self.library.folder(key).kind):
+            return of_judges(self.library, path, output)
+        numbers = answers.items.index[answers.items["output"] == output]
+        return of_disagreements(self.library, path, output, rows_of(path, [*map(int, numbers)]))
+
+    def _render(
+        self, file: str, template: str, content: Mapping[str, Any], sharing: Sharing
+    ) -> None:
+        page = rendered(template, self.base, {**content, "static": True})
+        self._save(file, self._linked(sharing.text(page), file))
+
+    def _linked(self, page: str, file: str) -> str:
+        """A page whose links lead to files; what leads to no file becomes plain text."""
+        up = "../" * file.count("/")
+
+        def linked(match: re.Match[str]) -> str:
+            target = self._target(match[1])
+            if target is None:
+                return match[2]
+            link = target if target == match[1] else up + target
+            return match.group().replace(match[1], link, 1)
+
+        page = LINK.sub(linked, page)
+        for name in FILES:
+            page = page.replace(f'"{self.base}/static/{name}"', f'"{up}{name}"')
+        return page
+
+    def _target(self, link: str) -> str | None:
+        """The file of a link, None if there is none; links that are not the app's stay."""
+        if not link.startswith(f"{self.base}/"):
+            return link
+        file = self.files.get(address_of(html.unescape(link).removeprefix(self.base)))
+        return file and quote(file)
+
+    def _save(self, file: str, text: str) -> None:
+        path = self.site / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def _in_turn(lists: list[pd.DataFrame]) -> Iterator[str]:
+    """The outputs of lists, one of each in turn, each output once."""
+    seen = set[str]()
+    columns = [chosen["output"].astype(str) for chosen in lists]
+    for row in zip_longest(*columns):
+        for output in row:
+            if output is not None and output not in seen:
+                seen.add(output)
+                yield output
