@@ -79,7 +79,7 @@ def output_page(request: Request) -> Response:
         position for position, each in enumerate(zip(names, criteria, strict=True)) if each == at
     ]
     position = positions[0] if positions else None
-    before, after = _beside(list(zip(names, criteria, strict=True)), position)
+    before, after = beside_of(list(zip(names, criteria, strict=True)), position)
     content = {
         "key": key,
         "title": folder.name,
@@ -95,7 +95,7 @@ def output_page(request: Request) -> Response:
     return respond(request, "output.html", content)
 
 
-def _beside(
+def beside_of(
     order: list[tuple[str, str]], position: int | None
 ) -> tuple[tuple[str, str] | None, tuple[str, str] | None]:
     """The outputs before and after a position in an order."""

@@ -213,6 +213,7 @@ class Bundling:
         rows = chosen.head(MOST_ROWS)
         left = len(chosen) - len(rows)
         named = [(code, language_name(code)) for code in answers.languages]
+        more = f"{count(left)} more are not listed here." if left else ""
         content = {
             **answers_page.content_of(answers, choice, rows),
             "key": key,
@@ -222,7 +223,7 @@ class Bundling:
             "title": self.library.path(key).name,
             "has_verdicts": False,
             "lists": [("", ALL), *named] if len(named) > 1 else [],
-            "said": f"{count(left)} more are not listed here." if left else "",
+            "said": more,
         }
         self._render(
             self.files[(f"/answers/{key}", choice.language)], "answers.html", content, sharing
@@ -239,14 +240,15 @@ class Bundling:
     ) -> None:
         beside = [(str(row["output"]), str(row["criterion"])) for row in order.to_dict("records")]
         for position, (output, of) in enumerate(beside):
+            before, after = answers_page.beside_of(beside, position)
             content = {
                 "key": key,
                 "title": path.name,
                 "choice": choice,
                 "position": position,
                 "total": len(beside),
-                "before": beside[position - 1] if position else None,
-                "after": beside[position + 1] if position + 1 < len(beside) else None,
+                "before": before,
+                "after": after,
                 "shown": sharing.of_output(self._shown(key, path, answers, output)),
                 "of": of,
                 "about": about_answer,

@@ -85,11 +85,11 @@ class Sharing:
         return self._pattern.sub(self._instead, text)
 
     def _instead(self, match: re.Match[str]) -> str:
-        whole = match.group()
-        if whole in self._spelled:
-            return self._spelled[whole]
-        by = self._spelled[whole[:-1]]
-        return "" if by == "." else by + whole[-1]
+        path = match.group()
+        if path in self._spelled:
+            return self._spelled[path]
+        by = self._spelled[path[:-1]]
+        return "" if by == "." else by + path[-1]
 
     def page(self, html: str) -> str:
         """A page without what is kept from others, also in the data that its script unpacks."""

@@ -27,7 +27,11 @@ def start(request: Request) -> Response:
     query = request.query_params.get("q", "")
     library = request.app.state.library
     folders = library.folders()
-    listed = [(key, folder) for key, folder in folders.items() if _matches(key, folder, query)]
+    listed = [
+        (key, folder)
+        for key, folder in folders.items()
+        if all(word in searched(key, folder) for word in query.casefold().split())
+    ]
     runs = [entry for entry in listed if entry[1].kind != "dataset"]
     number = request.query_params.get("page", "1")
     page = max(int(number), 1) if number.isdecimal() and len(number) < 9 else 1
@@ -70,11 +74,6 @@ def searched(key: str, folder: Folder) -> str:
     parts = [key, folder.kind, folder.title, folder.answer, folder.state, *folder.judges]
     parts += [*(folder.languages or ()), *map(language_name, folder.languages or ())]
     return " ".join(parts).casefold()
-
-
-def _matches(key: str, folder: Folder, query: str) -> bool:
-    text = searched(key, folder)
-    return all(word in text for word in query.casefold().split())
 
 
 ROUTES = [Route("/", start, name="start")]
