@@ -56,12 +56,12 @@ OTHERS: dict[str, str] = {
         evalset, standard_reference, references/{}.{}.txt, system-outputs/{}/{}.txt,
         {}.{}.{}.seg.rating,
         without a score left out: Argilla has no missing answers,
-        by further judges in the metadata: a question holds one suggestion
+        by further judges in the metadata: a question holds one suggestion, directions, kinds
     """,
     "cli": """
-        Cannot be used, alarm, directions, e_value, format, install, kinds, least,
-        negated, output_text, path, people_comments, pull, push, rater_comments, ready,
-        sha256, source_text, state, steps
+        Cannot be used, alarm, directions, e_value, format, install, kinds, least, levels,
+        negated, output_text, path, people_comments, pull, push, rater_comments, ranges,
+        ready, sha256, source_text, state, steps
     """,
     "runs": """
         any, complete, expires, issued, lines, models, not_asked, passport,
