@@ -22,6 +22,7 @@ from metal.data.dataset import load_dataset, save_dataset
 from metal.errors import UnknownName, UsageError
 from metal.running import replying
 from metal.running.replying import AskedCall
+from metal.show.terminal import console
 from metal.show.terminal.asking_text import show_block
 from metal.show.terminal.console import ON_PAPER
 from tests import DEMO
@@ -54,10 +55,12 @@ def data(tmp_path: Path) -> Path:
 @pytest.fixture
 def commands(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> InProcess:
+) -> Iterator[InProcess]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
-    return InProcess(tmp_path, capsys)
+    console.of_output.cache_clear()  # it keeps the width
+    yield InProcess(tmp_path, capsys)
+    console.of_output.cache_clear()
 
 
 def judged(data: Path, out: Path, **more: Any) -> Path:
