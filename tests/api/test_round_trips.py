@@ -38,7 +38,7 @@ RATERS = (
     Rater("length", "metric"),
 )
 TABLES = {"csv": ".csv", "parquet": ".parquet", "jsonl": ".jsonl"}
-ENDINGS = TABLES | {"promptfoo": ".json", "label-studio": ".json"}
+ENDINGS = TABLES | dict.fromkeys(("promptfoo", "label-studio", "deepeval"), ".json")
 
 
 @pytest.fixture(scope="module")

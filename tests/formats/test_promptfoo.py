@@ -145,6 +145,17 @@ def test_what_promptfoo_could_not_assess_is_missing(tmp_path: Path) -> None:
     ]
 
 
+def test_earlier_results_have_no_reason_of_failure_and_no_name(tmp_path: Path) -> None:
+    failed = output(1, error="API error: 500", gradingResult=None)
+    failed.pop("failureReason", None)
+    outputs = [output(0, component("llm-rubric", True)), failed]
+    content = {"config": {}, "results": {"version": 2, "results": outputs, "stats": {}}}
+    data = metal.read(written(tmp_path, "out.json", content))
+    missing = data.ratings[data.ratings["score"].isna()]
+    assert missing["reason"].tolist() == ["error: API error: 500"]
+    assert len(data.ratings) == 2
+
+
 def test_results_that_metal_wrote_are_read_back(tmp_path: Path) -> None:
     dataset = metal.read("datasets/demo")
     metal.export(dataset, to="promptfoo", out=tmp_path / "out.json")

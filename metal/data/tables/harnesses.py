@@ -44,7 +44,17 @@ HARNESSES = (
     Harness("results of DeepEval", frozenset({"test_results.metrics_data"}), format="deepeval"),
     Harness("a test run of DeepEval", frozenset({"testCases"}), format="deepeval"),
     Harness("a test run of DeepEval", frozenset({"metricsData"}), format="deepeval"),
+    Harness(
+        "goldens of DeepEval with METAL's ratings",
+        frozenset(f"additional_metadata.{name}" for name in ("generator", "output", "ratings")),
+        format="deepeval",
+    ),
     Harness("results of promptfoo", frozenset({"evalId", "results"}), format="promptfoo"),
+    Harness(
+        "results of promptfoo",
+        frozenset({"config", "results.results", "results.stats"}),
+        format="promptfoo",
+    ),
     Harness("results of promptfoo", frozenset({"gradingResult", "promptIdx"}), format="promptfoo"),
     Harness(
         "results of promptfoo",

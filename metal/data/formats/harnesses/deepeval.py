@@ -1,5 +1,6 @@
 """DeepEval: a test run (`testCases[].metricsData[]`), or the results of `evaluate()`
-(`test_results[].metrics_data[]`), which spell the same fields in two ways.
+(`test_results[].metrics_data[]`), which spell the same fields in two ways;
+and the goldens that `metal export` writes.
 
 A metric with a model is a judge: `Correctness [GEval]` of gpt-4o is the judge `gpt-4o/GEval` on the
 criterion Correctness. Other metrics are metrics. DeepEval has no people; numbers in a case's
@@ -18,6 +19,7 @@ from typing import Any
 from metal.data.files import read_json
 from metal.data.formats import Draft, Format
 from metal.data.formats.harnesses import OPTIONS, HarnessRows
+from metal.data.formats.harnesses.deepeval_metal import ids_of, ratings_in, records_in
 from metal.data.formats.harnesses.values import (
     KnownInputs,
     is_number,
@@ -48,6 +50,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     for number, case in enumerate(cases):
         reading.add(case, number)
     gathered = reading.gathered
+    gathered.describe(records_in(cases), path)
     gathered.place_people(options)
     reading.say_directions()
     _in_points(gathered)
@@ -83,6 +86,10 @@ class _Reading:
             "language": language_in(metadata),
             "reference": _field(case, "expected_output"),
         }
+        if ids := ids_of(metadata):
+            for own in ratings_in(metadata):
+                self.gathered.add(**{**item, **ids}, **own)
+            return
         further = prefixed("metadata", metadata)
         metrics = objects(_field(case, "metrics_data"))
         if not metrics:

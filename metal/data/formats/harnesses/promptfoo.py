@@ -123,10 +123,12 @@ def _gathered(
         without_score = unscored_in(mapping(result.get("metadata")))
         for own in without_score:
             gathered.add(further, **item, **own, score=None)
-        if not of_output and not without_score and result.get("failureReason") == ERROR:
+        grading = mapping(result.get("gradingResult"))
+        ungraded = not grading and bool(result.get("error"))  # earlier versions say no more
+        has_failed = ungraded or result.get("failureReason") == ERROR
+        if has_failed and not of_output and not without_score:
             failed.append((item, further, f"error: {str(result.get('error'))[:100]}"))
         assessed += of_output
-        grading = mapping(result.get("gradingResult"))
         for component in objects(grading.get("componentResults")):
             if _type_of(component) == PERSON and not rater_of(component):
                 people.append((item, further, component, of_output))
