@@ -13,6 +13,7 @@ import pandas as pd
 
 from metal.api.options import names
 from metal.data.dataset_lines import read_criterion, read_raters
+from metal.data.pairs import swapped_pairs
 from metal.errors import DataError, UsageError, check_known
 from metal.runs.parts import again, command_of, read_manifest, read_parquet
 
@@ -202,12 +203,15 @@ def outputs_named(
         judges=names(options["judges"]),
         items=options["items"],
     )
-    unknown = [output for output in outputs if output not in dataset.outputs]
+    # an audit names a pair once, and the data may hold only its reverse order
+    held = {pair: output for output, pair in swapped_pairs(dataset).items()}
+    held |= dict(zip(dataset.outputs, dataset.outputs, strict=True))
+    unknown = [output for output in outputs if output not in held]
     if unknown:
         raise UsageError(
             f"{only} is not an audit of these data: its output {unknown[0]!r} is not in them"
         )
-    return outputs
+    return [held[output] for output in outputs]
 
 
 def differing_outputs(

@@ -111,3 +111,21 @@ def test_an_audit_of_other_data_is_refused(audit: Path, tmp_path: Path) -> None:
     texts.write_text(texts.read_text("utf-8").replace('"text": ""', '"text": "x"'), "utf-8")
     with pytest.raises(UsageError, match="not an audit of these data"):
         metal.annotate_export(tmp_path / "other", only=audit, out=tmp_path / "sheets")
+
+
+def test_pairs_that_were_only_shown_in_reverse_order_are_handed_out(tmp_path: Path) -> None:
+    rows = ["prompt,model_a,model_b,response_a,response_b,judge,winner"]
+    for number in range(12):
+        pair = f"question {number},zebra,apple,zebra says {number},apple says {number}"
+        rows += [f"{pair},{who},{'zebra' if number % 2 else 'apple'}" for who in ("anna", "ben")]
+        rows.append(f"{pair},gpt-4o,zebra")
+    table = tmp_path / "pairs.csv"
+    table.write_text("\n".join(rows) + "\n", "utf-8")
+    data = tmp_path / "data"
+    metal.read(table, language="en").save(data)
+    assert all(each.condition == "swapped" for each in metal.read(data).outputs.values())
+    metal.audit(data, resamples=100).save(tmp_path / "audit")
+    handed = metal.annotate_export(
+        data, to="html", only=tmp_path / "audit", judges="gpt-4o", items=4, out=tmp_path / "out"
+    )
+    assert len(outputs_of(handed)) == 4
