@@ -104,14 +104,15 @@ def _cell_page(request: Request, cell: OpenedCell) -> Response:
 def _way_page(request: Request, cell: OpenedCell, way: Way, asked: Mapping[str, str]) -> Response:
     library: Library = request.app.state.library
     closed = way.why_closed(cell)
-    values = {} if closed else way.values(cell, library, asked)
+    fields = [] if closed else way.fields(cell, library)
+    values = {field.name: field.value(asked) for field in fields}
     typed = [] if closed else ["metal", *way.arguments(cell, values)]
     content = {
         "key": cell.key,
         "cell": cell,
         "way": way,
         "closed": closed,
-        "fields": [] if closed else way.fields(cell, library),
+        "fields": fields,
         "values": values,
         "words": list(map(shlex.quote, typed)),
         "command": shlex.join(typed),

@@ -14,7 +14,9 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -28,6 +30,7 @@ from metal.errors import DataError
 BEGUN, STOPPED, WAITING, FINISHED = "begun", "stopped", "waiting", "finished"
 STATES = (BEGUN, STOPPED, WAITING, FINISHED)
 _MARK = b"\n[summary]\n"  # the last table that METAL writes; so the rest need not be parsed
+_MOST_KEPT = 1000  # summaries, as a list is made again and again
 _ENDINGS = (".json", ".jsonl", ".txt")  # of files on which a headline may depend, besides tables
 _APART = ("journal.jsonl", "batches.jsonl", GATES)  # they grow, and no headline depends on them
 _SHAPE: Mapping[str, Any] = {
@@ -114,6 +117,7 @@ def read_summary(folder: Path) -> RunSummary | None:
     table = _parsed(text, path) if mark else None
     if table is None:
         return None
+    table = deepcopy(table)
     of: Mapping[str, Any] = table.pop("of")
     if of.get("run_toml") != _digest(before) or not _same_files(folder, of, path):
         return None
@@ -184,6 +188,7 @@ def is_running(folder: Path) -> bool:
     return False
 
 
+@lru_cache(maxsize=_MOST_KEPT)
 def _parsed(text: bytes, path: Path) -> dict[str, Any] | None:
     """The table of which this is the text; None if it is not as METAL writes it."""
     try:
@@ -211,14 +216,14 @@ def _are_counts(counts: Mapping[str, Any]) -> bool:
 
 def _parts(folder: Path, files: Iterable[str]) -> dict[str, os.stat_result]:
     """The files of these names that exist, and the tables."""
-    parts = {name: folder / name for name in files if os.path.basename(name) == name}
+    parts = {name for name in files if os.path.basename(name) == name}
     with suppress(FileNotFoundError, NotADirectoryError):
-        tables = [name for name in os.listdir(folder / "tables") if name.endswith(".parquet")]
-        parts |= {f"tables/{name}": folder / "tables" / name for name in tables}
+        tables = os.listdir(os.path.join(folder, "tables"))
+        parts |= {f"tables/{name}" for name in tables if name.endswith(".parquet")}
     statuses: dict[str, os.stat_result] = {}
-    for name, path in sorted(parts.items()):
+    for name in sorted(parts):
         with suppress(OSError):
-            status = path.stat()
+            status = os.stat(os.path.join(folder, name))
             if stat.S_ISREG(status.st_mode):  # no pipe, from which one would read for ever
                 statuses[name] = status
     return statuses
