@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import metal
 from metal.api.criteria import PROMPTS, check_name, in_a_line, write_criterion
+from metal.app.managing import checked_name
 from metal.app.outputs import level_of
 from metal.data.text import slug
 from metal.errors import UnknownName, UsageError
@@ -263,6 +264,8 @@ class Asking:
         hidden = any(part.startswith(".") for part in wanted.parts)
         if wanted.is_absolute() or hidden or not wanted.parts:
             raise UsageError(f"the folder of the run is {typed!r}; give a name such as runs/first")
+        for part in wanted.parts:
+            checked_name(part)
         if (self.root / wanted).exists():
             raise UsageError(f"{typed} exists; give the run another folder")
         return wanted.as_posix()

@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
@@ -115,7 +115,7 @@ def _change(request: Request, upload: Upload, form: FormData) -> Response:
         return RedirectResponse(f"{base}/import/{upload.key}?{query}{anchor}", 303)
     if asked == "audit":
         return _audit(request, f"datasets/{name}")
-    return RedirectResponse(f"{base}/imported/datasets/{name}", 303)
+    return RedirectResponse(f"{base}/imported/datasets/{quote(name)}", 303)
 
 
 def _check(options: Options) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -105,7 +106,7 @@ def started(request: Request) -> Response:
     jobs: Jobs = request.app.state.jobs
     job, base = jobs.job(request.path_params["key"]), request.scope["root_path"]
     if (jobs.root / job.out / RUN_TOML).is_file():
-        return RedirectResponse(f"{base}/live/{job.out}", 303)
+        return RedirectResponse(f"{base}/live/{quote(job.out)}", 303)
     if job.state != RUNNING:
         return RedirectResponse(f"{base}/job/{job.key}", 303)
     return job_page(request)

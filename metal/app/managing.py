@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from pathlib import Path
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -43,7 +44,7 @@ async def rename(request: Request) -> Response:
         raise UsageError(f"{target} is there already; choose another name")
     path.rename(target)
     library.folders()
-    return _to(request, f"manage/{library.key(target)}")
+    return _to(request, f"manage/{quote(library.key(target))}")
 
 
 def checked_name(name: str) -> str:

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from metal.api.folders import NOUNS
 from metal.app.drawing import drawn
 from metal.app.library import Library
 from metal.app.live import FOLLOWED, has_ended
@@ -25,19 +26,19 @@ def run_page(request: Request) -> Response:
     library: Library = request.app.state.library
     key, base = request.path_params["key"], request.scope["root_path"]
     folder = library.path(key)
-    kind = library.folder(key).kind
+    kind, path = library.folder(key).kind, quote(key)
     if kind == "dataset":
-        return RedirectResponse(f"{base}/dataset/{key}", 303)
+        return RedirectResponse(f"{base}/dataset/{path}", 303)
     if kind in FOLLOWED and not has_ended(folder):
-        return RedirectResponse(f"{base}/live/{key}", 303)
+        return RedirectResponse(f"{base}/live/{path}", 303)
     if kind in FILLED_IN:
-        return RedirectResponse(f"{base}/handed-out/{quote(key)}", 303)
+        return RedirectResponse(f"{base}/handed-out/{path}", 303)
     if not is_kind(kind):
-        return RedirectResponse(f"{base}/answers/{key}", 303)
+        return RedirectResponse(f"{base}/answers/{path}", 303)
     links = Links({"All datasets and runs": f"{base}/"})
     if kind == "audit":
-        titles = {"All datasets and runs": f"{base}/", "Answers": f"{base}/answers/{key}"}
-        links = Links(titles, f"{base}/output/{key}", f"{base}/on/{key}")
+        titles = {"All datasets and runs": f"{base}/", "Answers": f"{base}/answers/{path}"}
+        links = Links(titles, f"{base}/output/{path}", f"{base}/on/{path}")
     return HTMLResponse(drawn(library, folder, links), headers=OWN_POLICY)
 
 
@@ -46,9 +47,8 @@ def dataset_page(request: Request) -> Response:
     library: Library = request.app.state.library
     key = request.path_params["key"]
     folder = library.path(key)
-    return respond(
-        request, "dataset.html", {"key": key, "folder": library.folder(key), "path": folder}
-    )
+    content = {"key": key, "folder": library.folder(key), "path": folder, "nouns": NOUNS}
+    return respond(request, "dataset.html", content)
 
 
 ROUTES = [

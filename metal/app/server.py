@@ -175,6 +175,11 @@ class View:
         while self._thread.is_alive():
             self._thread.join(0.5)
 
+    @property
+    def at_work(self) -> list[str]:
+        """The commands that it started and that have not ended, as they would be typed."""
+        return [job.command for job in self._state.jobs.all() if job.state == jobs.RUNNING]
+
     def stop(self) -> None:
         """End the server, and interrupt the commands that it started."""
         self._state.ending.set()

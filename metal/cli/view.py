@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import signal
 import socket
 import webbrowser
 from pathlib import Path
@@ -18,6 +19,8 @@ from metal.data.text import plural
 from metal.show.terminal import console
 
 DEPTH = 2  # of the runs that `metal ls` lists
+# a terminal that is closed and `kill` end it as Ctrl-C does: private files are deleted
+ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 OPEN = click.Option(
     ["--open/--no-open", "open_it"],
     default=True,
@@ -81,7 +84,12 @@ def wait_for(shown: metal.View, open_it: bool = True, page: str = "") -> None:
     elif open_it and not webbrowser.open(address):
         console.aside("No browser could be opened; open the address in one.")
     console.aside("Ctrl-C ends it.")
+    for ending in ENDINGS:
+        if signal.getsignal(ending) == signal.SIG_DFL:  # ignored under nohup
+            signal.signal(ending, signal.default_int_handler)
     try:
         shown.wait()
     except KeyboardInterrupt:
+        for command in shown.at_work:
+            console.aside(f"Interrupted: {command}; `metal ls` says how to go on with a judge.")
         shown.stop()

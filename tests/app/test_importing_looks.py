@@ -100,7 +100,6 @@ def test_every_strangers_table_is_audited_in_few_clicks(
 ) -> None:
     somebody = visitor()
     page = somebody.page
-    somebody.click("Add a table")
     somebody.give(reference / folder / name)
     if page.locator("a[href='#language']").count():
         somebody.clicks += 1
@@ -171,7 +170,6 @@ def test_without_script_on_a_phone(
 ) -> None:
     somebody = visitor(java_script_enabled=False, viewport={"width": 390, "height": 844})
     page = somebody.page
-    somebody.click("Add a table")
     (tmp_path / "words.csv").write_text(WORDS)
     page.set_input_files("#file", str(tmp_path / "words.csv"))
     somebody.click("Read it")
@@ -189,6 +187,19 @@ def test_without_script_on_a_phone(
     assert [level.label for level in dataset.criteria["overall"].scale.levels] == [
         *("meh", "wow", "zut"),
     ]
+
+
+def test_a_table_is_dropped_on_the_start_page(visitor: Callable[..., Visitor]) -> None:
+    page = visitor().page
+    dropped = page.evaluate_handle(
+        "text => { const all = new DataTransfer();"
+        " all.items.add(new File([text], 'dropped.csv')); return all; }",
+        WORDS,
+    )
+    for event in ("dragover", "drop"):
+        page.dispatch_event("h1", event, {"dataTransfer": dropped})
+    page.wait_for_url(re.compile(r"/import/"))
+    assert "dropped.csv" in page.locator("h1").inner_text()
 
 
 def tab_to(page: Any, what: str) -> None:

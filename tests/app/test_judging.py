@@ -175,6 +175,8 @@ def test_a_new_criterion_is_written_when_the_run_begins(shop: Shop) -> None:
         ({"out": "/etc/run"}, ("/etc/run",)),
         ({"out": "../out"}, ("../out",)),
         ({"out": ".hidden"}, (".hidden",)),
+        ({"out": "--out=/run"}, ("--out=",)),
+        ({"out": "runs/a\nb"}, ("name", "folder")),
         ({"max_cost": "much"}, ("much",)),
         ({"max_cost": "nan"}, ("nan",)),
         ({"max_cost": "3"}, ("most dollars", "price")),

@@ -41,6 +41,19 @@ def test_a_run_is_renamed(own: View) -> None:
     assert asked(own, "run/runs/audit")[0] == 404
 
 
+@pytest.mark.parametrize("kind", ["audit", "judged"])
+def test_every_link_of_a_name_with_signs_leads_somewhere(own: View, kind: str) -> None:
+    at = posted(own, f"rename/runs/{kind}", name="try #1 50%41")[2]["location"]
+    assert at.endswith("/manage/runs/try%20%231%2050%2541")
+    assert asked(own, "manage/runs/try%20%231%2050%2541")[0] == 200
+    status, text, headers = asked(own, "run/runs/try%20%231%2050%2541")
+    if status == 303:
+        assert headers["location"].endswith("/answers/runs/try%20%231%2050%2541")
+    else:
+        assert "/answers/runs/try%20%231%2050%2541" in text
+        assert "runs/try #1" not in text
+
+
 @pytest.mark.parametrize(
     "name", ["", "..", ".hidden", "a/b", "a\\b", "-x", "x" * 101, "a\u202eb", "a\nb"]
 )
