@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from metal.api.answers import DIFFERS, Choice, RunAnswers, rows_of
-from metal.api.folders import Folder
+from metal.api.folders import NOUNS, Folder
 from metal.app import answers_page, start
 from metal.app.drawing import page_of_run
 from metal.app.library import Library
@@ -145,7 +145,7 @@ class Bundling:
     def _write_folder(self, key: str, folder: Folder, name: str) -> None:
         if folder.kind == "dataset":
             self.files[(f"/dataset/{key}", "")] = file = f"{name}/{INDEX}"
-            content = {"key": key, "folder": self._as_listed(folder), "path": ""}
+            content = {"nouns": NOUNS, "key": key, "folder": self._as_listed(folder), "path": ""}
             self._render(file, "dataset.html", content, self.sharing)
             return
         path = self.library.path(key)
