@@ -8,6 +8,10 @@ import click
 class Group(click.Group):
     """A group of commands; `no_command` makes the error for a word that is none of them."""
 
+    def get_help_option_names(self, ctx: click.Context) -> list[str]:
+        # click keeps those of the first context, which is not always the command line's own
+        return ["-h", "--help"]
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
