@@ -132,7 +132,8 @@ def _read(library: Library, folder: Path) -> RunAnswers:
     if command in COMMANDS:
         opened = replies_of(library, folder)
         return of_judges(opened.table, opened.dataset.criteria if opened.dataset else {})
-    raise NoSuchPage(f"A run of `metal {command}` has no answers of judges to look at")
+    what = f"A run of `metal {command}`" if command else "A dataset"
+    raise NoSuchPage(f"{what} has no list of answers; open an audit or a run of judges")
 
 
 def _shown(library: Library, folder: Path, answers: RunAnswers, output: str) -> Shown:

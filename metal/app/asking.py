@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import metal
 from metal.api.criteria import PROMPTS, check_name, in_a_line, write_criterion
 from metal.app.managing import checked_name
+from metal.app.naming import free_name, typed_path
 from metal.app.outputs import level_of
 from metal.data.text import slug
 from metal.errors import UnknownName, UsageError
@@ -244,8 +245,8 @@ class Asking:
             arguments.append(f"--prompt-folders={PROMPTS}")
         if (limit := amount(self.wish.max_cost)) is not None:
             arguments.append(f"--max-cost={limit:g}")
-        shown = self.path.relative_to(self.root) if self.path.is_relative_to(self.root) else None
-        return [*arguments, f"--out={self.out}", "--yes", "--", str(shown or self.path)]
+        data = typed_path(self.path, self.root)
+        return [*arguments, f"--out={self.out}", "--yes", "--", data]
 
     def check(self) -> None:
         """Raise UsageError for a limit of cost that the prices do not allow."""
@@ -300,12 +301,6 @@ class Asking:
     def _few(self) -> dict[str, Any]:
         sample = min(TRIALS, self.wish.options().get("sample", TRIALS))
         return {"sample": sample, "limit": TRIALS}
-
-
-def free_name(root: Path, name: str) -> str:
-    """The name, or the name with a number, so that there is no such folder yet."""
-    names = [name, *(f"{name}-{number}" for number in range(2, 1000))]
-    return next(each for each in names if not (root / each).exists())
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from metal.api.answers import DIFFERS, Choice
 from metal.app.answers_page import answers_of
 from metal.app.jobs import RUNNING, Jobs
 from metal.app.library import HERE, Library, NoSuchPage
+from metal.app.naming import free_name
 from metal.auditing.verdict import (
     DISAGREE,
     INFORMATIVE,
@@ -172,11 +173,7 @@ def unused(root: Path, stem: str, jobs: Jobs) -> str:
     """
     runs = "" if root.resolve().name == "runs" and not (root / "runs").exists() else "runs/"
     at_work = {job.out for job in jobs.all() if job.state == RUNNING}
-    number, candidate = 1, f"{runs}{stem}"
-    while candidate in at_work or (root / candidate).exists():
-        number += 1
-        candidate = f"{runs}{stem}-{number}"
-    return candidate
+    return free_name(root, f"{runs}{stem}", at_work)
 
 
 def audit_of(request: Request) -> tuple[str, AuditRun]:

@@ -21,6 +21,7 @@ from starlette.routing import Route
 from metal.app.choices import Options, each_choice, options_in, query_of
 from metal.app.chosen import EACH, options_chosen
 from metal.app.library import Kept, Library
+from metal.app.naming import free_name
 from metal.app.table_view import (
     ROLE_NAMES,
     ROLES,
@@ -82,8 +83,8 @@ async def take(request: Request) -> Response:
 def table(request: Request) -> Response:
     """Show how a file is read with the options in the address."""
     upload = _uploads(request).get(request.path_params["key"])
-    shown = _shown(request, upload, options_in(request.query_params))
-    return _page(request, upload, shown, name=request.query_params.get("name", ""))
+    reading = _shown(request, upload, options_in(request.query_params))
+    return _page(request, upload, reading, name=request.query_params.get("name", ""))
 
 
 async def change(request: Request) -> Response:
@@ -96,16 +97,16 @@ async def change(request: Request) -> Response:
 
 
 def _change(request: Request, upload: Upload, form: FormData) -> Response:
-    shown = _shown(request, upload, options_in(request.query_params))
+    reading = _shown(request, upload, options_in(request.query_params))
     base = request.scope["root_path"]
     asked, name = str(form.get("do", "")), str(form.get("name", "")).strip()
     try:
-        options, part = options_chosen(form, shown)
+        options, part = options_chosen(form, reading)
         _check(options)
         if asked in ("make", "audit") and not part:
-            _make(request, shown, name)
+            _make(request, reading, name)
     except MetalError as error:
-        return _page(request, upload, shown, str(error), name=name)
+        return _page(request, upload, reading, str(error), name=name)
     if not asked or part:
         more = {"again": "1"} if asked else {}
         if name and name != _proposed(request, upload):
@@ -131,17 +132,17 @@ def _check(options: Options) -> None:
 
 
 def _page(
-    request: Request, upload: Upload, shown: TableShown, problem: str = "", *, name: str = ""
+    request: Request, upload: Upload, reading: TableShown, problem: str = "", *, name: str = ""
 ) -> Response:
     """The page of a table as read. problem: why what was asked for was not done."""
     from metal.api.read import formats
 
-    options = shown.read.options
+    options = reading.read.options
     name = name or _proposed(request, upload)
-    error = shown.read.error
+    error = reading.read.error
     content = {
         "upload": upload,
-        "shown": shown,
+        "shown": reading,
         "query": query_of(options),
         "roles": ROLES,
         "role_names": ROLE_NAMES,
@@ -157,10 +158,10 @@ def _page(
         "failure": _worded(failure(error), upload),
         "wanted": column_wanted(error),
         "each": EACH,
-        "notes": [_worded(note, upload) for note in shown.read.notes],
+        "notes": [_worded(note, upload) for note in reading.read.notes],
         "warnings": [
             capital(_worded(HOW_ELSEWHERE.sub("", warning), upload))
-            for warning in shown.read.warnings
+            for warning in reading.read.warnings
         ],
         "workbook": upload.path.suffix.lower() == ".xlsx",
         "sheet": options.get("sheet", ""),
@@ -193,10 +194,10 @@ def _uploads(request: Request) -> Uploads:
 def _shown(request: Request, upload: Upload, options: Options) -> TableShown:
     kept: Kept = request.app.state.tables_read
     key = (upload.key, query_of(options), upload.path.stat().st_mtime_ns)
-    shown: TableShown = kept.get(
-        key, lambda: table_shown(as_read(upload.path, options)), lambda shown: shown.read.size
+    reading: TableShown = kept.get(
+        key, lambda: table_shown(as_read(upload.path, options)), lambda reading: reading.read.size
     )
-    return shown
+    return reading
 
 
 def as_read(path: Path, options: Options) -> AsRead:
@@ -221,22 +222,13 @@ def as_read(path: Path, options: Options) -> AsRead:
 def _proposed(request: Request, upload: Upload) -> str:
     """The name to propose for the dataset."""
     library: Library = request.app.state.library
-    return _free(library.root / "datasets", upload.name)
+    return free_name(library.root / "datasets", upload.name)
 
 
-def _free(folder: Path, name: str) -> str:
-    """A name like this one that no file in the folder has."""
-    free, number = name, 1
-    while (folder / free).exists():
-        number += 1
-        free = f"{name}-{number}"
-    return free
-
-
-def _make(request: Request, shown: TableShown, name: str) -> None:
+def _make(request: Request, reading: TableShown, name: str) -> None:
     """Write the dataset. Raises UsageError for a name that is taken, or is none."""
     library: Library = request.app.state.library
-    dataset = shown.read.dataset
+    dataset = reading.read.dataset
     if dataset is None:
         raise UsageError("The file is not read yet: see what is missing")
     if not NAME.fullmatch(name):
@@ -277,7 +269,7 @@ def audit(request: Request) -> Response:
 def _audit(request: Request, key: str) -> Response:
     library: Library = request.app.state.library
     library.path(key)  # only of folders that are listed
-    run = _free(library.root / "runs", Path(key).name)
+    run = free_name(library.root / "runs", Path(key).name)
     job = request.app.state.jobs.start(["audit", f"--out=runs/{run}", "--", key])
     return RedirectResponse(f"{request.scope['root_path']}/job/{job.key}", 303)
 

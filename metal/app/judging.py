@@ -57,21 +57,22 @@ async def wished(request: Request) -> Response:
 def _answered(request: Request, form: dict[str, Any]) -> Response:
     library: Library = request.app.state.library
     path, private = library.path(request.path_params["key"]), request.app.state.jobs.folder
-    wish, shown = JudgeWish(), {}
+    wish = JudgeWish()
+    content: dict[str, Any] = {}
     try:
         wish = JudgeWish.of(form)
         asking = Asking(wish, path, library.root, private)
         do, same = form.get("do"), form.get("seen") == wish.seen
         if do == "run" and same:
             return _run(request, asking)
-        shown = _looked(asking)
+        content = _looked(asking)
         if do == "try" and same:
-            shown["trials"] = asking.try_out()
+            content["trials"] = asking.try_out()
         elif do in ("try", "run"):
-            shown["note"] = CHANGED
+            content["note"] = CHANGED
     except MetalError as error:
-        shown["problem"] = in_commands(str(error), FIELDS)
-    return _page(request, wish, shown)
+        content["problem"] = in_commands(str(error), FIELDS)
+    return _page(request, wish, content)
 
 
 def _looked(asking: Asking) -> dict[str, Any]:

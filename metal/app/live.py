@@ -23,10 +23,11 @@ from starlette.routing import Route
 from metal.app.jobs import RUNNING as JOB_RUNNING
 from metal.app.jobs import AppJob, Jobs
 from metal.app.library import Library, NoSuchPage
+from metal.app.naming import typed_path
 from metal.app.templating import respond, templates
 from metal.data.at_work import ask_to_stop
 from metal.data.run_summary import FINISHED, is_running
-from metal.data.run_toml import read_run_toml
+from metal.data.run_toml import named_by, read_run_toml
 from metal.data.text import duration, first_few, percent
 from metal.errors import MetalError
 from metal.running.first_figures import AnswerCounts, FirstFigures
@@ -74,15 +75,12 @@ class LiveRun:
         self.unread.clear()
 
     @classmethod
-    def of(cls, folder: Path, root: Path) -> LiveRun:
-        """Open a run. Raises NoSuchPage if it asks no models.
-
-        root: the app's folder.
-        """
+    def of(cls, folder: Path) -> LiveRun:
+        """Open a run. Raises NoSuchPage if it asks no models."""
         command = command_of(folder)
         if command not in FOLLOWED:
             raise NoSuchPage(f"{folder.name} asks no models, so there is no progress to show")
-        return cls(folder, _figures_of(folder, root) if command == "judge" else None)
+        return cls(folder, _figures_of(folder) if command == "judge" else None)
 
     def look(self) -> RunProgress:
         """Read what is new, and then some of the answers that the figures lack."""
@@ -107,13 +105,11 @@ class LiveRun:
                 self.job = jobs.start(resuming(self.folder, jobs.root, max_cost))
 
 
-def _figures_of(folder: Path, root: Path) -> FirstFigures:
+def _figures_of(folder: Path) -> FirstFigures:
     """First figures of a judges' run, without any if its dataset cannot be read."""
     from metal.api.read import load, reading_of
 
-    named = Path(read_run_toml(folder)["settings"]["dataset"])
-    # the command was typed in the app's folder, or where the app was started
-    path = named if named.exists() else root / named
+    path = named_by(folder, read_run_toml(folder)["settings"]["dataset"])
     try:
         dataset = load(path, (), reading_of(folder)).dataset
     except (MetalError, OSError):
@@ -126,9 +122,8 @@ def resuming(folder: Path, root: Path, max_cost: str = "") -> list[str]:
 
     max_cost: dollars, as somebody typed them; empty for no limit.
     """
-    shown = folder.relative_to(root) if folder.is_relative_to(root) else folder
     limit = [f"--max-cost={max_cost}"] if max_cost else []
-    return [command_of(folder), f"--resume={shown}", "--yes", *limit]
+    return [command_of(folder), f"--resume={typed_path(folder, root)}", "--yes", *limit]
 
 
 def has_ended(folder: Path) -> bool:
@@ -139,9 +134,9 @@ def has_ended(folder: Path) -> bool:
 
 def auditing(folder: Path, root: Path) -> list[str]:
     """The arguments of `metal` that compare a run with people."""
-    shown = folder.relative_to(root) if folder.is_relative_to(root) else folder
+    run = typed_path(folder, root)
     dataset = str(read_run_toml(folder)["settings"]["dataset"])
-    return ["audit", f"--out={shown}-audit", "--", dataset, str(shown)]
+    return ["audit", f"--out={run}-audit", "--", dataset, run]
 
 
 def audits_of(folder: Path, library: Library) -> list[str]:
@@ -376,7 +371,7 @@ def _live(request: Request) -> LiveRun:
     # a run that was resumed with more is opened again
     asked = [sorted(settings.get(part, {})) for part in ("prompt_hashes", "identities")]
     live: LiveRun = request.app.state.followed.get(
-        (folder, repr(asked)), lambda: LiveRun.of(folder, library.root)
+        (folder, repr(asked)), lambda: LiveRun.of(folder)
     )
     return live
 

@@ -12,6 +12,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from metal.app.library import HERE, Library, NoSuchPage
+from metal.app.naming import free_name
 from metal.app.run_page import OWN_POLICY
 from metal.app.templating import respond
 from metal.errors import UsageError
@@ -66,7 +67,8 @@ def to_bin(request: Request) -> Response:
     library: Library = request.app.state.library
     key = request.path_params["key"]
     path = _movable(library, key)
-    target = _free(library.root / BIN / key)
+    inside = library.root / BIN
+    target = inside / free_name(inside, key)
     target.parent.mkdir(parents=True, exist_ok=True)
     path.rename(target)
     return _to(request, "bin")
@@ -116,15 +118,6 @@ def _movable(library: Library, key: str) -> Path:
     if folder.state == AT_WORK:
         raise UsageError(f"A judge is at work on {path}; stop it first, or wait until it has ended")
     return path
-
-
-def _free(path: Path) -> Path:
-    """The path, or one with a number if it is taken."""
-    number, free = 1, path
-    while free.exists():
-        number += 1
-        free = path.with_name(f"{path.name}-{number}")
-    return free
 
 
 def _binned(library: Library) -> dict[str, Path]:

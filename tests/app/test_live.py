@@ -115,7 +115,7 @@ def test_a_long_journal_is_counted_before_its_answers_are_read(
     shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("metal.app.live.LOOK", -1.0)  # a look reads a piece, and no answer
-    live = LiveRun.of(shelf / "runs" / "judged", shelf)
+    live = LiveRun.of(shelf / "runs" / "judged")
     progress = live.look()
     assert live.figures
     assert (progress.done, len(live.unread)) == (progress.total, progress.done)
@@ -174,7 +174,7 @@ def test_without_script_the_page_says_all_and_reloads(shop: Shop, browser: Any) 
 
 
 def test_equal_scores_are_counted_on_levels_only(shelf: Path) -> None:
-    live = LiveRun.of(shelf / "runs" / "judged", shelf)
+    live = LiveRun.of(shelf / "runs" / "judged")
     live.look()
     assert live.figures
     rows, _ = figure_rows(live.figures)
