@@ -26,6 +26,7 @@ from metal.auditing.verdict import (
     today,
 )
 from metal.data.languages import language_name
+from metal.data.run_toml import named_by
 from metal.data.text import known, name, rounded
 from metal.errors import UsageError
 from metal.questions.audit.confirmed import beside_words
@@ -141,7 +142,7 @@ class OpenedCell:
         if path == "DATASET":
             raise UsageError("The data of this audit were only in memory; no command can read them")
         more = map(str, self.run.data.get("more", ()))
-        return [path_from(self.root, each) for each in (path, *more)]
+        return [path_from(self.root, self.root / self.folder, each) for each in (path, *more)]
 
     @property
     def of_table(self) -> bool:
@@ -149,17 +150,15 @@ class OpenedCell:
         return "data" in self.run.data
 
 
-def path_from(root: Path, path: str) -> str:
-    """A path of run.toml as a command in the root folder names it.
+def path_from(root: Path, run: Path, path: str) -> str:
+    """What a run's run.toml names, as a command in the root folder names it.
 
-    It may have been written by a command in the folder above. Raises UsageError if nothing is
-    there.
+    Raises UsageError if nothing is there.
     """
-    if (root / path).exists():
-        return path
-    above = root.resolve().parent / path
-    if above.exists():
-        return str(above)
+    there = named_by(run, path).absolute()
+    if there.exists():
+        inside = there.is_relative_to(root.resolve())
+        return str(there.relative_to(root.resolve()) if inside else there)
     raise UsageError(
         f"{path} is not in {root.resolve()}; open `metal view` in the folder in which that command"
         " was run"

@@ -94,7 +94,7 @@ class HandedOutFolder:
         there.
         """
         for dataset in self.content["datasets"]:
-            return path_from(root, str(dataset.get("path", "")))
+            return path_from(root, self.path, str(dataset.get("path", "")))
         raise UsageError(f"{self.key}: its run.toml names no dataset")
 
     def cell(self, library: Library) -> tuple[str, dict[str, str]]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import PurePath
 
 from metal.api.reading import ReadingOptions
-from metal.app.cells import OpenedCell, path_from, unused
+from metal.app.cells import OpenedCell, unused
 from metal.app.library import Library
 from metal.auditing.settings import AuditSettings
 from metal.data.plugins import plugins
@@ -252,7 +252,7 @@ def _again_fields(cell: OpenedCell, library: Library) -> list[FormField]:
 
 
 def _again(cell: OpenedCell, chosen: Chosen) -> list[str]:
-    further = [path_from(cell.root, chosen["more"])] if chosen["more"] else []
+    further = [chosen["more"]] if chosen["more"] else []
     out = f"--out={unused(cell.root, slug(cell.data_name) + '-audit', cell.jobs)}"
     data = _same_data(cell, people=False, runs=[*cell.paths[1:], *further])
     return ["audit", out, *_same_settings(cell), *data]

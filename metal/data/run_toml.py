@@ -105,11 +105,11 @@ def check_shape(value: Any, shape: Any, name: str, path: Path, remedy: str = _RE
 
 
 def named_by(run: Path, name: str) -> Path:
-    """The file or folder that a run's run.toml names: from the present folder or, if nothing is
-    there, from the nearest folder above the run from which there is something.
+    """The file or folder that a run's run.toml names: from the nearest folder above the run from
+    which there is something or, if there is none, from the present folder.
+
+    The run's own surroundings come first because the present folder may hold other data under the
+    same name.
     """
-    path = Path(name)
-    if path.is_absolute() or path.exists():
-        return path
-    above = (folder / path for folder in run.resolve().parents)
-    return next((candidate for candidate in above if candidate.exists()), path)
+    above = (folder / name for folder in run.resolve().parents)
+    return next((candidate for candidate in above if candidate.exists()), Path(name))

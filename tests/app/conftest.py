@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,19 @@ from metal.app.server import View
 from tests.app.shop import DEMO, Shop
 from tests.browser import browser as browser
 from tests.llm_server import LlmServer
+
+
+@pytest.fixture(scope="session", autouse=True)
+def untouched() -> Iterator[None]:
+    """The app's tests change nothing in the datasets that come with METAL."""
+    digests = digests_of(DEMO)
+    yield
+    assert digests_of(DEMO) == digests
+
+
+def digests_of(folder: Path) -> dict[Path, str]:
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {path: sha256(path.read_bytes()).hexdigest() for path in files}
 
 
 @pytest.fixture(scope="session")

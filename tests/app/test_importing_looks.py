@@ -117,8 +117,10 @@ def test_every_strangers_table_is_audited_in_few_clicks(
     assert somebody.clicks <= MOST_CLICKS
     page.wait_for_selector("h1:text-is('Done')" if people else "h1:text-is('Not done')")
     if people:
+        run = page.locator("a.button").get_attribute("href") or ""
         somebody.click(page.locator("a.button").inner_text())
-        assert page.locator("h1").count()
+        page.wait_for_url(f"**{run}")
+        page.wait_for_selector("h1")
     else:
         assert "no human raters" in page.locator("pre").inner_text().replace("\n", " ")
     assert somebody.said == []

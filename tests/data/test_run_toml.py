@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metal.data.run_toml import read_run_toml
+from metal.data.run_toml import named_by, read_run_toml
 from metal.errors import DataError
 
 
@@ -46,3 +46,17 @@ def test_a_part_that_is_not_there_is_empty_and_a_setting_that_is_looked_up_is_mi
         about["settings"]["rounds"]
     with pytest.raises(DataError, match="no 'identity' in datasets"):
         about["datasets"][0]["identity"]
+
+
+def test_what_a_run_names_is_looked_for_around_the_run_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near, here = tmp_path / "project" / "datasets" / "x", tmp_path / "here" / "datasets" / "x"
+    near.mkdir(parents=True)
+    here.mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here")
+    run = tmp_path / "project" / "runs" / "study" / "audit"
+    assert named_by(run, "datasets/x") == near
+    assert named_by(tmp_path / "elsewhere" / "audit", "datasets/x").resolve() == here
+    assert named_by(run, str(here)) == here
+    assert named_by(run, "datasets/y") == Path("datasets/y")
