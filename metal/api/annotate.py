@@ -5,7 +5,8 @@ their ratings.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -192,20 +193,14 @@ def annotate_export(
     from metal.api.answers import outputs_named
     from metal.boards.store import with_submissions
     from metal.building import forms
-    from metal.building.also import with_second
-    from metal.building.choose import (
-        choose_template,
-        generators_named,
-        outputs_to_rate,
-        warn_of_repeated_sources,
-        with_references,
-    )
-    from metal.building.store import note_given, read_given, task_key
-    from metal.building.tasks import assign, make_tasks
-    from metal.data.dataset import dataset_to_change, update_dataset, with_parts
+    from metal.building.choose import warn_of_repeated_sources
+    from metal.building.store import note_given, read_given
+    from metal.building.tasks import assign
+    from metal.data.dataset import dataset_to_change
     from metal.data.holdings import SHEETS
     from metal.data.replacing import check_new, new_folder
     from metal.genie.store import write_questions
+    from metal.running.handing_out import Asking, tasks_for_people
     from metal.running.prompting import prompt_folders as folders_of_prompts
     from metal.runs.parts import manifest
 
@@ -220,94 +215,55 @@ def annotate_export(
         say(text)
 
     folders = folders_of_prompts(map(str, prompt_folders), dataset)
+    asking = Asking(
+        languages=names(languages),
+        criteria=names(criteria),
+        generators=(generators,) if isinstance(generators, str) else tuple(generators),
+        template=template,
+        add_criteria=add_criteria,
+        sample=sample,
+        drawn=drawn,
+        also=also,
+        test_questions=test_questions,
+        seed=seed,
+    )
+    folder = Path(out) if out else Path("runs") / f"{dataset.resolve().name}-{to}"
     with dataset_to_change(dataset) as before:
-        loaded, shown, rubrics = choose_template(
-            with_submissions(before, dataset),
-            dataset,
-            template,
-            names(criteria),
-            folders,
-            add_criteria=add_criteria,
-            say=note,
-        )
-        rubrics = with_second(rubrics, shown, wanted=also)
-        added = tuple(name for name in loaded.asked if name not in before.criteria)
-        chosen = generators_named(
-            loaded, [generators] if isinstance(generators, str) else generators
-        )
-        to_rate = outputs_to_rate(
-            loaded,
-            dataset,
-            languages=names(languages),
-            only=outputs_named(named_in, loaded, options),
-            named_in=named_in,
-            generators=chosen,
-            sources=_sources(loaded, dataset, sample, seed, drawn=drawn),
-            say=note,
-        )
-        outputs = with_references(loaded, dataset, to_rate, shown, note)
-        folder = Path(out) if out else Path("runs") / f"{dataset.resolve().name}-{to}"
         check_new(folder, SHEETS, force=force)
-        key = task_key(dataset)
-        questions = _draw(test_questions, dataset, loaded, outputs, seed, note)
-        tasks = make_tasks(key, outputs, loaded.sources, shown)
-        hidden = [make_tasks(key, group, loaded.sources, shown) for group in _by_side(questions)]
+        board = with_submissions(before, dataset)
+        asking = replace(asking, only=outputs_named(named_in, board, options), named_in=named_in)
+        handing = tasks_for_people(board, dataset, asking, folders, note)
+        loaded, questions = handing.data, handing.questions
         assignments = assign(
-            tasks,
+            handing.tasks,
             loaded.card.name,
-            rubrics,
+            handing.rubrics,
             raters=raters,
             people=people,
             common=common,
             first=1 + _highest_number(loaded, read_given(dataset), new_people=only is not None),
             seed=seed,
-            hidden=hidden,
-            template=shown,
+            hidden=handing.hidden,
+            template=handing.template,
         )
         if to == "html":  # the other forms are read back by their English words
             assignments = _in_their_languages(assignments, folders, dataset, note)
-        warn_of_repeated_sources([*outputs, *questions], assignments, note)
+        warn_of_repeated_sources([*handing.outputs, *questions], assignments, note)
         sheets = dict(forms.write(to, assignments))
-        options |= {"template": shown.name, "generators": list(chosen)}
+        options |= {"template": handing.template.name, "generators": list(handing.generators)}
         settings = _recorded(options, questions, assignments, sheets)
         run_toml = tomli_w.dumps(manifest(SHEETS, loaded, [dataset], settings).to_dict())
-        if added:
-            more = [loaded.criteria[name] for name in added]
-            update_dataset(with_parts(before, criteria=[*before.criteria.values(), *more]), dataset)
+        handing.add_criteria(before, dataset)
         with new_folder(folder, SHEETS, force=force) as partial:
             for name, content in sheets.items():
                 (partial / name).write_bytes(content)
             (partial / "run.toml").write_text(run_toml, encoding="utf-8")
             if questions:
                 write_questions(dataset, questions)
-            note_given(dataset, assignments, to, seed, key)
-    return HandedOut(dataset, folder, to, tuple(assignments), questions, added, tuple(notes))
-
-
-def _draw(
-    wanted: str, folder: Path, dataset: Dataset, outputs: Sequence[Output], seed: int, say: Say
-) -> tuple[Output, ...]:
-    """The test questions of a round, different from those that people were asked in
-    earlier rounds.
-    """
-    from metal.genie.store import draw_questions, read_answers, read_questions
-
-    if not wanted:
-        return ()
-    used = set(read_answers(folder)["output"].astype(str))
-    return draw_questions(dataset, outputs, wanted, seed, read_questions(folder), say, used)
-
-
-def _by_side(questions: Sequence[Output]) -> list[list[Output]]:
-    """The test questions of each side: those with the source's own reference, and those with
-    another source's.
-    """
-    from metal.genie.gold_questions import SIDES, side_of
-
-    groups: dict[str, list[Output]] = {side: [] for side in SIDES}
-    for question in questions:
-        groups[side_of(question.output)].append(question)
-    return list(groups.values())
+            note_given(dataset, assignments, to, seed, handing.key)
+    return HandedOut(
+        dataset, folder, to, tuple(assignments), questions, handing.added, tuple(notes)
+    )
 
 
 def _in_their_languages(
@@ -353,27 +309,6 @@ def _recorded(
     settings["people_given"] = {each.rater: len(each.tasks) for each in assignments}
     settings["files"] = {file: digest(content) for file, content in sheets.items()}
     return settings
-
-
-def _sources(
-    dataset: Dataset, folder: Path, sample: int | None, seed: int, *, drawn: bool
-) -> frozenset[str] | None:
-    """The sources of `sample`, or those that were drawn for labels; None if neither is
-    asked for.
-    """
-    from metal.building.store import read_drawn
-    from metal.genie.output_scores import sources_chosen
-
-    chosen: Collection[str]
-    if sample is not None:
-        chosen = sources_chosen(dataset.sources.values(), sample, seed)
-    elif drawn:
-        chosen = read_drawn(folder)
-    else:
-        return None
-    if not chosen:
-        raise UsageError(f"{folder} has no drawn sources; draw some with `metal.sample_labels`")
-    return frozenset(chosen)
 
 
 def _highest_number(

@@ -1,0 +1,173 @@
+"""What people are asked to rate: the outputs, as tasks, with the test questions to be hidden among
+them. Forms, platforms and studies on a server all use it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metal.errors import UsageError
+
+if TYPE_CHECKING:
+    from metal.building.tasks import Task, TaskTemplate
+    from metal.data.dataset import Dataset
+    from metal.data.records import Output
+    from metal.raters.judges.rubric import Rubric
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What to ask people, as options of `metal.annotate_export` say it.
+
+    only: the ids of the outputs to rate, None for all; named_in: the file or audit that names them.
+    """
+
+    languages: Sequence[str] = ()
+    criteria: Sequence[str] = ()
+    generators: Sequence[str] = ()
+    template: str | None = None
+    add_criteria: bool = False
+    sample: int | None = None
+    drawn: bool = False
+    also: bool = False
+    test_questions: str = ""
+    seed: int = 0
+    only: Collection[str] | None = None
+    named_in: Path | None = None
+
+
+@dataclass(frozen=True)
+class TasksForPeople:
+    """Tasks to hand out.
+
+    data: the dataset with the criteria that are asked. outputs: what is rated; tasks: a task for
+    each. questions: the test questions; hidden: their tasks, a list for each side. generators:
+    those that were chosen. added: criteria that the dataset lacked. key: see
+    metal.building.tasks.task_id.
+    """
+
+    data: Dataset
+    template: TaskTemplate
+    rubrics: Mapping[str, Rubric]
+    outputs: Sequence[Output]
+    tasks: Sequence[Task]
+    questions: tuple[Output, ...]
+    hidden: Sequence[Sequence[Task]]
+    generators: tuple[str, ...]
+    added: tuple[str, ...]
+    key: str
+
+    def add_criteria(self, before: Dataset, folder: Path) -> None:
+        """Write the added criteria into the dataset's folder, which holds `before`."""
+        from metal.data.dataset import update_dataset, with_parts
+
+        if self.added:
+            more = [self.data.criteria[name] for name in self.added]
+            update_dataset(with_parts(before, criteria=[*before.criteria.values(), *more]), folder)
+
+
+def tasks_for_people(
+    board: Dataset, folder: Path, asking: Asking, prompt_folders: Sequence[Path], say: Say
+) -> TasksForPeople:
+    """The tasks that `asking` describes.
+
+    board: the dataset in `folder`, with the generators submitted to it. say: called with each note.
+    Raises UnknownName, UsageError or DataError, as `metal.annotate_export` does.
+    """
+    from metal.building.also import with_second
+    from metal.building.choose import (
+        choose_template,
+        generators_named,
+        outputs_to_rate,
+        with_references,
+    )
+    from metal.building.store import task_key
+    from metal.building.tasks import make_tasks
+
+    loaded, shown, rubrics = choose_template(
+        board,
+        folder,
+        asking.template,
+        asking.criteria,
+        prompt_folders,
+        add_criteria=asking.add_criteria,
+        say=say,
+    )
+    chosen = generators_named(loaded, asking.generators)
+    to_rate = outputs_to_rate(
+        loaded,
+        folder,
+        languages=asking.languages,
+        only=asking.only,
+        named_in=asking.named_in,
+        generators=chosen,
+        sources=_sources(loaded, folder, asking),
+        say=say,
+    )
+    outputs = with_references(loaded, folder, to_rate, shown, say)
+    questions = _draw(folder, loaded, outputs, asking, say)
+    key = task_key(folder)
+    return TasksForPeople(
+        loaded,
+        shown,
+        with_second(rubrics, shown, wanted=asking.also),
+        outputs,
+        make_tasks(key, outputs, loaded.sources, shown),
+        questions,
+        [make_tasks(key, group, loaded.sources, shown) for group in _by_side(questions)],
+        chosen,
+        tuple(name for name in loaded.asked if name not in board.criteria),
+        key,
+    )
+
+
+def _draw(
+    folder: Path, dataset: Dataset, outputs: Sequence[Output], asking: Asking, say: Say
+) -> tuple[Output, ...]:
+    """The test questions of a round, different from those that people were asked in
+    earlier rounds.
+    """
+    from metal.genie.store import draw_questions, read_answers, read_questions
+
+    if not asking.test_questions:
+        return ()
+    used = set(read_answers(folder)["output"].astype(str))
+    earlier = read_questions(folder)
+    shares, seed = asking.test_questions, asking.seed
+    return draw_questions(dataset, outputs, shares, seed, earlier, say, used)
+
+
+def _by_side(questions: Iterable[Output]) -> list[list[Output]]:
+    """The test questions of each side: those with the source's own reference, and those with
+    another source's.
+    """
+    from metal.genie.gold_questions import SIDES, side_of
+
+    groups: dict[str, list[Output]] = {side: [] for side in SIDES}
+    for question in questions:
+        groups[side_of(question.output)].append(question)
+    return list(groups.values())
+
+
+def _sources(dataset: Dataset, folder: Path, asking: Asking) -> frozenset[str] | None:
+    """The sources of `sample`, or those that were drawn for labels; None if neither is
+    asked for.
+    """
+    from metal.building.store import read_drawn
+    from metal.genie.output_scores import sources_chosen
+
+    chosen: Collection[str]
+    if asking.sample is not None:
+        chosen = sources_chosen(dataset.sources.values(), asking.sample, asking.seed)
+    elif asking.drawn:
+        chosen = read_drawn(folder)
+    else:
+        return None
+    if not chosen:
+        raise UsageError(f"{folder} has no drawn sources; draw some with `metal.sample_labels`")
+    return frozenset(chosen)
