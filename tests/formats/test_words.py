@@ -4,7 +4,6 @@ as S1 to S5.
 
 from __future__ import annotations
 
-import os
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -353,9 +352,8 @@ def test_stars_are_counted_in_any_language(answers: list[str], values: tuple[flo
 
 
 @pytest.mark.reference
-def test_a_strangers_table_with_hindi_words_needs_no_option() -> None:
-    table = Path(os.environ["METAL_REFERENCE"]) / "strangers" / "hindi.csv"
-    levels = metal.read(table).criteria["overall"].scale.levels
+def test_a_strangers_table_with_hindi_words_needs_no_option(reference: Path) -> None:
+    levels = metal.read(reference / "strangers" / "hindi.csv").criteria["overall"].scale.levels
     assert [level.label for level in levels] == [
         "बहुत खराब",
         "खराब",
