@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import zlib
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -62,12 +63,18 @@ def blob(payload: Mapping[str, Any]) -> str:
 
 def fitting(csv: Mapping[str, str], room: float) -> dict[str, str]:
     """The CSV files that fit into `room` characters of a blob; the largest are left out first."""
-    kept = dict(csv)
-    while kept and (size := len("".join(kept.values()))) > room:
-        if size < MOST_DEFLATED * room and len(blob({"csv": kept})) <= room:
-            break
-        del kept[max(kept, key=lambda key: len(kept[key]))]
-    return kept
+    largest_first = sorted(csv, key=lambda key: len(csv[key]), reverse=True)
+
+    def without(number: int) -> dict[str, str]:
+        left_out = {*largest_first[:number]}
+        return {key: text for key, text in csv.items() if key not in left_out}
+
+    def fits(number: int) -> bool:
+        kept = without(number)
+        size = sum(map(len, kept.values()))
+        return size <= room or (size < MOST_DEFLATED * room and len(blob({"csv": kept})) <= room)
+
+    return without(bisect_left(range(len(csv)), True, key=fits))
 
 
 def pack_csv(run: Run, csv: Mapping[str, str], room: int) -> Payload:

@@ -4,7 +4,9 @@ too many.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache, partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -21,10 +23,14 @@ from metal.stats.patterns import find_patterns
 
 LONGEST_TEXT = 6000
 LONGEST_COMMENT = 2000
+PLAIN = ("l", "c", "o", "g", "a", "p", "r")  # of an output, as the page's script names it
 RATING_LENGTH = 18  # of the shortest, as JSON
 DETAILS = 0.7  # of the room
 # texts rarely compress better; no more than this many times the room are looked at
 PROBABLE_RATIO = 12
+PROBED = 1_000  # outputs from whose size that of all is estimated
+DENSER = 1.2  # how much smaller each is deflated among many
+FULL = 1.1  # how many times what is packed may fit before more is tried
 
 
 def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
@@ -39,20 +45,24 @@ def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
     seed = int(run.manifest.get("settings", {}).get("seed", 0))
     cells = details(run, room * DETAILS, seed)
     csv = fitting(csv, (room - len(blob(cells))) / 2)
+    fixed = {"csv": csv, "cells": cells}
     table = run.disagreement_table
     order = _in_turn(table, seed)
-    order = order[: _at_most(table, order, room)]
-    record_of = dict(zip(order.tolist(), table.take(pa.array(order)).to_pylist(), strict=True))
-    fixed, taken = {"csv": csv, "cells": cells}, 0
+    taken = len(blob(fixed))
+    most = min(_at_most(table, order, room), len(order))
+    number, growing = min(most, PROBED), True
     while True:
-        records = [record_of[row] for row in np.sort(order).tolist()]
-        packed = blob(_payload(run, records) | fixed)
-        if len(packed) <= room or not len(order):
+        packed = blob(_payload(run, table.take(pa.array(np.sort(order[:number])))) | fixed)
+        size = len(packed) - taken
+        growing = growing and number < most and 0 < size * FULL < room - taken
+        if not number or (size <= room - taken and not growing):
             undetailed = len(run.tables["verdicts"]) - len(cells)
-            return Payload(packed, frozenset(csv), len(table) - len(order), undetailed)
-        taken = taken or len(blob(fixed))
-        share = 0.99 * max(room - taken, 0) / (len(packed) - taken)
-        order = order[: int(len(order) * min(0.98, share))]
+            return Payload(packed, frozenset(csv), len(table) - number, undetailed)
+        share = max(room - taken, 0) / size
+        if growing:
+            number = min(int(number * share * DENSER), most)
+        else:
+            number = int(number * min(0.98, 0.99 * share))
 
 
 def _in_turn(table: pa.Table, seed: int) -> Any:
@@ -93,38 +103,37 @@ def _numbered(text: str, places: dict[str, int]) -> int:
     return places.setdefault(text, len(places))
 
 
-def _payload(run: AuditRun, records: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _payload(run: AuditRun, table: pa.Table) -> dict[str, Any]:
     """The disagreements in a compact and safe form: each text is passed through `printable` and
     shortened.
     """
     texts: dict[str, int] = {}
     raters: dict[str, int] = {}
+    of_rows = _ratings(table)
+    columns = [
+        table["language"].to_pylist(),
+        table["criterion"].to_pylist(),
+        _mapped(table["output"], printable),
+        _mapped(table["generator"], name),
+        table["case"].to_pylist(),
+        table["people"].to_pylist(),
+        table["people_range"].to_pylist(),
+        _mapped(table["title"], partial(_clipped, length=300)),
+        _mapped(table["source_text"], partial(_clipped, length=LONGEST_TEXT)),
+        _mapped(table["output_text"], partial(_clipped, length=LONGEST_TEXT)),
+    ]
     items = []
-    for record in counted_as(records, "outputs"):
-        items.append(
-            {
-                "l": record["language"],
-                "c": record["criterion"],
-                "o": printable(record["output"]),
-                "g": name(record["generator"]),
-                "a": record["case"],
-                "p": record["people"],
-                "r": record["people_range"],
-                "t": _numbered(_clipped(record["title"], 300), texts),
-                "x": _numbered(_clipped(record["source_text"], LONGEST_TEXT), texts),
-                "y": _numbered(_clipped(record["output_text"], LONGEST_TEXT), texts),
-                "q": [
-                    [
-                        _numbered(rating["rater"], raters),
-                        rating["score"],
-                        printable(rating["label"]),
-                        printable(rating["reason"]),
-                        _numbered(_clipped(rating["comment"], LONGEST_COMMENT), texts),
-                    ]
-                    for rating in record["ratings"]
-                ],
-            }
-        )
+    for row in counted_as(zip(*columns, of_rows, strict=True), "outputs", len(table)):
+        *plain, title, source, output, ratings = row
+        item = dict(zip(PLAIN, plain, strict=True))
+        item["t"] = _numbered(title, texts)
+        item["x"] = _numbered(source, texts)
+        item["y"] = _numbered(output, texts)
+        item["q"] = [
+            [_numbered(rater, raters), score, label, reason, _numbered(comment, texts)]
+            for rater, score, label, reason, comment in ratings
+        ]
+        items.append(item)
     return {
         "items": items,
         "texts": list(texts),
@@ -134,6 +143,27 @@ def _payload(run: AuditRun, records: Sequence[dict[str, Any]]) -> dict[str, Any]
             name: _criterion(run, name) for name in run.tables["people"]["criterion"].unique()
         },
     }
+
+
+def _ratings(table: pa.Table) -> list[list[tuple[Any, ...]]]:
+    """The ratings of each row: rater, score, label, reason and comment."""
+    ratings = table["ratings"].combine_chunks()
+    flat = ratings.flatten()
+    each = zip(
+        flat.field("rater").to_pylist(),
+        flat.field("score").to_pylist(),
+        _mapped(flat.field("label"), printable),
+        _mapped(flat.field("reason"), printable),
+        _mapped(flat.field("comment"), partial(_clipped, length=LONGEST_COMMENT)),
+        strict=True,
+    )
+    return [list(islice(each, length or 0)) for length in ratings.value_lengths().to_pylist()]
+
+
+def _mapped(column: pa.Array | pa.ChunkedArray, shown: Callable[[Any], str]) -> list[str]:
+    """What is shown of each text of a column; each distinct text is worked on once."""
+    shown = cache(shown)
+    return [shown(text) for text in column.to_pylist()]
 
 
 def _criterion(run: AuditRun, name: str) -> dict[str, Any]:
