@@ -55,7 +55,7 @@ OTHERS: dict[str, str] = {
         with_reference, word_orders,
         evalset, standard_reference, references/{}.{}.txt, system-outputs/{}/{}.txt,
         {}.{}.{}.seg.rating,
-        without a score left out: Argilla has no missing answers,
+        without a score in the metadata: Argilla has no missing answers,
         by further judges in the metadata: a question holds one suggestion, directions, kinds
     """,
     "cli": """

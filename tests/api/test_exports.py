@@ -15,8 +15,9 @@ import pandas as pd
 import pytest
 
 import metal
-from metal.api.exports.argilla import slug, user_id
+from metal.api.exports.argilla import user_id
 from metal.data.dataset import Card, Dataset, assemble
+from metal.data.formats.harnesses.argilla_metal import slug
 from metal.data.plugins import plugins
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pandas as pd
 import pytest
@@ -38,7 +39,7 @@ RATERS = (
     Rater("length", "metric"),
 )
 TABLES = {"csv": ".csv", "parquet": ".parquet", "jsonl": ".jsonl"}
-ENDINGS = TABLES | dict.fromkeys(("promptfoo", "label-studio", "deepeval"), ".json")
+ENDINGS = TABLES | dict.fromkeys(("promptfoo", "label-studio", "deepeval", "argilla"), ".json")
 
 
 @pytest.fixture(scope="module")
@@ -162,12 +163,34 @@ def test_promptfoos_export_stays_itself_when_promptfoo_saved_it(
     assert labels == ["sports", "law"]
 
 
-def test_argillas_records_keep_the_criteria(dataset: Dataset, tmp_path: Path) -> None:
-    path = tmp_path / "records.json"
-    metal.export(dataset, to="argilla", out=path)
-    again = metal.read(path)
-    assert again.criteria == dataset.criteria
-    people = dataset.ratings[dataset.ratings["kind"] == "human"]
-    theirs = again.ratings[again.ratings["kind"] == "human"]
-    columns = ["output", "criterion", "rater", "score"]
-    assert {*theirs[columns].itertuples(index=False)} == {*people[columns].itertuples(index=False)}
+def test_argillas_own_answers_come_before_what_was_exported(
+    dataset: Dataset, tmp_path: Path
+) -> None:
+    path = exported(dataset, "argilla", tmp_path)
+    records = json.loads(path.read_text())
+    (first,) = (record for record in records if record["id"] == "o1")
+    changed, *_ = first["responses"]["helpful"]
+    changed["value"] = "So, so"
+    first["responses"]["helpful"].append({"value": "No", "user_id": str(UUID(int=7))})
+    path.write_text(json.dumps(records))
+    ratings = metal.read(path).ratings
+    helpful = ratings[(ratings["output"] == "o1") & (ratings["criterion"] == "helpful")]
+    own = helpful.set_index("rater")
+    assert len(ratings) == len(dataset.ratings) + 1
+    assert own.loc["ana@example.org", ["score", "group"]].tolist() == [3, "crowd"]
+    assert own.loc[str(UUID(int=7)), ["score", "kind"]].tolist() == [0, "human"]
+
+
+def test_argilla_keeps_apart_what_it_would_call_alike(tmp_path: Path) -> None:
+    swapped = Scale("ordinal", (Level(1, "2"), Level(2, "1")))
+    criteria = (Criterion("Tone", swapped), Criterion("tone", swapped))
+    ratings = [Rating("o", "Tone", "gpt", 1), Rating("o", "tone", "gpt", 2)]
+    ratings += [Rating("o", "tone", "GPT", None, "refused")]
+    raters = (Rater("gpt", "llm"), Rater("GPT", "metric"))
+    outputs, sources = (Output("o", "s", "new", "en"),), (Source("s", "en"),)
+    facts = facts_from(ratings)
+    alike = assemble(Card("alike"), criteria, sources, outputs, raters, facts)
+    again = metal.read(exported(alike, "argilla", tmp_path))
+    assert again.outputs == alike.outputs
+    assert again.criteria == alike.criteria
+    pd.testing.assert_frame_equal(rows(again)[rows(alike).columns], rows(alike))

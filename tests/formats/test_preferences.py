@@ -261,27 +261,3 @@ def test_tables_of_argilla_of_both_versions(tmp_path: Path, ending: str) -> None
 
 def as_json(cell: Any) -> Any:
     return json.dumps(cell) if isinstance(cell, list | dict) else cell
-
-
-# ---------------------------------------------------------------- there and back
-
-
-@pytest.fixture(scope="module")
-def demo() -> Dataset:
-    return metal.read("datasets/demo")
-
-
-def facts(data: Dataset, *columns: str) -> set[tuple[Any, ...]]:
-    rows = data.ratings[list(columns)].copy()
-    rows["score"] = rows["score"].fillna(-1)
-    return set(rows.itertuples(index=False, name=None))
-
-
-def test_an_export_to_argilla_comes_back(demo: Dataset, tmp_path: Path) -> None:
-    path = tmp_path / "records.json"
-    metal.export(demo, to="argilla", out=path)
-    back = metal.read(path)
-    columns = ("output", "source", "generator", "language", "criterion", "rater", "kind", "score")
-    kept = demo.ratings["kind"].eq("human") | demo.ratings["rater"].eq("constructed:good")
-    ours = demo.ratings[kept & demo.ratings["score"].notna()]
-    assert facts(back, *columns) == set(ours[list(columns)].itertuples(index=False, name=None))

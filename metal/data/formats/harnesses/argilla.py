@@ -2,29 +2,28 @@
 or 1, as Parquet or CSV.
 
 Responses are people's, suggestions are models' unless their type is `human`. A discarded response
-is a missing answer; drafts are left out.
+is a missing answer; drafts are left out. The metadata of records that METAL exported say more.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
-from uuid import NAMESPACE_URL, uuid5
 
 import pandas as pd
 
 from metal.data.formats import Draft, Format
 from metal.data.formats.harnesses import OPTIONS, HarnessRows
+from metal.data.formats.harnesses.argilla_metal import OfMetal, described_in, questions_of
 from metal.data.formats.harnesses.records import (
     EVALUATOR,
     metadata_in,
     records_in,
     records_of,
-    unpacked,
 )
 from metal.data.formats.harnesses.texts import texts_in
 from metal.data.formats.harnesses.values import is_scalar, language_in, mapping, objects, prefixed
@@ -35,7 +34,6 @@ RESPONSES, SUGGESTION, OLD_SUGGESTION = ".responses", ".suggestion", "-suggestio
 BESIDE = re.compile(r"\.(responses|suggestion)(\.\w+)?$|-suggestion(-metadata)?$")
 MOST_LETTERS = 200  # of an answer that is a label
 RESPOND = "submit responses in Argilla and export again"
-CRITERIA = "metal_criteria"  # in the metadata: METAL's records of the criteria, as JSON
 NO_FIELDS = {"id", "external_id", "status", "metadata", "_server_id", "vectors"}
 
 
@@ -64,48 +62,59 @@ def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:
 
 def _gathered(records: Iterable[Mapping[str, Any]], file: Path) -> HarnessRows:
     gathered, records = HarnessRows("Argilla", RESPOND), list(records)
-    described = _described(records)
+    described = described_in(records)
     gathered.describe(described, file)
-    questions = {slug(name): name for name in described}
+    questions = {question: name for name, question in questions_of(described).items()}
     for number, record in enumerate(records):
-        nested = "responses" in record or "suggestions" in record
-        answers = list(_nested(record) if nested else _flat(record))
-        fields = mapping(record.get("fields")) or _fields(record, answers)
-        metadata = metadata_in(record, "metadata")
         name = record.get("id") or record.get("external_id") or f"record {number}"
-        item = _item(fields, metadata or fields) | {"output": name}
-        if not answers:
-            gathered.leave_out("records without an answer")
-        names = dict(_named_people(metadata or record))
-        for answer in answers:
-            question = questions.get(answer.question, answer.question)
-            answer = replace(answer, question=question)
-            _add(gathered, answer, item, prefixed("metadata", metadata), names)
+        _add_record(gathered, record, str(name), questions)
     return gathered
 
 
-def _add(
-    gathered: HarnessRows,
-    answer: ArgillaAnswer,
-    item: Mapping[str, Any],
-    further: Mapping[str, Any],
-    names: Mapping[str, str],
+def _add_record(
+    gathered: HarnessRows, record: Mapping[str, Any], name: str, questions: Mapping[str, str]
 ) -> None:
+    """Add the ratings of a record. questions: name -> criterion, of those that METAL named."""
+    nested = "responses" in record or "suggestions" in record
+    answers = list(_nested(record) if nested else _flat(record))
+    fields = mapping(record.get("fields")) or _fields(record, answers)
+    metadata = metadata_in(record, "metadata")
+    item = _item(fields, metadata or fields) | {"output": name}
+    further = prefixed("metadata", metadata)
+    of_metal = OfMetal(metadata or record)
+    if of_metal:
+        item, further = item | of_metal.texts(fields), {}
+    rows = []
+    for answer in answers:
+        criterion = questions.get(answer.question, answer.question)
+        own = _roles(gathered, answer, of_metal.people)
+        rows += [of_metal.completed(own | {"criterion": criterion})] if own else []
+    rows += of_metal.left()
+    for row in rows:
+        gathered.add(further, **item, **row)
+    if not answers and not rows:
+        gathered.leave_out("records without an answer")
+
+
+def _roles(
+    gathered: HarnessRows, answer: ArgillaAnswer, names: Mapping[str, str]
+) -> dict[str, Any]:
+    """The roles of an answer, without its criterion; none if it is left out."""
     discarded = answer.status == "discarded"
     if answer.status == "draft":
         gathered.leave_out("drafts")
-        return
+        return {}
     short = is_scalar(answer.value) and len(str(answer.value)) <= MOST_LETTERS
     if not (discarded or answer.value is None or short):
         gathered.leave_out("answers that are texts, spans, rankings or several labels")
-        return
+        return {}
     own: dict[str, Any] = {"rater": answer.agent or EVALUATOR, "kind": "llm"}
     if answer.user is not None:
         own = {"rater": names.get(answer.user, answer.user), "kind": "human"}
     own |= {"score": answer.value, "reason": "no answer", "confidence": answer.confidence}
     if discarded:
         own |= {"score": None, "reason": "discarded"}
-    gathered.add(further, **item, **own, criterion=answer.question)
+    return own
 
 
 # ---------------------------------------------------------------- answers
@@ -180,30 +189,6 @@ def _item(fields: Mapping[str, Any], metadata: Mapping[str, Any]) -> dict[str, A
         "generator": metadata.get("generator") or metadata.get("model"),
         "source": metadata.get("source"),
     }
-
-
-def _described(records: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The records of criteria that `metal export --to argilla` wrote into the first record."""
-    for record in records:
-        text = metadata_in(record, "metadata").get(CRITERIA)
-        if described := mapping(unpacked(text)):
-            return described
-    return {}
-
-
-def slug(name: str) -> str:
-    """The name with the letters that Argilla allows in names of questions and metadata."""
-    allowed = re.sub(r"[^a-z0-9_-]+", "-", name.lower()).strip("-")
-    return allowed or f"q-{uuid5(NAMESPACE_URL, name).hex[:8]}"
-
-
-def _named_people(metadata: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """User ids with the names that `metal export --to argilla` wrote beside them."""
-    people = metadata.get("people")
-    for entry in people if isinstance(people, list) else []:
-        user, space, name = str(entry).partition(" ")
-        if space and len(user) == 36:
-            yield user, name
 
 
 FORMAT = Format(
