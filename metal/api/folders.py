@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from itertools import islice, product
+from itertools import chain, islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metal.api.options import Progress, StrPath, documented, no_progress
+from metal.data.files import REPLACED
 from metal.data.holdings import ADJUDICATION
 from metal.data.missing import no_such
 from metal.data.progress import followed
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from metal.data.run_summary import RunSummary
 
 PLACES = (".", "datasets", "runs")
-MOST = 1000  # folders looked into, and of each the folders in it, but for PLACES
+MOST = 1000  # groups of folders looked into, and of each the folders in it
 FILES = ("dataset.toml", "run.toml")
 CARD = {"title": str, "languages": [str], "counts": {}}  # what is shown of dataset.toml
 NOUNS = {
@@ -80,6 +81,9 @@ def ls(folder: StrPath = ".", *, progress: Progress | None = None) -> tuple[Fold
     """List the datasets and runs in a folder and one level below it: kind, size, date and, for
     runs, the answer and the number of verdicts.
 
+    In the folders `datasets` and `runs`, one more level is listed. Results that `force` replaced
+    (NAME.replaced) are not listed.
+
     Args:
         folder: Where to look.
         progress: Called with the number of folders done and of all folders.
@@ -108,22 +112,60 @@ def ls(folder: StrPath = ".", *, progress: Progress | None = None) -> tuple[Fold
     return tuple(sorted(ordered, key=lambda entry: entry.kind != "dataset"))
 
 
+def replaced_in(folder: Path) -> list[Path]:
+    """The folders of datasets and runs that were replaced: they are kept, and `ls` does not list
+    them.
+    """
+    return [path for path in _below(folder) if path.name.endswith(REPLACED) and _is_entry(path)]
+
+
+def is_listed(run: Path, folder: Path) -> bool:
+    """Whether `ls` of a folder looks for a run where it is. Both paths are absolute."""
+    if not run.is_relative_to(folder):
+        return False
+    parts = run.relative_to(folder).parts
+    deepest = 3 if parts[:1] in (("datasets",), ("runs",)) else 2
+    return len(parts) <= deepest
+
+
 def _candidates(start: Path) -> Iterator[Path]:
-    """The folder, those in PLACES, and those one level below it; none that is hidden."""
+    """The folder, and the folders in it that may be listed."""
     yield start
-    for subfolder in PLACES:
-        yield from _visible(start / subfolder)
-    groups = [path for path in _visible(start) if not any(_is_in(path, file) for file in FILES)]
+    for path in _below(start):
+        if not path.name.endswith(REPLACED):
+            yield path
+
+
+def _below(start: Path) -> Iterator[Path]:
+    """The folders in PLACES, and those in each of these folders that is no dataset or run itself;
+    none that is hidden.
+    """
+    places = [start / subfolder for subfolder in PLACES]
+    inside = list(chain.from_iterable(map(_visible, places)))
+    yield from inside
+    groups = [
+        path
+        for path in inside
+        if not (path in places or path.name.endswith(REPLACED) or _is_entry(path))
+    ]
     for group in groups[:MOST]:
         yield from islice(_visible(group), MOST)
 
 
+def _is_entry(folder: Path) -> bool:
+    """Whether a folder is a dataset or a run."""
+    return any(_is_in(folder, file) for file in FILES)
+
+
 def _visible(folder: Path) -> list[Path]:
-    """The folders in a folder, sorted; those that are being written have hidden names."""
-    if not folder.is_dir():
+    """The folders in a folder, sorted; those that are being written have hidden names. None if
+    the folder cannot be read.
+    """
+    try:
+        entries = [entry for entry in os.scandir(folder) if not entry.name.startswith(".")]
+        return [folder / name for name in sorted(entry.name for entry in entries if entry.is_dir())]
+    except OSError:
         return []
-    entries = [entry for entry in os.scandir(folder) if not entry.name.startswith(".")]
-    return [folder / name for name in sorted(entry.name for entry in entries if entry.is_dir())]
 
 
 def _is_in(folder: Path, file: str) -> bool:

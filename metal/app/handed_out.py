@@ -20,13 +20,15 @@ from starlette.routing import Route
 from metal.app.cells import path_from, unused
 from metal.app.jobs import DONE, Jobs
 from metal.app.library import HERE, Library, NoSuchPage
+from metal.app.naming import typed_path
 from metal.app.templating import respond
 from metal.app.uploads import file_name
+from metal.app.ways import FILES, MOST_PEOPLE
 from metal.building.store import read_answered
 from metal.data.holdings import ADJUDICATION, FILLED_IN
 from metal.data.run_toml import read_run_toml
 from metal.data.text import slug
-from metal.errors import MetalError, UsageError
+from metal.errors import MetalError, UsageError, check_known
 
 MOST_FILES = 100  # that come back at a time
 GROUP = re.compile(r"[\w .-]{1,60}")
@@ -202,6 +204,22 @@ async def take(request: Request) -> Response:
     return RedirectResponse(f"{base}/handed-out/{quote(folder.key)}?{query}", 303)
 
 
+async def hand_out(request: Request) -> Response:
+    """Write forms in which people rate a dataset's outputs."""
+    library: Library = request.app.state.library
+    jobs: Jobs = request.app.state.jobs
+    async with request.form(max_files=0, max_fields=5) as form:
+        raters, to = str(form.get("raters", "")), str(form.get("to", ""))
+    check_known("kind of file", [to], FILES)
+    if not (raters.isascii() and raters.isdecimal() and 1 <= int(raters[:3]) <= MOST_PEOPLE):
+        raise UsageError(f"People who rate each output: use a number from 1 to {MOST_PEOPLE}")
+    folder = library.path(request.path_params["key"])
+    out = unused(library.root, f"{slug(folder.name)}-{to}", jobs)
+    typed = ["annotate", "export", f"--to={to}", f"--raters={raters}", f"--out={out}", "--"]
+    job = jobs.start([*typed, typed_path(folder, library.root)])
+    return RedirectResponse(f"{request.scope['root_path']}/job/{job.key}", 303)
+
+
 def _kept(private: Path, sent: Sequence[UploadFile]) -> list[Path]:
     """The files that were sent, in a private folder, with harmless names."""
     folder = private / f"answers-{secrets.token_hex(6)}"
@@ -218,5 +236,6 @@ def _kept(private: Path, sent: Sequence[UploadFile]) -> list[Path]:
 ROUTES = [
     Route("/handed-out/{key:path}", handed_out, name="handed_out"),
     Route("/handed-out/{key:path}", take, methods=["POST"]),
+    Route("/people/{key:path}", hand_out, methods=["POST"]),
     Route("/form-file/{number:int}/{key:path}", download),
 ]

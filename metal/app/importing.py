@@ -34,13 +34,15 @@ from metal.app.table_view import (
 )
 from metal.app.templating import respond
 from metal.app.uploads import Upload, Uploads
+from metal.app.ways import FILES, MOST_PEOPLE
 from metal.data.languages import find_language
 from metal.data.records import DIRECTIONS, KINDS
 from metal.data.text import HARMFUL, capital
 from metal.errors import MetalError, UsageError
-from metal.show.commands import in_commands, named, next_command, typed_options
+from metal.show.commands import in_commands, named, typed_options
 
 MOST_FILES, MOST_FIELDS = 200, 20_000  # of a form
+RATERS = 3  # people for an output, unless somebody chooses another number
 KEPT = 500_000  # ratings of tables as read; the last table is always kept
 ELSEWHERE = ("hf",)  # formats that are read from another place than a file
 NAME = re.compile(rf"[^/\\.{HARMFUL}\t\n][^/\\{HARMFUL}\t\n]{{0,99}}")
@@ -256,7 +258,9 @@ def imported(request: Request) -> Response:
         "path": library.path(key),
         "people": kinds.get("human", 0),
         "judges": kinds.get("llm", 0) + kinds.get("baseline", 0),
-        "next": next_command(Path(key), kinds),
+        "raters": RATERS,
+        "most_people": MOST_PEOPLE,
+        "forms": FILES,
     }
     return respond(request, "imported.html", content)
 

@@ -7,15 +7,19 @@ from __future__ import annotations
 import os
 import secrets
 import shlex
+import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import filelock
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -25,7 +29,8 @@ from metal.app.templating import respond
 
 RUNNING, DONE, FAILED, STOPPED = "running", "done", "failed", "stopped"
 SHOWN = 20_000  # bytes of the output's end
-SECONDS_TO_STOP = 5  # of a judge, which waits for the calls in flight
+SECONDS_TO_STOP = 5  # of judges, which wait for the calls in flight
+PREFIX, HELD = "metal-view-", "held"  # of the private folder's name; the file locked meanwhile
 INTERRUPTED = (130, -signal.SIGINT)
 
 
@@ -78,6 +83,12 @@ class AppJob:
         ]
         return named[0] if named else ""
 
+    @property
+    def paths(self) -> list[str]:
+        """Its arguments that may be paths: the values of options, and what is no option."""
+        values = [word.partition("=")[2] if word[:1] == "-" else word for word in self.arguments]
+        return [value for value in values if value and "\0" not in value]
+
     def stop(self) -> None:
         """Interrupt it, as Ctrl-C does: a judge ends the calls in flight and can be resumed."""
         if self.process.poll() is None:
@@ -93,7 +104,10 @@ class Jobs:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._jobs: dict[str, AppJob] = {}
-        self._folder = tempfile.TemporaryDirectory(prefix="metal-view-")
+        clear_left_over(Path(tempfile.gettempdir()))
+        self._folder = tempfile.TemporaryDirectory(prefix=PREFIX)
+        self._lock = filelock.FileLock(self.folder / HELD)
+        self._lock.acquire()
 
     @property
     def folder(self) -> Path:
@@ -121,6 +135,16 @@ class Jobs:
         self._jobs[key] = job = AppJob(key, tuple(arguments), output, process)
         return job
 
+    def at_work_on(self, folder: Path) -> AppJob | None:
+        """A running command that reads or writes a folder, or something in it; None without one."""
+        for job in self.all():
+            if job.state == RUNNING and any(
+                (self.root / named).resolve().is_relative_to(folder.resolve())
+                for named in job.paths
+            ):
+                return job
+        return None
+
     def job(self, key: str) -> AppJob:
         """The job with a key. Raises NoSuchPage."""
         if key not in self._jobs:
@@ -133,14 +157,30 @@ class Jobs:
 
     def close(self) -> None:
         """Interrupt what is running, and delete the private folder."""
-        for job in self._jobs.values():
-            job.stop()
-        for job in self._jobs.values():
-            try:
-                job.process.wait(SECONDS_TO_STOP)
-            except subprocess.TimeoutExpired:
-                continue  # it ends its calls by itself
-        self._folder.cleanup()
+        until = time.monotonic() + SECONDS_TO_STOP
+        try:
+            for job in self._jobs.values():
+                job.stop()
+            for job in self._jobs.values():
+                with suppress(subprocess.TimeoutExpired):  # it ends its calls by itself
+                    job.process.wait(max(until - time.monotonic(), 0))
+        finally:
+            self._lock.release()
+            self._folder.cleanup()
+
+
+def clear_left_over(folder: Path) -> None:
+    """Delete the private folders of this user's apps that were killed: nobody holds their lock."""
+    for left in folder.glob(f"{PREFIX}*"):
+        with suppress(OSError, filelock.Timeout):
+            state = left.lstat()
+            foreign = hasattr(os, "getuid") and state.st_uid != os.getuid()
+            if foreign or not stat.S_ISDIR(state.st_mode):
+                continue
+            held = (left / HELD).lstat()  # a folder without it is just being made
+            if stat.S_ISREG(held.st_mode):
+                with filelock.FileLock(left / HELD, timeout=0):
+                    shutil.rmtree(left, ignore_errors=True)
 
 
 def job_page(request: Request) -> Response:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from metal.api.folders import Folder, ls
-from metal.errors import UsageError
+from metal.data.holdings import LOCK, WORKER
+from metal.data.run_toml import RUN_TOML, named_by, read_run_toml
+from metal.errors import MetalError, UsageError
 
 if TYPE_CHECKING:
     from metal.runs.run import Run
@@ -17,6 +22,8 @@ if TYPE_CHECKING:
 HERE = "-"  # the key of the app's own folder, where that is a dataset or a run itself
 PAGES = 64 * 2**20  # characters of the pages that are kept
 OPENED = 3  # runs and datasets that are kept
+NAMES = 200  # runs of which is kept what their run.toml names
+AT_WORK = {LOCK, WORKER, "journal.jsonl", "batches.jsonl"}  # whoever reads the journal reads on
 Value = TypeVar("Value")
 
 
@@ -71,7 +78,7 @@ class Library:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._opened, self._pages = Kept(OPENED), Kept(PAGES)
+        self._opened, self._pages, self._names = Kept(OPENED), Kept(PAGES), Kept(NAMES)
         self._listed: dict[str, Folder] = {}
 
     def folders(self) -> dict[str, Folder]:
@@ -107,8 +114,18 @@ class Library:
         return run
 
     def opened(self, folder: Path, what: str, read: Callable[[], Value]) -> Value:
-        """What is read of a folder, kept until the folder changes."""
-        return self._opened.get((what, folder, changed(folder)), read)
+        """What is read of a folder, kept until it changes, or a folder that its run.toml names."""
+        states = tuple(map(changed, (folder, *self._named_in(folder))))
+        return self._opened.get((what, folder, states), read)
+
+    def _named_in(self, folder: Path) -> tuple[Path, ...]:
+        """The datasets and runs that a run and the runs in its data name."""
+        named = self._names_of(folder)
+        return tuple(dict.fromkeys(chain(named, *map(self._names_of, named))))
+
+    def _names_of(self, run: Path) -> list[Path]:
+        key = (run, _state(run / RUN_TOML))
+        return self._names.get(key, lambda: _named_in(run))
 
     def page(self, folder: Path, draw: Callable[[], str]) -> str:
         """The page of a folder, kept until the folder changes."""
@@ -119,9 +136,36 @@ class Library:
         return self._pages.get((folder, other, changed(folder), changed(other)), draw, len)
 
 
-def changed(folder: Path) -> tuple[int, ...]:
-    """What changes whenever the folder's main files do."""
-    files = ("run.toml", "dataset.toml", "ratings.parquet", "tables")
-    return tuple(
-        (folder / file).stat().st_mtime_ns if (folder / file).exists() else 0 for file in files
-    )
+def changed(folder: Path) -> tuple[tuple[str, int, int, int], ...]:
+    """What changes whenever a file of the folder or of its tables does: name, inode, size and time
+    of each. A file that was replaced has another inode, also within one tick of the clock.
+
+    Files on which no figure depends, and that change while a process works, are left out.
+    """
+    states = []
+    for inside in (folder, folder / "tables"):
+        with suppress(OSError):
+            names = [name for name in os.listdir(inside) if name not in AT_WORK]
+            states += [(f"{inside.name}/{name}", *_state(inside / name)) for name in names]
+    return tuple(sorted(states))
+
+
+def _state(file: Path) -> tuple[int, int, int]:
+    """The inode, size and time of a file; zeros if it is gone."""
+    try:
+        now = os.stat(file)
+    except OSError:
+        return 0, 0, 0
+    return now.st_ino, now.st_size, now.st_mtime_ns
+
+
+def _named_in(folder: Path) -> list[Path]:
+    """The datasets and runs that a run.toml names."""
+    try:
+        content = read_run_toml(folder)
+    except (MetalError, OSError):
+        return []
+    names = [content["settings"].get("dataset", "")]
+    for dataset in content["datasets"]:
+        names += [dataset.get("path", ""), *dataset.get("more", ())]
+    return [named_by(folder, name) for name in names if isinstance(name, str) and name]

@@ -22,7 +22,7 @@ from starlette.routing import Route
 
 from metal.app.jobs import RUNNING as JOB_RUNNING
 from metal.app.jobs import AppJob, Jobs
-from metal.app.library import Library, NoSuchPage
+from metal.app.library import Library, NoSuchPage, changed
 from metal.app.naming import typed_path
 from metal.app.templating import respond, templates
 from metal.data.at_work import ask_to_stop
@@ -368,10 +368,11 @@ def _live(request: Request) -> LiveRun:
     library: Library = request.app.state.library
     folder = library.path(request.path_params["key"])
     settings = read_run_toml(folder)["settings"]
-    # a run that was resumed with more is opened again
+    # a run that was resumed with more, or whose dataset changed, is opened again
     asked = [sorted(settings.get(part, {})) for part in ("prompt_hashes", "identities")]
+    dataset = changed(named_by(folder, str(settings.get("dataset", ""))))
     live: LiveRun = request.app.state.followed.get(
-        (folder, repr(asked)), lambda: LiveRun.of(folder)
+        (folder, repr(asked), dataset), lambda: LiveRun.of(folder)
     )
     return live
 

@@ -11,10 +11,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from metal.app.jobs import Jobs
 from metal.app.library import HERE, Library, NoSuchPage
 from metal.app.naming import free_name
 from metal.app.run_page import OWN_POLICY
 from metal.app.templating import respond
+from metal.data.run_summary import is_running
 from metal.errors import UsageError
 from metal.show import pages
 from metal.show.pages import Links
@@ -22,7 +24,7 @@ from metal.show.pages import Links
 BIN = ".bin"  # in the app's folder; `metal ls` lists no hidden folders
 LONGEST_NAME = 100
 FILES = ("run.toml", "dataset.toml")
-AT_WORK = "running"
+COMPARED = ("judge", "audit")  # the kinds of runs that can be compared
 
 
 def manage(request: Request) -> Response:
@@ -37,7 +39,7 @@ def manage(request: Request) -> Response:
 async def rename(request: Request) -> Response:
     """Give a folder another name in the same place."""
     library: Library = request.app.state.library
-    path = _movable(library, request.path_params["key"])
+    path = _movable(request)
     async with request.form(max_files=0, max_fields=5) as form:
         new = str(form.get("name", "")).strip()
     target = path.with_name(checked_name(new))
@@ -66,7 +68,7 @@ def to_bin(request: Request) -> Response:
     """Move a folder to the bin."""
     library: Library = request.app.state.library
     key = request.path_params["key"]
-    path = _movable(library, key)
+    path = _movable(request)
     inside = library.root / BIN
     target = inside / free_name(inside, key)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -96,13 +98,16 @@ def restore(request: Request) -> Response:
 
 
 def compare(request: Request) -> Response:
-    """Show `metal diff` of two runs, the later one against the earlier one."""
+    """Show `metal diff` of two runs, the later one against the earlier one; ask for two runs if
+    there are more or fewer.
+    """
     from metal.questions.drift.verb_diff import diff
 
     library: Library = request.app.state.library
-    keys = request.query_params.getlist("run")
+    keys = list(dict.fromkeys(request.query_params.getlist("run")))
     if len(keys) != 2:
-        raise UsageError("Tick exactly two runs of judges or audits to compare them")
+        runs = [entry for entry in library.folders().items() if entry[1].kind in COMPARED]
+        return respond(request, "compare.html", {"runs": runs, "ticked": keys})
     folders = sorted((library.folder(key) for key in keys), key=lambda folder: folder.changed)
     baseline, run = (Path(folder.path) for folder in folders)
     links = Links({"All datasets and runs": f"{request.scope['root_path']}/"})
@@ -110,13 +115,21 @@ def compare(request: Request) -> Response:
     return HTMLResponse(html, headers=OWN_POLICY)
 
 
-def _movable(library: Library, key: str) -> Path:
+def _movable(request: Request) -> Path:
     """The path of a folder that can be moved. Raises UsageError if it cannot."""
-    path, folder = library.path(key), library.folder(key)
+    library: Library = request.app.state.library
+    jobs: Jobs = request.app.state.jobs
+    key = request.path_params["key"]
+    path = library.path(key)
     if key == HERE or path.is_symlink():
         raise UsageError(f"{path} is opened itself, or a link; rename or remove it outside the app")
-    if folder.state == AT_WORK:
+    if is_running(path):
         raise UsageError(f"A judge is at work on {path}; stop it first, or wait until it has ended")
+    job = jobs.at_work_on(path)
+    if job is not None:
+        raise UsageError(
+            f"`{job.command}` is at work with {path}; stop it first, or wait until it has ended"
+        )
     return path
 
 

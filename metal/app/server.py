@@ -8,6 +8,7 @@ import secrets
 import socket
 import tempfile
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,8 +16,10 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.datastructures import State
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from metal.app import (
     answers_page,
@@ -34,28 +37,46 @@ from metal.app.guard import Guard
 from metal.app.library import OPENED, Kept, Library, NoSuchPage
 from metal.app.templating import respond, static
 from metal.app.uploads import Uploads
+from metal.data.present import PRESENT
 from metal.errors import MetalError, UsageError
 
 HOST = "127.0.0.1"
 PORT = 8642
 SECONDS_TO_STOP = 2
 TOKEN = re.compile(r"[\w-]{32}", re.ASCII)
+STATIC = ("app.css", "app.js")
 TYPES = {".css": "text/css", ".js": "text/javascript"}
 
 
 def static_file(request: Request) -> Response:
     """The style sheet or the script."""
     file = request.path_params["file"]
-    if file not in ("app.css", "app.js"):
+    if file not in STATIC:
         raise HTTPException(404)
     kind = f"{TYPES[Path(file).suffix]}; charset=utf-8"
     return Response(static(file), media_type=kind, headers={"Cache-Control": "max-age=60"})
+
+
+class FromFolder:
+    """Reads names in files as the app's commands do, which run in its folder."""
+
+    def __init__(self, app: ASGIApp, folder: Path) -> None:
+        self.app, self.folder = app, folder
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        before = PRESENT.set(self.folder)
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            PRESENT.reset(before)
 
 
 def app_of(folder: Path) -> Starlette:
     """The app on a folder, before it is guarded."""
     from starlette.routing import Route
 
+    for file in STATIC:
+        static(file)  # with it, all templates are read
     routes = [
         *start.ROUTES,
         *run_page.ROUTES,
@@ -70,10 +91,14 @@ def app_of(folder: Path) -> Starlette:
         Route("/static/{file}", static_file, name="static"),
     ]
     handlers = {MetalError: _refused, HTTPException: _no_page, Exception: _failed}
-    app = Starlette(routes=routes, exception_handlers=handlers)
+    for route in routes:  # the name of a folder may have a line break
+        route.path_regex = re.compile(route.path_regex.pattern, re.DOTALL)
+    within = Middleware(FromFolder, folder=folder)
+    app = Starlette(routes=routes, exception_handlers=handlers, middleware=[within])
     app.state.library, app.state.jobs = Library(folder), jobs.Jobs(folder)
     app.state.uploads = Uploads(app.state.jobs.folder, folder)
     app.state.tables_read = Kept(importing.KEPT)
+    app.state.began = time.time()
     app.state.followed, app.state.ending = Kept(OPENED), threading.Event()
     return app
 
@@ -91,7 +116,17 @@ def _no_page(request: Request, error: Exception) -> Response:
 
 def _failed(request: Request, error: Exception) -> Response:
     message = f"METAL has a defect: {type(error).__name__}. The terminal says more."
+    if is_changed_since(request.app.state.began, Path(__file__).parents[1]):
+        message = (
+            "METAL was changed on the disk while `metal view` was running. End it, and start it"
+            " again."
+        )
     return respond(request, "error.html", {"message": message}, 500)
+
+
+def is_changed_since(began: float, package: Path) -> bool:
+    """Whether a module was written after a time, as by an upgrade."""
+    return any(path.stat().st_ctime > began for path in package.rglob("*.py"))
 
 
 def token() -> str:

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from metal.api.folders import NOUNS, Folder
+from metal.api.folders import NOUNS, Folder, replaced_in
 from metal.app.library import Library
 from metal.app.templating import respond
 from metal.auditing.verdict import VERDICTS
@@ -43,6 +43,7 @@ def start(request: Request) -> Response:
         "pages": -(-len(runs) // PAGE),
         "first": PAGE * (page - 1),
         "last": PAGE * page,
+        "replaced": [library.key(path) for path in replaced_in(library.root)],
     }
     return respond(request, "start.html", content)
 
@@ -66,6 +67,7 @@ def content_of(library: Library, listed: Sequence[tuple[str, Folder]]) -> dict[s
         "most": MOST_LANGUAGES,
         "legend": [verdict for verdict in VERDICTS if verdict in seen],
         "searched": searched,
+        "replaced": [],
     }
 
 

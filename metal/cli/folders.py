@@ -10,10 +10,10 @@ import click
 from click.shell_completion import get_completion_class
 
 import metal
-from metal.api.folders import NOUNS
+from metal.api.folders import NOUNS, replaced_in
 from metal.cli.printing import print_json
 from metal.cli.verb import AS_JSON, Verb, verb
-from metal.data.text import dollars, plural
+from metal.data.text import dollars, first_few, plural
 from metal.show.terminal import console
 
 ANSWER_LINES = 3  # of a headline; the page has all of it
@@ -38,6 +38,11 @@ def ls(folder: Path | None, as_json: bool) -> None:
         _say(entry, width)
     if not listed:
         console.say("No datasets and no runs here. Begin with: metal init")
+    if replaced := replaced_in(folder or Path()):
+        what = plural(len(replaced), "replaced version is", "replaced versions are")
+        console.say(
+            f"Not listed: {what} kept, in {first_few(list(map(str, replaced)), 3)}", wrap=False
+        )
 
 
 def _say(entry: metal.Folder, width: int) -> None:

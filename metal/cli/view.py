@@ -14,11 +14,11 @@ from urllib.parse import quote, urlsplit
 import click
 
 import metal
+from metal.api.folders import is_listed
 from metal.cli.verb import WithDefault, verb
 from metal.data.text import plural
 from metal.show.terminal import console
 
-DEPTH = 2  # of the runs that `metal ls` lists
 # a terminal that is closed and `kill` end it as Ctrl-C does: private files are deleted
 ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 OPEN = click.Option(
@@ -66,16 +66,27 @@ view.add_command(bundle)
 
 def open_run_in_app(run: Path) -> None:
     """Show a run in the app: in the present folder's, if that lists it, else in its parent's."""
-    near = run.resolve().is_relative_to(Path.cwd())
-    near = near and len(run.resolve().relative_to(Path.cwd()).parts) <= DEPTH
-    folder = Path() if near else run.parent
+    folder = Path() if is_listed(run.resolve(), Path.cwd()) else run.parent
     key = run.resolve().relative_to(folder.resolve()).as_posix()
     wait_for(metal.view(folder), page=f"run/{quote(key)}")
 
 
 def wait_for(shown: metal.View, open_it: bool = True, page: str = "") -> None:
     """Say where the app is, open a page of it in the browser, and wait for Ctrl-C."""
-    address = f"{shown.address}{page}"
+    for ending in ENDINGS:
+        if signal.getsignal(ending) == signal.SIG_DFL:  # ignored under nohup
+            signal.signal(ending, signal.default_int_handler)
+    try:
+        _say_where(f"{shown.address}{page}", open_it)
+        shown.wait()
+    except KeyboardInterrupt:
+        for command in shown.at_work:
+            console.aside(f"Interrupted: {command}; `metal ls` says how to go on with a judge.")
+    finally:
+        shown.stop()
+
+
+def _say_where(address: str, open_it: bool) -> None:
     number = urlsplit(address).port
     console.say(address, wrap=False)
     if "SSH_CONNECTION" in os.environ:
@@ -84,12 +95,3 @@ def wait_for(shown: metal.View, open_it: bool = True, page: str = "") -> None:
     elif open_it and not webbrowser.open(address):
         console.aside("No browser could be opened; open the address in one.")
     console.aside("Ctrl-C ends it.")
-    for ending in ENDINGS:
-        if signal.getsignal(ending) == signal.SIG_DFL:  # ignored under nohup
-            signal.signal(ending, signal.default_int_handler)
-    try:
-        shown.wait()
-    except KeyboardInterrupt:
-        for command in shown.at_work:
-            console.aside(f"Interrupted: {command}; `metal ls` says how to go on with a judge.")
-        shown.stop()

@@ -138,12 +138,17 @@ def environment(package: str, finalize: Callable[[Any], Any]) -> Environment:
     """The template environment of a package's folder `templates`. It escapes values, and treats
     unknown names as errors.
 
+    All templates are read now, so that those of a later version never meet the code of this one.
+
     finalize: a function applied to every value before it is escaped and written.
     """
-    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from jinja2 import DictLoader, Environment, PackageLoader, StrictUndefined
 
+    files = PackageLoader(package)
+    around = Environment(autoescape=True)  # of which the loader needs nothing
+    texts = {file: files.get_source(around, file)[0] for file in files.list_templates()}
     return Environment(
-        loader=PackageLoader(package),
+        loader=DictLoader(texts),
         autoescape=True,
         finalize=finalize,
         undefined=StrictUndefined,

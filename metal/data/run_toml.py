@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from metal.data.files import read_toml
+from metal.data.present import PRESENT
 from metal.errors import DataError
 
 RUN_TOML = "run.toml"
@@ -112,4 +113,4 @@ def named_by(run: Path, name: str) -> Path:
     same name.
     """
     above = (folder / name for folder in run.resolve().parents)
-    return next((candidate for candidate in above if candidate.exists()), Path(name))
+    return next((candidate for candidate in above if candidate.exists()), PRESENT.get() / name)

@@ -421,3 +421,24 @@ def test_a_kill_while_it_writes_leaves_nothing(
     assert done.returncode == -signal.SIGKILL
     assert not (root / "datasets" / "mine").exists()
     assert metal.ls(root) == ()
+
+
+def test_a_dataset_that_no_person_rated_is_given_to_people(desk: View) -> None:
+    judged = "id,text,language,gpt_4o\n" + "".join(f"{n},text {n},en,{n % 3}\n" for n in range(9))
+    address = sent(desk, ("judged.csv", judged))
+    _, _, address = chosen(desk, address, do="make", name="judged")
+    text = page(desk, address)
+    assert tells(text, "No person rated", "Write their files")
+    assert "terminal" not in text
+    for raters, to in (("0", "html"), ("99", "html"), ("3", "fax"), ("", "html")):
+        answer = chosen(desk, "people/datasets/judged", raters=raters, to=to)
+        assert answer[0] == 400
+    status, _, address = chosen(desk, "people/datasets/judged", raters="2", to="csv")
+    assert status == 303
+    job = desk._state.jobs.job(address.rpartition("/")[2])
+    job.process.wait(60)
+    assert job.command == (
+        "metal annotate export --to=csv --raters=2 --out=runs/judged-csv -- datasets/judged"
+    )
+    assert tells(page(desk, address), "Open runs/judged-csv")
+    assert tells(page(desk, "handed-out/runs/judged-csv"), "Files to send", "en-1.csv", "en-2.csv")

@@ -254,3 +254,21 @@ def test_it_works_without_script(shop: Shop, browser: Any) -> None:
     page.get_by_role("button", name="Run", exact=True).click()
     page.get_by_role("heading", name="Finished").wait_for(timeout=120_000)
     context.close()
+
+
+def test_judges_and_functions_of_the_folder_are_asked_from_anywhere(shop: Shop) -> None:
+    """The app was started in another folder than that in which its commands run."""
+    entry = '[judges.mine]\nmodel = "openai-compatible:m"\nbase_url = "{}"\n'
+    (shop.folder / "judges.toml").write_text(entry.format(shop.server.openai_url))
+    text = "def rate(source, output, criterion):\n    return 1\n"
+    (shop.folder / "rates_all_alike.py").write_text(text)
+    assert 'value="mine"' in shop.page("judge/datasets/demo")
+    assert "mine" not in metal.judges_list().judges
+    status, text, _ = sent(shop, "look", judge="mine", base_url="")
+    assert status == 200
+    assert tells(text, shop.server.openai_url)
+    status, text, _ = confirmed(shop, "try", judge="mine", base_url="")
+    assert status == 200
+    assert shop.server.requests == 3
+    status, text, _ = sent(shop, "look", judge="rates_all_alike:rate", base_url="")
+    assert status == 200, text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
@@ -13,6 +14,7 @@ from metal.app.managing import checked_name
 from metal.app.server import View
 from metal.errors import UsageError
 from tests.app.test_guard import asked
+from tests.saying import tells
 
 
 @pytest.fixture
@@ -98,9 +100,38 @@ def test_two_runs_are_compared(own: View) -> None:
     status, text, _ = asked(own, "compare?run=runs/judged&run=runs/audit")
     assert status == 200
     assert "fake:blind" in text
-    status, text, _ = asked(own, "compare?run=runs/audit")
-    assert status == 400
-    assert "exactly two" in text
+
+
+@pytest.mark.parametrize("ticked", [[], ["runs/audit"], ["runs/audit", "runs/judged", "x"]])
+def test_two_have_to_be_ticked_and_can_be_there(own: View, ticked: list[str]) -> None:
+    status, text, _ = asked(own, "compare?" + urlencode({"run": ticked}, doseq=True))
+    assert status == 200
+    assert tells(text, "Tick exactly two")
+    assert ('value="runs/audit" checked' in text) == ("runs/audit" in ticked)
+    assert 'value="runs/judged"' in text
+    assert "datasets/demo" not in text
+
+
+def test_a_run_whose_command_is_starting_stays(own: View) -> None:
+    jobs = own._state.jobs
+    job = jobs.start(["judge", "--resume=runs/judged", "--yes"])
+    job.process.send_signal(signal.SIGSTOP)  # before it has locked the run
+    for path in ("to-bin/runs/judged", "rename/runs/judged"):
+        status, text, _ = posted(own, path, name="other")
+        assert status == 400
+        assert tells(text, "--resume=runs/judged", "at work")
+    assert jobs.at_work_on(own.folder / "runs" / "audit") is None
+    job.process.kill()
+    job.process.wait()
+    assert posted(own, "to-bin/runs/judged")[0] == 303
+
+
+def test_the_dataset_of_a_command_at_work_stays(own: View) -> None:
+    jobs = own._state.jobs
+    job = jobs.start(["audit", "--out=runs/new", "--", "datasets/demo"])
+    job.process.send_signal(signal.SIGSTOP)
+    assert posted(own, "to-bin/datasets/demo")[0] == 400
+    job.process.kill()
 
 
 def test_what_changes_something_is_never_a_link(own: View) -> None:

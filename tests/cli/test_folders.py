@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import metal
+from metal.api.folders import is_listed
 from metal.auditing.verdict import VERDICTS
 from metal.data.files import bundled
 from metal.errors import DataError, UsageError
@@ -103,6 +104,31 @@ def test_ls_finds_what_a_folder_of_any_name_holds_but_nothing_inside_a_run(
     assert [entry.path for entry in metal.ls(tmp_path / "metal-demo")] == [
         str(tmp_path / "metal-demo" / "mlqe")
     ]
+
+
+def test_ls_finds_the_runs_of_the_demo_in_a_folder_of_runs(place: Path, tmp_path: Path) -> None:
+    """As after `make demo`, which writes runs/demo/mlqe and runs/demo/demo."""
+    for run in ("mlqe", "demo"):
+        shutil.copytree(place / "runs" / "demo", tmp_path / "runs" / "demo" / run)
+    shutil.copytree(place / "runs" / "demo", tmp_path / "runs" / "demo" / "mlqe" / "inside")
+    names = [Path(entry.path).relative_to(tmp_path).as_posix() for entry in metal.ls(tmp_path)]
+    assert sorted(names) == ["runs/demo/demo", "runs/demo/mlqe"]
+    for run, listed in (("runs/demo/mlqe", True), ("runs/a/b/c", False), ("a/b", True), ("", True)):
+        assert is_listed(tmp_path / run, tmp_path) is listed
+    assert not is_listed(tmp_path, tmp_path / "runs")
+
+
+def test_ls_lists_no_replaced_versions_and_says_that_they_are_kept(
+    place: Path, tmp_path: Path
+) -> None:
+    for run in ("runs/a", "runs/a.replaced", "b.replaced/inside"):
+        shutil.copytree(place / "runs" / "demo", tmp_path / run)
+    (tmp_path / "notes.replaced").mkdir()
+    assert [entry.name for entry in metal.ls(tmp_path)] == ["a"]
+    out = typed("ls", cwd=tmp_path).out
+    assert tells(out, "Not listed", "1 ", "runs/a.replaced")
+    assert "Not listed" not in typed("ls", "runs/a", cwd=tmp_path).out
+    assert [entry.name for entry in metal.ls(tmp_path / "runs" / "a.replaced")] == ["a.replaced"]
 
 
 def test_ls_has_the_latest_first_and_no_hidden_folders(place: Path, tmp_path: Path) -> None:

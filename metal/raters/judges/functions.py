@@ -32,6 +32,7 @@ from types import CodeType
 from typing import Any, ClassVar
 
 from metal.data.plugins import plugins
+from metal.data.present import PRESENT
 from metal.data.records import Criterion
 from metal.errors import UsageError
 from metal.raters.judges.adapters import adapted
@@ -123,7 +124,7 @@ def is_function(name: str) -> bool:
     parts = [*module.split("."), *attribute.split(".")]
     if module in provider_names() or not all(part.isidentifier() for part in parts):
         return False
-    if (here := str(Path.cwd())) not in sys.path:
+    if (here := str(PRESENT.get().resolve())) not in sys.path:
         sys.path.insert(0, here)
     return find_spec(module.partition(".")[0]) is not None
 

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 from metal.data.dataset import Dataset
 from metal.data.files import read_toml
+from metal.data.present import PRESENT
 from metal.errors import DataError, UnknownName, UsageError, check_known, nearest
 from metal.raters.judges.prices import Price, listed_price, thoughts
 from metal.raters.judges.providers import called, find_provider, provider_names
@@ -471,7 +472,7 @@ def judges_files() -> list[Path]:
     the earlier.
     """
     home = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
-    return [path for path in (home / "metal" / FILE, Path(FILE)) if path.is_file()]
+    return [path for path in (home / "metal" / FILE, PRESENT.get() / FILE) if path.is_file()]
 
 
 def named_models(files: Iterable[Path]) -> dict[str, Model]:
