@@ -424,9 +424,11 @@ def test_a_kill_while_it_writes_leaves_nothing(
 
 
 def test_a_dataset_that_no_person_rated_is_given_to_people(desk: View) -> None:
-    judged = "id,text,language,gpt_4o\n" + "".join(f"{n},text {n},en,{n % 3}\n" for n in range(9))
+    judged = "id,text,language,rater,score\n"
+    judged += "".join(f"{n},text {n},en,gpt-4o,{n % 3}\n" for n in range(9))
     address = sent(desk, ("judged.csv", judged))
-    _, _, address = chosen(desk, address, do="make", name="judged")
+    status, text, address = chosen(desk, address, do="make", name="judged")
+    assert status == 303, re.findall(r"<main.*", text, re.DOTALL)
     text = page(desk, address)
     assert tells(text, "No person rated", "Write their files")
     assert "terminal" not in text
