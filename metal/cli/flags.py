@@ -22,12 +22,15 @@ def in_flags(message: str, command: click.Command, root: click.Group) -> str:
 
 
 def command_named(words: Iterable[str], root: click.Group) -> click.Command:
-    """The command that these words name; arguments may follow them."""
+    """The command that these words name, or select as options; arguments may follow them."""
     command: click.Command = root
-    for word in words:
-        if not isinstance(command, click.Group):
-            break
-        command = command.get_command(click.Context(command), word) or command
+    rest = [*words]
+    while isinstance(command, click.Group) and rest:
+        named = command.get_command(click.Context(command), rest[0])
+        if named is None and hasattr(command, "selected"):
+            selected: click.Command = command.selected(rest)[1]
+            return selected
+        command, rest = named or command, rest[1:]
     return getattr(command, "default", command)
 
 

@@ -331,12 +331,18 @@ class WithDefault(CommandGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if not args or args[0] != "":
             return super().resolve_command(ctx, args)
+        typed, command, rest = self.selected(args[1:])
+        if command is self.default:
+            self._check_choice(ctx, args)
+        return typed, command, rest
+
+    def selected(self, args: Sequence[str]) -> tuple[str, Verb, list[str]]:
+        """The command that these arguments select, with the words that do, and its arguments."""
         for other in self.others:
-            rest = other.taken(args[1:])
+            rest = other.taken(args)
             if rest is not None:
                 return other.typed, other.command, rest
-        self._check_choice(ctx, args)
-        return "", self.default, args[1:]
+        return "", self.default, [*args]
 
     def _check_choice(self, ctx: click.Context, args: list[str]) -> None:
         """Raise UsageError for an unknown value of an option that selects the command."""

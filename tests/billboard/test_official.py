@@ -193,6 +193,24 @@ def test_a_rater_with_gaps_has_no_value() -> None:
     assert ranking["rank"].isna().tolist() == [False, True]
 
 
+def test_gaps_in_soft_pairwise_accuracy_are_counted_by_generator() -> None:
+    rules = layout(LayoutTask("soft-pairwise-accuracy", "generators"))
+    gaps = [*GOOD[:5], None, None, *GOOD[7:8], None, *GOOD[9:]]  # c, a, c
+    only_a = [None if at % 3 else score for at, score in enumerate(GOOD)]
+    analysed = table(dataset_of(PEOPLE, {"good": GOOD, "gaps": gaps, "a": only_a}), rules)
+    reasons = analysed.tables["tasks"].set_index("rater")["undefined"]
+    assert tells(reasons["gaps"], "some outputs of 2 of 3 generators")
+    assert tells(reasons["a"], "any output of 2 of 3 generators")
+    assert reasons["good"] == ""
+
+
+def test_data_scored_on_another_criterion_name_it() -> None:
+    rules = replace(layout(R), gold=("esa",))
+    with pytest.raises(UsageError) as refused:
+        table(dataset_of(PEOPLE, {"good": GOOD}), rules)
+    assert tells(str(refused.value), "'esa'", "quality", "`gold='quality'`")
+
+
 def test_what_some_rater_lacks_is_left_out_where_asked() -> None:
     gaps = [*GOOD[:5], None, *GOOD[6:]]
     data = dataset_of(PEOPLE, {"good": gaps, "bad": BAD})

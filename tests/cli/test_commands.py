@@ -373,6 +373,18 @@ def test_parameters_become_flags(message: str, typed: str) -> None:
     assert in_flags(message, command_named(["judge"], command), command) == typed
 
 
+@pytest.mark.parametrize(
+    ("typed", "named"),
+    [
+        (["billboard", "data", "--layout", "wmt25"], "--gold mqm"),
+        (["billboard", "--layout=wmt25", "data"], "--gold mqm"),
+        (["billboard", "data"], "`gold='mqm'`"),  # the ranking of raters has no such option
+    ],
+)
+def test_a_command_that_an_option_selects_has_its_own_flags(typed: list[str], named: str) -> None:
+    assert in_flags("`gold='mqm'`", command_named(typed, command), command) == named
+
+
 def test_a_dictionary_is_a_flag_for_each_item() -> None:
     message = '`kinds={"gpt*": "llm", "A*": "human"}`'
     assert in_flags(message, command_named(["import"], command), command).count("=") == 2

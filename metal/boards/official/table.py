@@ -156,18 +156,23 @@ def _criteria(
     """The criterion of people's scores by language and by the name that tasks have for it: empty
     where each language has its own.
     """
-    layout = choices.layout
+    layout, scored = choices.layout, _scored_by_people(dataset)
     own = {language: layout.language(language).gold for language in languages}
     wanted = (choices.gold,) if choices.gold else layout.gold
     if EVERY in wanted:
-        wanted = tuple(_scored_by_people(dataset))
+        wanted = tuple(scored)
     criteria = {(language, name): name for name in wanted for language in languages}
     if len(wanted) == 1:
         criteria = {
             (language, ""): choices.gold or own[language] or wanted[0] for language in languages
         }
+    check_known("criterion", [choices.gold] * bool(choices.gold), scored)
     for name in criteria.values():
-        check_known("criterion", [name], dataset.criteria, "`gold` names the one to compare with")
+        if scored and name not in scored:
+            raise UsageError(
+                f"layout {layout.name} compares with people's scores on {name!r}, and these data"
+                f" have theirs on {first_few(scored)}. Compare with those: `gold={scored[0]!r}`"
+            )
     return criteria
 
 

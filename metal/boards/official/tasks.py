@@ -229,7 +229,7 @@ def _items(task: TableTask, parts: Sequence[LanguageScores]) -> tuple[TaskItems,
         group.append(own_group if len(parts) == 1 else np.full(len(own_gold), number))
         by_rater = dict(zip(part.raters, own_scores, strict=True))
         for name in raters:
-            reason = _lacking(by_rater.get(name), task, part.language)
+            reason = _lacking(by_rater.get(name), task, part, name)
             if reason:
                 undefined.setdefault(name, reason)
             else:
@@ -245,13 +245,26 @@ def _items(task: TableTask, parts: Sequence[LanguageScores]) -> tuple[TaskItems,
     return items, undefined
 
 
-def _lacking(scores: Numbers | None, task: TableTask, language: str) -> str:
+def _lacking(scores: Numbers | None, task: TableTask, part: LanguageScores, rater: str) -> str:
     """Why a rater cannot be compared in a language; empty if it can."""
     if scores is None:
-        return f"no scores in {language}"
+        return f"no scores in {part.language}"
     missing = int(np.isnan(scores).sum())
-    what = plural(len(scores), task.rule.level[:-1])
-    return f"no score for {missing:,} of {what}" if missing else ""
+    if not missing:
+        return ""
+    if task.rule.statistic == SOFT:
+        return _lacking_outputs(part, rater)
+    return f"no score for {missing:,} of {plural(len(scores), task.rule.level[:-1])}"
+
+
+def _lacking_outputs(part: LanguageScores, rater: str) -> str:
+    """How many generators have outputs that people scored and a rater did not."""
+    scored = ~np.isnan(part.gold)
+    missing = scored & np.isnan(part.scores[part.raters.index(rater)])
+    lacking = missing.any(axis=1)
+    count = f"{int(lacking.sum()):,} of {plural(int(scored.any(axis=1).sum()), 'generator')}"
+    which = "any output" if (missing == scored)[lacking].all() else "some outputs"
+    return f"no score for {which} of {count}"
 
 
 def _of_language(task: TableTask, part: LanguageScores) -> tuple[Numbers, Numbers, Codes]:
