@@ -69,6 +69,19 @@ def test_promptfoos_csv(reference: Path) -> None:
     assert any(tells(line, "does not say which scores a model gave") for line in data.report)
 
 
+@pytest.mark.parametrize("passed", [True, False])
+def test_assertions_of_one_verdict_have_the_scale_of_two(passed: bool, tmp_path: Path) -> None:
+    outputs = [output(number, component("contains", passed)) for number in range(3)]
+    data = metal.read(written(tmp_path, "out.json", results(*outputs)))
+    scale = data.criteria["contains"].scale
+    assert [level.shown for level in scale.levels] == ["0 fail", "1 pass"]
+    assert {*scores(data, "contains")} == {int(passed)}
+    # a score of 1 that does not pass is no verdict
+    outputs.append(output(3, component("contains", not passed, float(passed))))
+    mixed = metal.read(written(tmp_path, "mixed.json", results(*outputs)))
+    assert mixed.criteria["contains"].scale.levels == ()
+
+
 def test_thumbs_are_compared_with_the_only_judge(tmp_path: Path) -> None:
     outputs = [
         output(0, component("llm-rubric", True, 0.8), component("human", True, comment="fine")),

@@ -43,8 +43,8 @@ class OfMetal:
         """The roles of a response or a suggestion with what METAL knows of it. The score is the
         answer's, which may have changed since.
         """
-        known = self._ratings.pop(_key(answer), {})
-        own = {name: known[name] for name in known if name not in ("score", "reason")}
+        of_rating = self._ratings.pop(_key(answer), {})
+        own = {name: of_rating[name] for name in of_rating if name not in ("score", "reason")}
         return {**answer, **own}
 
     def left(self) -> Iterator[dict[str, Any]]:

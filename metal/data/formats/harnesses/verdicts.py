@@ -29,13 +29,14 @@ class Verdicts:
 
     def apply(self, gathered: HarnessRows) -> None:
         """Where people answered a criterion with 0 and 1 only, replace judges' scores between them
-        by their verdicts; declare the levels of criteria that have only 0 and 1. Note: whose.
+        by their verdicts; declare the levels of criteria that have only 0 and 1, or one of the
+        two as their verdicts say. Note: whose.
         """
         replaced: dict[str, None] = {}
         for criterion in dict.fromkeys(row["criterion"] for row in gathered.rows):
             of_people = scores_in(gathered, criterion, "human").values()
             of_judges = scores_in(gathered, criterion, "llm")
-            of_metrics = scores_in(gathered, criterion, "metric").values()
+            of_metrics = scores_in(gathered, criterion, "metric")
             if of_people and {*of_people} <= YES_OR_NO and not {*of_judges.values()} <= YES_OR_NO:
                 if not of_judges.keys() <= self.passed.keys():
                     continue
@@ -43,13 +44,21 @@ class Verdicts:
                     gathered.rows[number]["score"] = int(self.passed[number])
                     replaced[f"{gathered.rows[number]['rater']} ({criterion})"] = None
                 of_judges = scores_in(gathered, criterion, "llm")
-            if {*of_people, *of_judges.values(), *of_metrics} == YES_OR_NO:
+            scores = {*of_people, *of_judges.values(), *of_metrics.values()}
+            of_machines = {**of_judges, **of_metrics}
+            if scores == YES_OR_NO or (
+                of_machines and scores < YES_OR_NO and self._are(of_machines)
+            ):
                 gathered.say_scale(criterion, levels=LEVELS, directions="higher")
         if replaced:
             gathered.notes.append(
                 "people answered with 0 and 1, so pass or fail is read as the judge's answer, not"
                 f" its score: {first_few([*replaced])}"
             )
+
+    def _are(self, scores: Mapping[int, float]) -> bool:
+        """Whether scores, by their places among the rows, are the verdicts: 1 passed, 0 failed."""
+        return all(self.passed.get(number) == score for number, score in scores.items())
 
 
 def scores_in(gathered: HarnessRows, criterion: str, kind: str) -> Mapping[int, float]:
