@@ -77,13 +77,14 @@ def test_the_user_says_which_fields_are_peoples(tmp_path: Path) -> None:
         assert {rater.rater for rater in draft.raters} == raters
 
 
-def test_ratings_without_a_language_among_others_are_refused(tmp_path: Path) -> None:
+def test_ratings_without_a_language_among_others_are_of_an_unknown_one(tmp_path: Path) -> None:
     rows = HarnessRows("toy")
     for language in ("en", None):
         own = {"rater": "gpt", "kind": "llm", "criterion": "style", "score": 1}
         rows.add(output=f"in {language}", language=language, **own)
-    with pytest.raises(DataError, match="1 of 2 ratings name no language"):
-        rows.draft({}, tmp_path / "toy.json")
+    draft = rows.draft({}, tmp_path / "toy.json")
+    assert [output.language for output in draft.outputs] == ["en", "und"]
+    assert tells(draft.notes, "1 of 2 ratings", "unknown (und)", "`language=")
     assert rows.draft({"language": "sw"}, tmp_path / "toy.json").outputs[0].language == "sw"
 
 

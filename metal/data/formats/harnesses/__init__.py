@@ -23,6 +23,7 @@ from metal.data.formats.harnesses.people import criterion_named, is_a_person, wi
 from metal.data.formats.harnesses.values import as_answer, as_text, is_number, is_scalar, mapping
 from metal.data.formats.table import OPTIONS as OF_TABLES
 from metal.data.formats.table import draft_from
+from metal.data.languages import UNNAMED
 from metal.data.people import NO_CRITERION, NO_PERSON
 from metal.data.records import Criterion
 from metal.data.tables.described import Described, below
@@ -114,8 +115,7 @@ class HarnessRows:
     def draft(self, options: Mapping[str, Any], file: Path) -> Draft:
         """The draft of everything gathered. options: the user's; file: the file that messages name.
 
-        Raises DataError if there is no rating, if some ratings name a language and others do not,
-        and what the table reader raises.
+        Raises DataError if there is no rating, and what the table reader raises.
         """
         if not self.rows:
             problem = f"no scores in these results of {self.harness}{self._left()}"
@@ -127,7 +127,7 @@ class HarnessRows:
         frame = self._frame()
         columns = {role: role for role in GUESSES if role in frame}
         own: dict[str, Any] = {"columns": columns | dict(options.get("columns") or {})}
-        _check_languages(frame, own["columns"], options, file)
+        _complete_languages(frame, own["columns"], options)
         options = Described(self.criteria).options(options)
         for option, by_criterion in self.per_criterion.items():
             own[option] = below(options.get(option), self._of_rows(by_criterion, options))
@@ -229,15 +229,20 @@ class HarnessRows:
         return f"; left out: {', '.join(counts)}" if counts else ""
 
 
-def _check_languages(
-    frame: pd.DataFrame, columns: Mapping[str, str], options: Mapping[str, Any], file: Path
+def _complete_languages(
+    frame: pd.DataFrame, columns: Mapping[str, str], options: Mapping[str, Any]
 ) -> None:
-    """Raise DataError if only some of the ratings name a language."""
+    """Make the language of ratings that name none unknown, if others name theirs. Note: how
+    many.
+    """
     column = columns.get("language", "")
     if options.get("language") or column not in frame:
         return
     unnamed = frame[column].isna()
     if unnamed.any():
-        problem = f"{int(unnamed.sum()):,} of {len(frame):,} ratings name no language"
-        remedy = 'Name the language of all: `language="en"`; or write it into each item\'s metadata'
-        raise DataError(file, problem, remedy)
+        frame[column] = frame[column].mask(unnamed, UNNAMED)
+        frame.attrs["notes"].append(
+            f"{int(unnamed.sum()):,} of {len(frame):,} ratings name no language: theirs is unknown"
+            f" ({UNNAMED}). Write it into each item's metadata, or name that of all:"
+            ' `language="en"`'
+        )
