@@ -1,3 +1,3 @@
-"""METAL's version, for whatever signs a figure with it."""
+"""METAL's version, for everything that writes it beside its figures."""
 
 __version__ = "0.2.0"

@@ -316,8 +316,8 @@ def _highest_number(
 ) -> int:
     """For each language, the highest number in a taken name such as hi-3; 0 if no name is taken.
 
-    Names of raters who never got tasks count as taken; with new_people, so do names of people who
-    did.
+    A name counts as taken if its rater never got tasks. With new_people, the names of people who
+    got tasks count as taken, too.
     """
     taken = {name for name in dataset.raters if name not in handed_out} | (
         {*handed_out} if new_people else set()

@@ -83,8 +83,8 @@ def annotate_push_label_studio(
         unknown = [task for task in posted if task not in tasks]
         if unknown:
             raise UsageError(
-                f"{folder}: task {unknown[0]!r} is none of {dataset}; is it the export of another"
-                " dataset?"
+                f"{folder}: task {unknown[0]!r} is not a task of {dataset}; is it the export of"
+                " another dataset?"
             )
         server = LabelStudio(url)
         _warn_of_plain(server.url, say)

@@ -1,4 +1,6 @@
-"""Outputs with the answers of judges and people, in the order of how far these are apart."""
+"""Outputs with the answers of judges and people. Those on which judges and people differ most come
+first.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Choice:
-    """What is looked for; empty values stand for all.
+    """What to look for; an empty value means all.
 
     kind: a key of KINDS.
     """
@@ -48,7 +50,7 @@ class Choice:
     kind: str = ""
 
     def to_dict(self) -> dict[str, str]:
-        """The values that are not empty, as an address has them."""
+        """The values that are not empty, as they stand in an address."""
         return {name: value for name, value in vars(self).items() if value}
 
 
@@ -115,8 +117,8 @@ class RunAnswers:
 
 
 def _sizes(joined: pd.DataFrame, kind: str) -> pd.Series:
-    """The distance of each answer from the people as a share of the scale; NaN for answers that are
-    not of this kind.
+    """The distance of each answer from the people as a share of the scale; NaN for an answer that
+    is not of the chosen kind.
     """
     unanswered = joined["score"].isna()
     if kind == NO_SCORE:
@@ -133,7 +135,8 @@ def _sizes(joined: pd.DataFrame, kind: str) -> pd.Series:
 
 
 def of_audit(folder: Path) -> RunAnswers:
-    """The outputs of an audit on which a judge and people differ, or people among themselves.
+    """The outputs of an audit on which a judge differs from people, or people differ among
+    themselves.
 
     Texts and comments are not read, so that a large audit needs little memory. Raises UsageError if
     the folder is no audit, DataError if a part of it cannot be used.
@@ -246,8 +249,8 @@ def differing_outputs(
 
 
 def _spans(items: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.Series:
-    """The range of each item's scale: 0 if it is nominal; of a scale without ends, the range of the
-    people's scores, or 1.
+    """The range of each item's scale. It is 0 for a nominal scale. For a scale without ends, it is
+    the range of the people's scores, or 1.
     """
     means = items.groupby("criterion", observed=True)["people"]
     observed = (means.max() - means.min()).where(lambda spans: spans > 0, 1.0)

@@ -44,7 +44,7 @@ class Folder:
 
     languages: None if the folder does not name them. raters: the number of raters of each kind.
     answer: the headline of a run with a page, what a run of judges or metrics rated, the title and
-    counts of a dataset, or why the folder cannot be read.
+    counts of a dataset, or the reason why the folder cannot be read.
 
     name: the folder's own name. title: the title of the dataset, or of the dataset that a run is
     of. judges: the names of a run's judges, metrics and baselines. changed: the time of the last
@@ -137,8 +137,8 @@ def _candidates(start: Path) -> Iterator[Path]:
 
 
 def _below(start: Path) -> Iterator[Path]:
-    """The folders in PLACES, and those in each of these folders that is no dataset or run itself;
-    none that is hidden.
+    """The folders in PLACES, and the folders inside each of them that is not itself a dataset or
+    run. Hidden folders are left out.
     """
     places = [start / subfolder for subfolder in PLACES]
     inside = list(chain.from_iterable(map(_visible, places)))
@@ -231,8 +231,8 @@ def _command_in(path: Path) -> str:
 
 
 def _of_run(path: Path) -> tuple[str, dict[str, Any]]:
-    """The command of a run, and its other fields: from its summary or, if it has none that fits,
-    from all of its files.
+    """The command of a run, and its other fields. They come from its summary or, if no summary fits
+    the run, from all of its files.
     """
     from metal.api.unsummarized import plan_of_adjudication
     from metal.data.run_summary import read_summary
@@ -290,7 +290,7 @@ def _turned(cells: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]
 
 
 def _progress(path: Path, summary: RunSummary, state: str) -> str:
-    """How many ratings a run has and by whom or, if it has not ended, how to continue it."""
+    """How many ratings a run has, and by whom. If the run has not ended, say how to continue it."""
     resume = f'`metal.{summary.kind}(resume="{path}")`'
     if state == RUNNING:
         return "at work now"

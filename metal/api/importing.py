@@ -1,5 +1,5 @@
-"""What the reader of a table only guessed, and the options that say it: the steps that `metal
-import --ask` and the app's import wizard share.
+"""What the reader of a table only guessed, and the options that state it. `metal import --ask` and
+the app's import wizard share these steps.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def is_stated(name: str, patterns: Mapping[str, Any]) -> bool:
-    """Whether the user stated something of this rater or criterion; * in a pattern means any
+    """Whether the user stated something about this rater or criterion; * in a pattern means any
     letters.
     """
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def guessed_directions(dataset: Dataset, stated: Mapping[str, Any]) -> list[Criterion]:
-    """The criteria of which METAL only guessed which end is better.
+    """The criteria for which METAL only guessed which end is better.
 
     stated: the option `directions`.
     """

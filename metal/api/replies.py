@@ -130,10 +130,11 @@ def replies(
 
 @dataclass(frozen=True)
 class OpenedReplies:
-    """The replies in a run of judges, or in those that an audit is of, opened once. Looking up one
-    output after another is then fast.
+    """The replies in a run of judges, or in the runs of judges that an audit uses. They are opened
+    once, so looking up one output after another is fast.
 
-    Replies that arrive later are found; ratings that are written later are not: open it again.
+    Replies that arrive later are found. Ratings that are written later are not; open the run again
+    to see them.
     """
 
     runs: tuple[_OpenedRun, ...]
@@ -180,7 +181,7 @@ class OpenedReplies:
 
 
 def _repeated(call: AskedCall) -> str:
-    """The name under which the ratings have this answer of a judge that was asked several times."""
+    """The name of this answer in the ratings, if the judge was asked several times."""
     return call.judge + (f"#{call.sample}" if call.sample > 1 else "")
 
 

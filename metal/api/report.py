@@ -78,7 +78,7 @@ def _open(folder: Path) -> Result:
 
 
 def told_apart(arguments: Iterable[Ratings | Run]) -> tuple[list[Ratings], list[Run]]:
-    """Split the arguments after `data` into ratings to add and runs that say something about judges
+    """Split the arguments after `data` into ratings to add and runs that have findings about judges
     (`Run.remarks`).
 
     Raises UsageError for a result that is neither.

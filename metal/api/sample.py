@@ -117,9 +117,9 @@ def sample(
 ) -> Sampled:
     """Start a dataset: draw passages of similar length from SOURCE, language by language.
 
-    METAL draws the sample at random from the fullest bin of a histogram of token counts, so that
-    languages are compared on passages of typical, similar length (METAL 3.1.1). It leaves out and
-    counts duplicates and nearly empty passages. Histogram, seed and settings are kept in
+    METAL draws the sample at random from the fullest bin of a histogram of token counts, because
+    languages should be compared on passages of typical, similar length (METAL 3.1.1). It leaves out
+    and counts duplicates and nearly empty passages. Histogram, seed and settings are kept in
     dataset.toml, with a picture next to it.
 
     Args:

@@ -103,12 +103,13 @@ def schema_validate(
         Option("What the file holds, if neither its name nor its keys say it.", choices=RECORDS),
     ] = None,
 ) -> Validated:
-    """Compare a file with the schema of its records: JSON, JSON Lines or TOML; or every record of a
-    dataset folder, a run folder, or a folder of Every Eval Ever (its records and METAL's sidecar).
+    """Compare a file (JSON, JSON Lines or TOML) with the schema of its records. In a dataset
+    folder, a run folder or a folder of Every Eval Ever (its records and METAL's sidecar), every
+    record is compared.
 
-    A folder of data without faults is also read, so that its parts must fit together: each rating
-    belongs to an output that exists, and its score is on the scale. A passport must have the
-    SHA-256 of its content.
+    If a folder of data has no faults, METAL also reads it to check that its parts fit together:
+    each rating belongs to an output that exists, and its score is on the scale. A passport must
+    have the SHA-256 of its content.
 
     Args:
         path: The file or folder.
@@ -185,7 +186,9 @@ def _compare_eee(folder: Path, files: Iterable[Path], faults: Faults) -> None:
 
 
 def _compare_file(path: Path, record: str | None, faults: Faults) -> None:
-    """Compare the records of a file. Raises UsageError if nothing says what it holds."""
+    """Compare the records of a file. Raises UsageError if it is unknown which records the file
+    holds.
+    """
     from metal.api.record_schemas import schemas
     from metal.data.validating import values_in
 
@@ -208,7 +211,9 @@ def _compare_file(path: Path, record: str | None, faults: Faults) -> None:
 
 
 def _first(values: Iterator[tuple[str, Any]], faults: Faults) -> list[tuple[str, Any]]:
-    """The first record of a file with its place; none if there is none, or it cannot be read."""
+    """The first record of a file with its place; none if the file has no record or cannot be
+    read.
+    """
     try:
         return list(islice(values, 1))
     except DataError as error:
@@ -217,7 +222,7 @@ def _first(values: Iterator[tuple[str, Any]], faults: Faults) -> list[tuple[str,
 
 
 def _kind_of(path: Path, value: object) -> str:
-    """The record that a value is, by its keys. Raises UsageError if it is none."""
+    """The kind of a record, recognized by its keys. Raises UsageError if it is no known record."""
     for kind, keys in MARKS:
         if isinstance(value, Mapping) and keys <= value.keys():
             return kind
@@ -255,8 +260,8 @@ def _compare_table(path: Path, faults: Faults) -> None:
 
 
 def _sorts(facts: pd.DataFrame) -> pd.DataFrame:
-    """What the schema of a rating looks at in a row: whether there is a score and a reason, and
-    whether the confidence is a probability.
+    """The facts about a row that the schema of a rating looks at: whether there is a score and a
+    reason, and whether the confidence is a probability.
     """
     import pandas as pd
 
@@ -268,7 +273,7 @@ def _sorts(facts: pd.DataFrame) -> pd.DataFrame:
 
 
 def _read_as_well(folder: Path, faults: Faults) -> None:
-    """Read a folder; what it is refused for is a fault."""
+    """Read a folder. If reading it raises an error, that error is a fault."""
     from metal.api.read import read
 
     try:
@@ -280,7 +285,7 @@ def _read_as_well(folder: Path, faults: Faults) -> None:
 
 
 def _check_passport(path: Path, faults: Faults) -> None:
-    """Read a passport; what it is refused for is a fault."""
+    """Read a passport. If reading it raises an error, that error is a fault."""
     from metal.runs.passport import read_passport
 
     try:

@@ -1,5 +1,5 @@
-"""What `metal.ls` says of folders without a summary: plans of adjudication, and runs that have none
-or were changed since it was written. All that it needs is read, which takes time.
+"""What `metal.ls` says of folders without a valid summary: plans of adjudication, and runs whose
+summary is missing or older than their files. METAL reads the files instead, which takes time.
 """
 
 from __future__ import annotations

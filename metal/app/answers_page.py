@@ -47,7 +47,7 @@ def answers_page(request: Request) -> Response:
 
 
 def content_of(answers: RunAnswers, choice: Choice, rows: pd.DataFrame) -> dict[str, Any]:
-    """What a list shows of a run's outputs.
+    """What the list of a run's outputs shows.
 
     rows: those on the page, from the outputs of the choice.
     """
@@ -98,7 +98,7 @@ def output_page(request: Request) -> Response:
 def beside_of(
     order: list[tuple[str, str]], position: int | None
 ) -> tuple[tuple[str, str] | None, tuple[str, str] | None]:
-    """The outputs before and after a position in an order."""
+    """The outputs before and after a position in a list."""
     if position is None:
         return None, order[0] if order else None
     before = order[position - 1] if position else None
@@ -111,7 +111,9 @@ def _asked(request: Request) -> tuple[Library, str]:
 
 
 def _choice(request: Request) -> Choice:
-    """The choice in an address; without a kind, a judge that differs."""
+    """The choice that an address names. Without a kind, it is the outputs on which a judge differs
+    from people.
+    """
     query = request.query_params
     parts = {name: query.get(name, "") for name in ("language", "criterion", "judge")}
     return Choice(**parts, kind=query.get("kind", DIFFERS))

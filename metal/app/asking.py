@@ -1,5 +1,5 @@
-"""What somebody wants to ask a judge, as the judge wizard's form says it: checked, estimated, tried
-and turned into a command, by the functions that the commands use.
+"""A question for a judge, as the judge wizard's form states it. It is checked, estimated, tried and
+turned into a command by the functions that the commands use.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class JudgeWish:
 
     @property
     def seen(self) -> str:
-        """A digest of everything that decides what is asked, and where."""
+        """A digest of everything that decides what is asked, and where it is sent."""
         asked = [value for name, value in vars(self).items() if name not in ("max_cost", "out")]
         return blake2b("\0".join(asked).encode("utf-8", "replace"), digest_size=8).hexdigest()
 
@@ -121,8 +121,8 @@ def amount(typed: str) -> float | None:
 
 @dataclass(frozen=True)
 class Choices:
-    """What the form offers. criteria: names and titles. filed: criteria that files in the folder
-    `prompts` describe.
+    """What the form offers. criteria: names and titles. filed: the criteria that files in the
+    folder `prompts` describe.
     """
 
     judges: Sequence[str]
@@ -153,7 +153,7 @@ def choices_for(dataset: Dataset, root: Path) -> Choices:
 @dataclass(frozen=True)
 class WhereAsked:
     """Who answers. address: where texts are sent; empty for the provider's usual address, or if
-    nothing is sent. state: what is still to be done; `ready` if nothing.
+    nothing is sent. state: what still has to be done; `ready` if nothing has.
     """
 
     summary: str
@@ -179,7 +179,7 @@ def where_asked(wish: JudgeWish) -> WhereAsked | None:
 
 @dataclass
 class Looked:
-    """What would be asked, before anything is sent. notes: what METAL remarks on it."""
+    """What would be asked, found out before anything is sent. notes: METAL's remarks on it."""
 
     estimates: Sequence[CostEstimate]
     what: str
@@ -234,8 +234,8 @@ class Asking:
         return _answers_of(judging)
 
     def command(self) -> list[str]:
-        """The arguments of `metal` that start the run. Raises UsageError for an impossible limit or
-        folder.
+        """The arguments of `metal` that start the run. Raises UsageError for a limit or folder that
+        cannot be used.
         """
         arguments = ["judge"]
         for name, value in self.wish.options().items():
@@ -320,7 +320,7 @@ class TrialAnswer:
 
 
 def _answers_of(judging: Any) -> list[TrialAnswer]:
-    """The answers of a trial, read as those of any run are."""
+    """The answers of a trial, read like those of any run."""
     from metal.running.replying import JournaledRun
 
     plan, ratings = judging.job.plan, judging.ratings

@@ -45,7 +45,9 @@ Address = tuple[str, str]  # a path below `base`, and the language or the output
 
 
 def address_of(link: str) -> Address:
-    """What a link of the app leads to. Of its query, only a language and an output count."""
+    """The address that a link of the app leads to. Only the language and an output's number are
+    kept from its query.
+    """
     parts = urlsplit(link)
     query = parse_qs(parts.query)
     wanted = {"answers": "language", "output": "output"}.get(parts.path.split("/")[1], "")
@@ -53,7 +55,7 @@ def address_of(link: str) -> Address:
 
 
 def file_names(texts: Iterable[str]) -> dict[str, str]:
-    """A file name for each text; no two are the same, also where capitals do not count."""
+    """A file name for each text. No two names are the same, even if case is ignored."""
     names: dict[str, str] = {}
     taken = set[str]()
     for text in texts:
@@ -137,7 +139,9 @@ class Bundling:
                 del self.files[address]
 
     def _as_listed(self, folder: Folder) -> Folder:
-        """A folder as the index has it; why one cannot be read may quote its files."""
+        """A folder as the index shows it. The reason why a folder cannot be read is cleaned,
+        because it may quote its files.
+        """
         if self.hide_texts and folder.state == "damaged":
             return replace(folder, answer="cannot be read")
         return folder
@@ -161,7 +165,7 @@ class Bundling:
             self._write_run(key, path, name, sharing, Links(pages))
 
     def _sharing_of(self, path: Path) -> Sharing:
-        """What is kept from others of a run."""
+        """What of a run is kept from others."""
         contents: list[Any] = [read_toml(path / "run.toml")]
         if (path / "raters.jsonl").is_file():
             contents.append([rater.about for rater in read_raters(path)])
@@ -269,7 +273,7 @@ class Bundling:
         self._save(file, self._linked(sharing.text(page), file))
 
     def _linked(self, page: str, file: str) -> str:
-        """A page whose links lead to files; what leads to no file becomes plain text."""
+        """A page whose links lead to files; a link that leads to no file becomes plain text."""
         up = "../" * file.count("/")
 
         def linked(match: re.Match[str]) -> str:
@@ -285,7 +289,7 @@ class Bundling:
         return page
 
     def _target(self, link: str) -> str | None:
-        """The file of a link, None if there is none; links that are not the app's stay."""
+        """The file of a link; None if it has none. A link that is not the app's stays as it is."""
         if not link.startswith(f"{self.base}/"):
             return link
         file = self.files.get(address_of(html.unescape(link).removeprefix(self.base)))
@@ -298,7 +302,7 @@ class Bundling:
 
 
 def _in_turn(lists: list[pd.DataFrame]) -> Iterator[str]:
-    """The outputs of lists, one of each in turn, each output once."""
+    """The outputs of several lists, taken from each list in turn; each output comes once."""
     seen = set[str]()
     columns = [chosen["output"].astype(str) for chosen in lists]
     for row in zip_longest(*columns):

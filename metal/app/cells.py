@@ -1,4 +1,4 @@
-"""A cell of an audit, from which its reader goes on: the verdict, what would settle it, and the
+"""A cell of an audit, and what its reader can do next: the verdict, what would settle it, and the
 outputs on which judge and people differ.
 """
 
@@ -43,8 +43,8 @@ NAMES = ("language", "criterion", "judge")
 # What would settle a verdict, and the way to it (a key of metal.app.ways.WAYS).
 SETTLES = {
     LIKE_A_PERSON: (
-        "The judge agrees with these people about as well as they agree with each other. Whether it"
-        " is right where it differs from them, only somebody who knows can say.",
+        "The judge agrees with these people about as well as they agree with each other. Only"
+        " somebody who knows can say whether it is right where it differs from them.",
         "adjudicate",
     ),
     INFORMATIVE: (
@@ -89,7 +89,7 @@ class OpenedCell:
 
     @property
     def query(self) -> dict[str, str]:
-        """What stands for the cell in an address."""
+        """The parameters that name the cell in an address."""
         return {"language": self.language, "criterion": self.criterion, "judge": self.judge}
 
     @property
@@ -116,7 +116,7 @@ class OpenedCell:
 
     @property
     def settles(self) -> tuple[str, str]:
-        """What would settle the verdict, and the key of the way to it."""
+        """A sentence on what would settle the verdict, and the key of the way that leads to it."""
         row = self.verdict.row
         verdict = today(row["verdict"])
         advice, way = SETTLES[verdict]
@@ -151,7 +151,7 @@ class OpenedCell:
 
 
 def path_from(root: Path, run: Path, path: str) -> str:
-    """What a run's run.toml names, as a command in the root folder names it.
+    """A path that a run's run.toml names, written for a command that runs in the root folder.
 
     Raises UsageError if nothing is there.
     """
@@ -166,7 +166,8 @@ def path_from(root: Path, run: Path, path: str) -> str:
 
 
 def unused(root: Path, stem: str, jobs: Jobs) -> str:
-    """A folder for a new run that does not exist yet, as a command in the root folder names it.
+    """The name of a folder for a new run that does not exist yet, written for a command that runs
+    in the root folder.
 
     jobs: commands that may be about to write a folder.
     """

@@ -56,7 +56,7 @@ def query_of(options: Mapping[str, Any]) -> str:
 
 
 def each_choice(options: Options) -> list[tuple[str, Options]]:
-    """Each choice as it is typed in a terminal, with the options without it."""
+    """Each choice as it would be typed in a terminal, with the options that remain without it."""
     choices = []
     for option, value in options.items():
         names = list(value) if isinstance(value, Mapping) else [""]
@@ -87,7 +87,7 @@ def stated(options: Options, option: str, name: str, value: Any) -> None:
 def read_as(options: Options, column: str, before: str, role: str, wide: tuple[str, ...]) -> None:
     """Give a column another role than it has.
 
-    before: the role that it has now. role: the new one: "" to leave the column out, ANSWERS for a
+    before: the column's present role. role: the new one: "" to leave the column out, ANSWERS for a
     column of answers. wide: how the columns of answers are named now.
     """
     pattern = escape(column)

@@ -87,7 +87,7 @@ def _scales(form: FormData, shown: TableShown, options: Options) -> None:
 
 
 def _order(form: FormData, number: int, criterion: CriterionShown, options: Options) -> None:
-    """The order of a criterion's levels, or that they have none."""
+    """Set the order of a criterion's levels, or that they have no order."""
     if form.get(f"ordered.{number}") is None:  # the page had no such form
         return
     name = escape(criterion.name)
@@ -118,7 +118,7 @@ def _moved(form: FormData, number: int, levels: Sequence[str]) -> Moved:
 
 
 def _rest(form: FormData, shown: TableShown, options: Options) -> None:
-    """What holds for the whole table."""
+    """Set the options that apply to the whole table."""
     language = _text(form, "language")
     if language is not None and (find_language(language) or language) != shown.language:
         _state(options, "language", language)

@@ -65,8 +65,8 @@ def _values(folder: Path) -> int:
 
 
 def main() -> None:
-    """Print the page of the run in the first argument; the standard input has its links, and what
-    is kept from others.
+    """Print the page of the run in the first argument. The standard input has the page's links, and
+    what is kept from others.
     """
     from metal.api.report import open_run
     from metal.show.pages import page

@@ -1,5 +1,5 @@
-"""Going on from a cell of an audit: its page, and a page for each way on, which ends in a command
-and runs it if wanted.
+"""Going on from a cell of an audit: its page, and a page for each next step, which shows its
+command and can run it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WIZARD = "/judge/{key:path}"
 
 
 def on(request: Request) -> Response:
-    """Show a cell and the ways on, or one way with its command."""
+    """Show a cell and its next steps, or one step with its command."""
     asked = request.query_params
     cell = cell_of(request, asked)
     if cell is None:
@@ -56,13 +56,14 @@ async def start(request: Request) -> Response:
 
 
 def _way(cell: OpenedCell, asked: Mapping[str, str]) -> Way:
-    """The way that is asked for; where people need a dataset and there is none, first that to it.
+    """The step that is asked for. If people are to rate and there is no dataset yet, the step that
+    makes one.
 
     Raises NoSuchPage.
     """
     key = asked.get("way", "")
     if key not in WAYS:
-        raise NoSuchPage(f"There is no way on {key!r}; there are {', '.join(WAYS)}")
+        raise NoSuchPage(f"There is no next step {key!r}; there are {', '.join(WAYS)}")
     way = WAYS[key]
     if key == NEEDS_DATASET and not way.why_closed(cell) and not dataset_of(cell):
         return WAYS["keep"]

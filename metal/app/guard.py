@@ -1,4 +1,4 @@
-"""Who may ask the app: requests of this machine's user, and of no other person and no other page.
+"""Who may ask the app: only this machine's user, from the app's own pages.
 
 The token is the first part of every address. Other users of the machine do not know it, and neither
 do web pages. A page could still reach the server through a name of its own that points to
@@ -83,7 +83,9 @@ def _is_own(method: str, headers: Mapping[str, str], host: str) -> bool:
 
 
 def _limited(receive: Receive) -> Receive:
-    """What a request sends, up to LARGEST_BODY bytes; a longer body counts as broken off."""
+    """Pass on what a request sends, up to LARGEST_BODY bytes. A longer body counts as broken
+    off.
+    """
     received = 0
 
     async def limited() -> Message:
@@ -96,7 +98,7 @@ def _limited(receive: Receive) -> Receive:
 
 
 def _with_headers(send: Send) -> Send:
-    """Add the headers that every response has, except those that it has itself."""
+    """Add the headers that every response needs, unless it sets them itself."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":

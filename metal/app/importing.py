@@ -1,6 +1,6 @@
 """The import wizard: choose a file, see how METAL reads it, change that, and make a dataset.
 
-Nothing is kept of a person's choices: they are in the address, as options of `metal.read`.
+The app does not store a person's choices. They are in the address, as options of `metal.read`.
 """
 
 from __future__ import annotations
@@ -90,8 +90,8 @@ def table(request: Request) -> Response:
 
 
 async def change(request: Request) -> Response:
-    """Read the file as chosen on the form; make the dataset if that is asked and nothing was
-    changed since it was shown.
+    """Read the file as chosen on the form. Make the dataset if the person asks for it and changed
+    nothing since the reading was shown.
     """
     upload = _uploads(request).get(request.path_params["key"])
     async with request.form(max_files=0, max_fields=MOST_FIELDS) as form:
@@ -122,7 +122,7 @@ def _change(request: Request, upload: Upload, form: FormData) -> Response:
 
 
 def _check(options: Options) -> None:
-    """Raise UsageError for a language that is not known, and a format of no file."""
+    """Raise UsageError for an unknown language, or a format that reads no file."""
     if options.get("format") in ELSEWHERE:
         raise UsageError(f"The format {options['format']} is not one of files")
     language = options.get("language", "")
@@ -136,7 +136,7 @@ def _check(options: Options) -> None:
 def _page(
     request: Request, upload: Upload, reading: TableShown, problem: str = "", *, name: str = ""
 ) -> Response:
-    """The page of a table as read. problem: why what was asked for was not done."""
+    """The page of a table as read. problem: why the request was not carried out."""
     from metal.api.read import formats
 
     options = reading.read.options
@@ -235,8 +235,8 @@ def _make(request: Request, reading: TableShown, name: str) -> None:
         raise UsageError("The file is not read yet: see what is missing")
     if not NAME.fullmatch(name):
         raise UsageError(
-            f"{name!r} is no name for a folder. Write up to 100 letters, without / and \\, that do"
-            " not begin with a point"
+            f"{name!r} cannot be the name of a folder. Write up to 100 letters, without / and \\,"
+            " that do not begin with a point"
         )
     if (library.root / "datasets" / name).exists():
         raise UsageError(f"datasets/{name} exists. Choose another name")

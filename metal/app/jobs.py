@@ -36,7 +36,7 @@ INTERRUPTED = (130, -signal.SIGINT)
 
 @dataclass(frozen=True)
 class AppJob:
-    """A command at work, or ended.
+    """A command that is running or has ended.
 
     arguments: those of `metal`. output: the file with what it prints. started: seconds of
     time.monotonic.

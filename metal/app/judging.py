@@ -49,7 +49,9 @@ def wizard(request: Request) -> Response:
 
 
 async def wished(request: Request) -> Response:
-    """Look at a wish, try it, or run it; a run is started only if its cost was shown."""
+    """Check, try or start the run that the form describes. A run is started only if its cost was
+    shown.
+    """
     form = await request.form()
     return await run_in_threadpool(_answered, request, dict(form))
 
@@ -118,7 +120,7 @@ def _page(request: Request, wish: JudgeWish, shown: dict[str, Any]) -> Response:
     key = request.path_params["key"]
     path = library.path(key)
     if library.folder(key).kind != "dataset":
-        raise NoSuchPage(f"{key} is no dataset, so there is nothing for a judge to rate")
+        raise NoSuchPage(f"{key} is not a dataset, so there is nothing for a judge to rate")
     dataset = library.opened(path, "dataset", lambda: load_dataset(path))
     content = {
         "key": key,

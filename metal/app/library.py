@@ -1,4 +1,6 @@
-"""The datasets and runs of the folder that the app shows, and what was read of them lately."""
+"""The datasets and runs of the folder that the app shows, and a cache of what was read from
+them.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ class NoSuchPage(UsageError):
 
 
 class Kept:
-    """The results of functions, the latest used first, up to a total size.
+    """The results of functions, with the latest used first, up to a total size.
 
     A result is made once, also if several threads ask for it at a time.
     """
@@ -137,10 +139,10 @@ class Library:
 
 
 def changed(folder: Path) -> tuple[tuple[str, int, int, int], ...]:
-    """What changes whenever a file of the folder or of its tables does: name, inode, size and time
-    of each. A file that was replaced has another inode, also within one tick of the clock.
+    """The name, inode, size and time of each file in the folder and in its tables. They change
+    whenever a file does: a replaced file has another inode, even within one tick of the clock.
 
-    Files on which no figure depends, and that change while a process works, are left out.
+    Files that change while a process works, but on which no figure depends, are left out.
     """
     states = []
     for inside in (folder, folder / "tables"):

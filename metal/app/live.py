@@ -47,8 +47,9 @@ FEW = 5  # comparisons with people below which no share is shown
 class LiveRun:
     """A run that a page follows.
 
-    figures: None for a run that rates nothing. asked: when the process began that was asked to
-    stop; 0 if none was. job: the command that resumes the run, if the app started one. audits: the
+    figures: None for a run that rates nothing. asked: the start time of the process that was asked
+    to stop; 0 if none was. job: the command that resumes the run, if the app started one. audits:
+    the
     keys of audits of the run; None while nobody has looked for them. unread: records that the
     figures lack, because reading an answer takes longer than counting it.
     """
@@ -93,7 +94,7 @@ class LiveRun:
             return progress
 
     def stop(self) -> None:
-        """Ask the process to stop; a second time, to drop the calls in flight."""
+        """Ask the process to stop. The second call asks it to drop the calls in flight."""
         progress = self.look()
         if ask_to_stop(self.folder):
             self.asked = progress.began or 0.0
@@ -157,7 +158,7 @@ def audits_of(folder: Path, library: Library) -> list[str]:
 
 @dataclass(frozen=True)
 class Trouble:
-    """Calls of a judge that brought no answer for one cause.
+    """Calls of a judge that failed for the same reason.
 
     what: a plural noun. message: what the provider said last.
     """

@@ -51,7 +51,7 @@ async def rename(request: Request) -> Response:
 
 
 def checked_name(name: str) -> str:
-    """The name of a folder. Raises UsageError if it is none that every system can have."""
+    """The name, if it is valid for a folder on every system. Raises UsageError if it is not."""
     harmful = any(
         char in '/\\:*?"<>|' or unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")
         for char in name

@@ -12,8 +12,8 @@ def typed_path(folder: Path, root: Path) -> str:
 
 
 def free_name(root: Path, name: str, taken: Collection[str] = ()) -> str:
-    """The name or, if something below the root folder or in `taken` has it, the name with the first
-    number that is free.
+    """The name itself if it is free. If a folder below the root or in `taken` has it, the name with
+    the first free number.
     """
     number, free = 1, name
     while free in taken or (root / free).exists():

@@ -149,7 +149,7 @@ def token() -> str:
 
 
 def bound(port: int | None) -> socket.socket:
-    """A socket on a port; without one, on PORT or, where that is taken, a free one.
+    """A socket on the port. Without a port, PORT is used or, if that is taken, any free one.
 
     Raises UsageError if the port cannot be had.
     """

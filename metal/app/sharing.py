@@ -59,7 +59,7 @@ class Sharing:
         return cls(hide_texts, {text: by for text, by in replaced.items() if len(text) > 1})
 
     def also_of(self, *contents: Any) -> Sharing:
-        """The same, and what these contents of files name: absolute paths and servers."""
+        """The same, with what these file contents name added: absolute paths and servers."""
         replaced = dict(self.replaced)
         for key, text in _texts_in(contents, ""):
             if key == "base_url" and text:
@@ -123,7 +123,7 @@ class Sharing:
         return without_texts(shared) if self.hide_texts else shared
 
     def of_output(self, shown: Shown) -> Shown:
-        """An output as others may see it; its page is still to go through `text`."""
+        """An output as others may see it. Its page must still be passed through `text`."""
         if not self.hide_texts:
             return shown
         empty = dict.fromkeys(TEXTS, "")
@@ -157,7 +157,7 @@ def _is_path(text: str) -> bool:
 
 
 def _texts_in(content: Any, key: str) -> Iterator[tuple[str, str]]:
-    """All texts in a value from a file, each with the key that it has."""
+    """All texts in a value from a file, each with its key."""
     if isinstance(content, str):
         yield key, content
     elif isinstance(content, Mapping):

@@ -1,5 +1,5 @@
-"""A table as METAL reads it with some options: what the import wizard shows, and what can be
-changed there, with METAL's reason for each guess.
+"""A table as METAL reads it with some options. The import wizard shows it, says what can be
+changed, and gives METAL's reason for each guess.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ _BY_CELLS = {
 
 @dataclass(frozen=True)
 class AsRead:
-    """What came of reading a file with some options.
+    """The result of reading a file with some options.
 
     dataset: None if it could not be read; error then says why. columns: those of the table; None
     for a format that is no table. warnings: what METAL noticed in the data. notes: how it was read.
@@ -128,7 +128,7 @@ class RaterShown:
 
 @dataclass(frozen=True)
 class CriterionShown:
-    """A criterion, or answers in words that have no order yet.
+    """A criterion, or a column of answers in words that have no order yet.
 
     levels: from the worst to the best. movable: whether their order can be changed. ends: of a
     scale without levels; "" if they are not known. direction: "" if neither end is better. doubt: a
@@ -150,7 +150,7 @@ class CriterionShown:
 
 @dataclass(frozen=True)
 class TableShown:
-    """Everything of a table that the wizard shows.
+    """Everything about a table that the wizard shows.
 
     language, criterion: of all rows; None if a column names it. sources_by: the column whose texts
     name the sources.
@@ -328,7 +328,7 @@ def _criterion(
 
 
 def _size(text: str) -> tuple[float, str]:
-    """A key that sorts texts by their numbers; texts without one come last."""
+    """A key that sorts texts by the numbers in them; texts without a number come last."""
     return (float(text), text) if is_number(text) else (inf, text)
 
 
@@ -371,7 +371,9 @@ def _counts(dataset: Dataset) -> list[tuple[str, str]]:
 
 
 def failure(error: MetalError | None) -> str:
-    """Why a file could not be read; what to do about it only if the page does not ask for it."""
+    """Why a file could not be read. Advice is added only if the page itself does not ask for what
+    is missing.
+    """
     if isinstance(error, UnknownOrder) or column_wanted(error):
         assert isinstance(error, UnknownOrder | NoColumn)
         return f"{error.where}: {error.problem}."

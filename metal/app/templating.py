@@ -64,8 +64,8 @@ def rendered(template: str, base: str, content: Mapping[str, Any]) -> str:
 
 @cache
 def static(file: str) -> str:
-    """The style sheet or script of the app's pages. The style is that of METAL's reports, and what
-    the app has besides.
+    """The style sheet or script of the app's pages. The style sheet contains that of METAL's
+    reports and the app's own rules.
     """
     if file == "app.css":
         return pages.stylesheet(("report.css",)) + source(templates(), file)

@@ -1,4 +1,6 @@
-"""The ways on from a cell of an audit: each is a command, made from what a reader chooses."""
+"""What a reader can do next from a cell of an audit. Each step is a command, made from the reader's
+choices.
+"""
 
 from __future__ import annotations
 
@@ -65,12 +67,14 @@ Chosen = Mapping[str, str]  # values of fields by name
 
 @dataclass(frozen=True)
 class Way:
-    """A way on.
+    """A next step from a cell of an audit.
 
-    key: its part of an address. gives: what it brings, in a sentence. does: the text of the button
-    that starts it. caution: what to know before. closed: why a cell has no such way; empty if it
-    has. arguments: those of `metal`. trial: an option with which it only says what
-    it would do, and its button's text. listed: whether the cell's page lists it.
+    key: its part of an address. gives: the step's result, in a sentence. does: the text of the
+    button
+    that starts it. caution: what to know before it starts. closed: why the step is not possible for
+    a cell; empty if it is. arguments: those of `metal`. trial: an option with which the command
+    only says what it would do, and the text of its button. listed: whether the cell's page lists
+    it.
     """
 
     key: str
@@ -85,7 +89,9 @@ class Way:
     listed: bool = True
 
     def why_closed(self, cell: OpenedCell) -> str:
-        """Why this cell has no such way, also because its data are not there; empty if it has."""
+        """Why this step is not possible for this cell, for example because its data are missing;
+        empty if it is possible.
+        """
         try:
             cell.paths  # noqa: B018  raises if they are not there
         except MetalError as error:
@@ -202,7 +208,10 @@ def _not_to_ask(cell: OpenedCell) -> str:
         return "The audit does not name a model of this judge, so METAL cannot ask it."
     provider, colon, _ = model.partition(":")
     if colon and provider not in plugins("metal.providers"):
-        return f"{name(provider)} is no provider of models; a function is asked in a terminal only."
+        return (
+            f"{name(provider)} is not a provider of models; functions can only be asked in a"
+            " terminal."
+        )
     return ""
 
 

@@ -1,9 +1,9 @@
 """Answers of people who say that another answer would do as well.
 
 Such an answer is a set of levels that would do. To measure agreement, METAL takes the level of the
-set that would do for most raters of the output; of several, the one that more raters gave, then the
-lowest. The raters are the people and, for the figures of a judge, this judge too, so that a judge
-gains no more from a set than a person does.
+set that would do for most raters of the output. Among several such levels, it takes the one that
+most raters gave, then the lowest. The raters are the people and, for the figures of a judge, this
+judge too, so that a judge gains no more from a set than a person does.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""People who saw a judge's answers before they rated: who is left out of its verdicts, and who may
-have seen them unnoticed.
+"""People who saw a judge's answers before they rated: who of them is left out of the judge's
+verdicts, and who may have seen its answers without a note of it.
 """
 
 from __future__ import annotations

@@ -220,8 +220,8 @@ def _refuse_rule(audited: list[AuditCell], rule: str) -> None:
 
 
 def _of_reference(reference: str) -> str:
-    """The people compared with, as a phrase: ` of group 'expert'`, ` named A1,A2`; empty for all
-    people.
+    """A phrase that names the people with whom judges are compared: ` of group 'expert'`, ` named
+    A1,A2`; empty for all people.
     """
     what, equals, names = reference.partition("=")
     if equals and what == "rater":
@@ -374,7 +374,8 @@ def _doubtful(audited: list[AuditCell]) -> list[str]:
 
 
 def _few_sources(verdicts: pd.DataFrame) -> list[str]:
-    """Warn which intervals of judges are too narrow because there are few sources, and by how much.
+    """Warn about intervals of judges that are too narrow because there are few sources, and say by
+    how much.
 
     The numbers are from simulations; see docs/explanation/intervals.md.
     """

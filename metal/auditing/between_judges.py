@@ -133,7 +133,7 @@ def _differences(pairs: Sequence[_Pair], bootstrap: SourceBootstrap) -> list[Sum
 def adjust(rows: list[dict[str, Any]]) -> None:
     """Add p_adjusted, by Holm's correction over the languages of a pair and criterion.
 
-    It is for the claim that the two judges differ in any of the languages.
+    The correction is for the claim that the two judges differ in at least one language.
     """
     families = [(row["criterion"], row["first"], row["second"]) for row in rows]
     for row, p in zip(rows, by_family([row["p"] for row in rows], families, holm), strict=True):

@@ -150,8 +150,8 @@ class AuditCell:
     def seen_by(self, judge: str) -> AuditCell:
         """The cell as it would be if this were its only judge.
 
-        People who saw the judge's answers are left out and, if the scale was derived from the
-        answers, so are the levels that only other judges gave.
+        People who saw the judge's answers are left out. If the scale was derived from the answers,
+        levels that only other judges gave are left out, too.
         """
         if self.aided([judge]):
             return self.unaided(judge).seen_by(judge)

@@ -27,9 +27,9 @@ class Clause:
     words: what to say if the clause does not hold. remark: what a reason adds to the words. shown:
     whether the clause is shown not to hold, rather than just not shown to hold. figure, bound: the
     clause holds if the lower limit of the figure is above the bound. n: the number of items from
-    which the figure is computed. items: the number of items of the cell, if that is more. plain:
-    whether readers understand the words without statistics; the words are then a sentence. bad_end:
-    whether the clause is about finding what people call bad.
+    which the figure is computed. items: the number of items of the cell, if the cell has more.
+    plain: whether readers understand the words without statistics; the words are then a sentence.
+    bad_end: whether the clause is about finding what people call bad.
     """
 
     holds: bool

@@ -82,7 +82,9 @@ def _output_columns(dataset: Dataset) -> dict[str, pa.Array]:
 
 
 def _rows(cell: AuditCell, dataset: Dataset, outputs: Mapping[str, pa.Array]) -> pa.Table:
-    """The outputs of a cell with a disagreement, its size, and all ratings of the output."""
+    """The outputs of a cell on which people or judges disagree, with the size of the disagreement
+    and all ratings.
+    """
     judges = list(cell.judges)
     judged = cell.values_of(cell.matrix.of(judges)) if judges else np.empty((len(cell.truth), 0))
     people = cell.values_of(cell.by_people)
@@ -110,8 +112,8 @@ def _rows(cell: AuditCell, dataset: Dataset, outputs: Mapping[str, pa.Array]) ->
 
 
 def _beside(cell: AuditCell, truth: Numbers) -> Numbers:
-    """The people's answer with which each judge is compared, without people who saw the judge's
-    answers.
+    """The people's answer with which each judge is compared; people who saw the judge's answers are
+    left out.
 
     The shape is (items, judges), or (items, 1) if all judges are compared with the same answer.
     """

@@ -58,7 +58,7 @@ class Sums:
 
     @cached_property
     def alone(self) -> Numbers:
-        """(kinds, ...) the sums of a single source of each kind."""
+        """(kinds, ...) the sums over a single source of each kind."""
         return self._made[3]()
 
     def then(self, work: Callable[[Numbers], Numbers]) -> Sums:
@@ -78,8 +78,8 @@ class Sums:
 
 
 class Resampled:
-    """The rating patterns of some items, with bootstrap resamples that are drawn once, when first
-    needed.
+    """The distinct rows of ratings of some items, and bootstrap resamples of them, which are drawn
+    once, when first needed.
 
     among: see SourceBootstrap.draws.
     """
@@ -138,7 +138,7 @@ class Resampled:
         return OneAlone(self.observed, self.by_source)
 
     def sums(self, of: Callable[[Any], Numbers]) -> Sums:
-        """The sums over the items that `of` computes from the weights of the patterns."""
+        """Sums over the items, which `of` computes from the weights of the patterns."""
         return Sums(
             lambda: of(self.observed),
             lambda: of(self.resamples),

@@ -218,7 +218,9 @@ def macro_difference_to_people(judged: JudgedItems) -> Estimate:
 
 
 def _difference(judged: JudgedItems, f1: Callable[[Numbers], Numbers]) -> Sums:
-    """F1 of the judge minus that of each person against the majority of the others."""
+    """The F1 of the judge minus that of each person, both measured against the majority of the
+    other people.
+    """
     of_judge, of_people = judged.margins.then(f1), _ceiling(judged, f1)
     return Sums(
         lambda: of_judge.observed - of_people.observed,

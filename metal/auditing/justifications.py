@@ -243,7 +243,7 @@ def level_named(text: str, scale: Scale) -> float | None:
 
 
 def quotes(text: str, dataset: Dataset, name: str) -> tuple[int, int]:
-    """How many quotations of QUOTED or more characters occur in the output or its source, and how
+    """How many quotations of at least QUOTED characters occur in the output or its source, and how
     many there are in all.
 
     Both numbers are 0 if neither output nor source has a text. Only words are compared, not the

@@ -57,8 +57,8 @@ class Mistakes:
         )
 
     def items(self, of: Numbers, level: int) -> float:
-        """The number of items behind a weight; an item counts once, for however many people it has
-        a weight.
+        """The number of items behind a weight. An item counts once, even if it has a weight for
+        several people.
         """
         seats = np.maximum(self.true.sum(axis=1), 1e-12)
         return float(self.side.times @ (of[:, level] / seats))
@@ -88,8 +88,8 @@ def class_rows(mistakes: Mistakes) -> Iterator[dict[str, Any]]:
 
 
 def confusion_rows(mistakes: Mistakes) -> Iterator[dict[str, Any]]:
-    """A row for each label of the people and answer of the judge that occur together, with its
-    share of that label.
+    """A row for each pair of a people's label and a judge's answer that occurs, with the share of
+    the label's items that got this answer.
     """
     judge, person = mistakes.judge, mistakes.person
     levels = mistakes.beside.cell.criterion.scale.levels

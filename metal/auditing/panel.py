@@ -54,8 +54,8 @@ def on_panel(cell: AuditCell, careless_ones: Careless) -> str:
 
 
 def aided_words(cell: AuditCell, judge: str) -> str:
-    """The people left out because they saw the judge's answers:
-    `anna, who saw its answers (120 ratings)`.
+    """A phrase for the people left out because they saw the judge's answers: `anna, who saw its
+    answers (120 ratings)`.
     """
     ratings = cell.ratings_per_item.sum() - cell.unaided(judge).ratings_per_item.sum()
     named = listed(list(map(within, cell.aided([judge]))))
@@ -63,7 +63,7 @@ def aided_words(cell: AuditCell, judge: str) -> str:
 
 
 def left_out_words(cell: AuditCell, careless_ones: Careless) -> str:
-    """The careless people who are left out: `p3, who agrees far less with the others`.
+    """A phrase for the careless people who are left out: `p3, who agrees far less with the others`.
 
     If such a person ranks outputs like the others, the words say so.
     """

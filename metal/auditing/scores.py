@@ -202,11 +202,11 @@ class ScoreStanding(Standing):
         return True
 
     def class_words(self) -> str:
-        """How scores are counted, in words, if not as given."""
+        """A phrase on how scores are counted; empty if they are counted as given."""
         return f"({HEAVY})" if self.panel.heavy else ""
 
     def person_knows(self, lead: Measured) -> str:
-        """What a person knows, in words."""
+        """A phrase on how much a person knows."""
         return f"a person's concordance with the others {in_bounds(lead, signed)}"
 
     def whole_quantile(self, p: float) -> float:
@@ -319,8 +319,8 @@ def _people(cell: AuditCell, without: Sequence[int]) -> ScorePeople:
 
 
 def recalibrated(beside: ScoreStanding) -> str:
-    """The correction that would make a judge like a person which is not like one as given; empty if
-    no line through its scores does.
+    """The correction of its scores with which the judge would be like a person, although it is not
+    with its scores as given; empty if no straight line corrects them enough.
 
     First a shift is tried, then a rising line, each fitted on the sources of the other folds.
     """

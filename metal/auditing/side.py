@@ -57,7 +57,7 @@ class SeatedJudge:
 
     @cached_property
     def by(self) -> SourceSums:
-        """Computes sums by source from sums by kind of item."""
+        """A function that computes sums by source from sums by kind of item."""
         return SourceSums(self._joint, self._sources)
 
     def totals(self) -> tuple[Numbers, Numbers, Numbers]:

@@ -296,7 +296,7 @@ class Standing:
         return f"over {listed([labels[code] for code in self.classes])}; {first_few(few, 3)}"
 
     def person_knows(self, lead: Measured) -> str:
-        """What a person knows, in words."""
+        """A phrase on how much a person knows."""
         return f"a person knows {in_bounds(lead, signed)} more than a constant"
 
     def whole_quantile(self, p: float) -> float:

@@ -55,7 +55,8 @@ def strength_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[st
 
 
 def comparisons(dataset: Dataset, settings: AuditSettings) -> pd.DataFrame:
-    """The answers to pairs whose generators are known, with first, second, score and shown.
+    """The answers to pairs whose generators are known, with the columns first, second, score and
+    shown.
 
     shown: 1 if the first output was shown first, -1 if the second was, 0 if unknown.
     """

@@ -148,7 +148,7 @@ def billboard(
             rows["ensemble_members"] += member_rows(ensemble, ensemble_name)
             ensembles[ensemble_name] = {"ensemble": ensemble_name} | record
             notes += [
-                (cell, f"{dropped}, and is no candidate for the ensemble")
+                (cell, f"{dropped}, and is not a candidate for the ensemble")
                 for dropped in ensemble.dropped
             ]
         shown = cell.with_rater(ensemble.rater, ensemble.unseen) if ensemble else cell
@@ -378,8 +378,8 @@ def _warnings(
 def _nearly_tied(
     dataset: Dataset, cells: Sequence[BoardCell], settings: BoardSettings
 ) -> Iterator[str]:
-    """Where people's scores tie or not by how floats are compared; `overall` adds up floats
-    anyway.
+    """Warn if people's scores tie only up to rounding, so that the result depends on how floats are
+    compared. For `overall`, which adds up floats, no warning is given.
     """
     own = [cell for cell in cells if cell.nearly_tied and cell.criteria == 1]
     if own:

@@ -72,7 +72,7 @@ def _copied_generators(cell: BoardCell) -> Iterator[str]:
 
 
 def _copied(first: Numbers, second: Numbers) -> bool:
-    """Whether two rows of scores are equal and this cannot be chance: there are at least
+    """Whether two rows of scores are equal, and this cannot be chance because there are at least
     LEAST_SOURCES scores, and they vary.
     """
     both = ~np.isnan(first) & ~np.isnan(second)

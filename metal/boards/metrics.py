@@ -72,7 +72,7 @@ def scores_of_board_metrics(
 
 
 def summary(scores: Scores) -> str:
-    """`14 scored, mean 0.3; 2 without score, REASON`."""
+    """A line on scores: `14 scored, mean 0.3; 2 without score, REASON`."""
     facts = scores.facts
     reasons = Counter(facts.loc[facts["score"].isna(), "reason"].astype(str))
     missing = "".join(

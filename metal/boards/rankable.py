@@ -1,5 +1,5 @@
-"""What of a dataset can be ranked, and by which table of its field: for the commands that a page
-names.
+"""Which parts of a dataset can be ranked, and by which usual table of its field. A page uses this
+to name commands.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LEAST_CRITERIA = 2  # of those by which a field is known
 
 @dataclass(frozen=True)
 class Rankable:
-    """What of a dataset can be ranked.
+    """Which parts of a dataset can be ranked.
 
     metrics: how many raters give scores of their own instead of answers on people's scale.
     generators: how many people rated. texts: whether any output has a text, which a judge can rate.
@@ -65,7 +65,7 @@ class Rankable:
 
 
 def fitting_layout(dataset: Dataset) -> Layout | None:
-    """METAL's layout that makes the usual table of the field of these data; None if none does."""
+    """METAL's layout that makes the usual table for data like these; None if there is none."""
     if all(rater.kind in ("human", "baseline") for rater in dataset.raters.values()):
         return None
     layouts = map(find_layout, layout_names())
@@ -75,9 +75,10 @@ def fitting_layout(dataset: Dataset) -> Layout | None:
 def fits(layout: Layout, dataset: Dataset) -> bool:
     """Whether a layout is about these data.
 
-    That of a shared task is if people rated its criterion in one of its languages, and either the
-    data have the task's name (`wmt23-metrics`) or half of its metrics. Another is if people rated
-    two of the criteria by which its field is known, in languages that are no translation pairs.
+    The layout of a shared task fits if people rated its criterion in one of its languages, and the
+    data have either the task's name (`wmt23-metrics`) or half of its metrics. Any other layout fits
+    if people rated two of the criteria by which its field is known, in languages that are no
+    translation pairs.
     """
     ratings = dataset.ratings
     by_people = ratings[(ratings["kind"] == "human").to_numpy()]

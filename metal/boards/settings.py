@@ -61,7 +61,7 @@ class BoardSettings:
     exact: Annotated[
         bool,
         Option(
-            "Compare scores as floats, as WMT does: -25.200000000000003 is no tie with -25.2.",
+            "Compare scores as floats, as WMT does: -25.200000000000003 does not tie with -25.2.",
             rare=True,
         ),
     ] = False

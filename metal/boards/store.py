@@ -57,7 +57,7 @@ PROGRAM = "metric.py"  # of a submitted metric
 
 @dataclass(frozen=True)
 class OpenBoard:
-    """A board at one of its versions. base: the dataset without submissions.
+    """A board at one version. base: the dataset without submissions.
 
     recorded: whether the last entry is on disk (see `record`). files: the files from which the
     dataset was read.

@@ -43,8 +43,8 @@ class CheckedAnswers:
     """The result of an import. facts: the dataset's ratings and the new ratings. raters: rater ->
     the languages that they rated.
 
-    All others are counts. answered: rater -> tasks with an answer. partly: rater -> answered tasks
-    with a criterion left blank. unanswered: rater -> tasks that still lack a criterion. same:
+    The other fields are counts. answered: rater -> tasks with an answer. partly: rater -> answered
+    tasks with a criterion left blank. unanswered: rater -> tasks that still lack a criterion. same:
     ratings that the dataset had already. replaced: ratings with a changed score. blank: answers
     without any score. remarks: blank answers with a comment.
     """

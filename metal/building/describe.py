@@ -269,7 +269,7 @@ def table_2(classes: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
 
 
 def _place(rank: int, criteria: Sequence[Criterion]) -> str:
-    """What a row is called: the value of the class of this rank if the criteria agree on the value,
+    """The name of a row: the value of the class of this rank if all criteria agree on the value, or
     else the rank.
     """
     scales = [criterion.scale for criterion in criteria]

@@ -27,8 +27,8 @@ class Back(Exception):
 
 
 class Dialogue:
-    """Questions with the answers so far. To go back, the dialogue starts again from the first
-    question and reuses earlier answers.
+    """Questions with the answers so far. When the user goes back, the dialogue starts again from
+    the first question and reuses earlier answers.
     """
 
     def __init__(self) -> None:

@@ -1,5 +1,5 @@
-"""The questions of `metal init`, and the commands that follow from the answers. Enter answers every
-question.
+"""The questions of `metal init`, and the commands that follow from the answers. Each question can
+be answered with Enter.
 """
 
 from __future__ import annotations
@@ -237,7 +237,7 @@ def _unasked(criteria: list[Any], data: Path | None) -> Words:
 
 
 def _guess(criterion: str) -> str:
-    """A question that may suit a criterion of which only the name is known."""
+    """A question that may suit a criterion, guessed from its name alone."""
     if criterion == "overall":
         return "How good is the text overall?"
     return f"How good is the text's {criterion.replace('_', ' ')}?"

@@ -244,8 +244,8 @@ def is_aside(left: Path) -> bool:
 
 
 def put_aside(old: Path, folder: Path) -> Path:
-    """Rename the replaced version of `folder` to the name under which it is kept; then delete an
-    older copy of that name.
+    """Give `old`, the replaced version of `folder`, the name under which it is kept. An older copy
+    that had this name is deleted.
     """
     kept = folder.with_name(folder.name + REPLACED)
     if not os.path.lexists(kept):

@@ -130,7 +130,7 @@ def _among(asked: str, codes: Collection[str]) -> str:
 
 
 def _misspelt(name: str, codes_by_name: Mapping[str, str]) -> str | None:
-    """The code of the language whose name is spelled nearly like this."""
+    """The code of the language whose name is spelled nearly like this one."""
     spelled = name.strip().lower().replace("_", " ")
     near = difflib.get_close_matches(spelled, codes_by_name, n=1, cutoff=NEARLY)
     return codes_by_name[near[0]] if near else None

@@ -240,8 +240,9 @@ def _by_position(base: Dataset, incoming: Dataset, first: int) -> tuple[dict[str
         ]
         if astray:
             lines.append(
-                f"{len(astray):,} numbers are also ids of {sources}, at other places, the first"
-                f" {astray[0]}; if they are meant as ids, give them with `map_sources`"
+                f"{len(astray):,} numbers are also ids of {sources}, but at other"
+                f" positions (the first is {astray[0]}); if you mean them as ids, give them with"
+                " `map_sources`"
             )
     return renamed, lines
 

@@ -99,7 +99,7 @@ def check_value(name: str, kind: Any, option: Option, value: Any) -> None:
     """Raise UsageError for a value that the option may not have; if there are several values, each
     is checked.
 
-    kind: the type, which says whether None is allowed, and whether only whole numbers are.
+    kind: the type, which says whether None is allowed, and whether only whole numbers are allowed.
     """
     if not option.choices and option.least is None and option.most is None:
         return

@@ -26,7 +26,7 @@ def people_in(raters: Mapping[str, Rater]) -> list[str]:
 
 
 def judges_in(raters: Mapping[str, Rater]) -> list[str]:
-    """The names of the raters who are not: LLMs, metrics and baselines."""
+    """The names of the raters who are not people: LLMs, metrics and baselines."""
     return [name for name, rater in raters.items() if rater.kind != "human"]
 
 
@@ -34,7 +34,8 @@ def who_saw(raters: Mapping[str, Rater], people: Iterable[str]) -> dict[str, fro
     """{judge: the people whose records say that they saw its answers}, only of judges that somebody
     saw.
 
-    Whoever saw a judge also saw it asked again, and a part of any jury that it sits in.
+    Whoever saw a judge's answers also counts as having seen its repeated answers, and a part of the
+    answers of any jury that includes it.
     """
     assisted = [rater for rater in map(raters.__getitem__, people) if rater.assisted_by]
     saw: dict[str, frozenset[str]] = {}
@@ -110,7 +111,7 @@ def _no_people(dataset: Dataset) -> str:
 
 
 def _perhaps_people(raters: Mapping[str, Rater]) -> list[str]:
-    """Judges who may be people, since nothing but their names says that they are models."""
+    """Judges who may be people, because nothing but their names says that they are models."""
     return sorted(
         name
         for name, rater in raters.items()

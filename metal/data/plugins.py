@@ -27,7 +27,8 @@ def plugins(group: str) -> dict[str, EntryPoint]:
 def load_plugin(group: str, kind: str, name: str, remedy: str = "") -> Any:
     """Import the object to which the entry point of this name refers.
 
-    kind: its name in messages ("format"). Raises UnknownName, and UsageError if it cannot be
+    kind: what messages call the object ("format"). Raises UnknownName, and UsageError if it cannot
+    be
     imported.
     """
     offered = plugins(group)

@@ -229,7 +229,7 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], file: 
         )
     if CONFIDENCE in facts and (doubtful := no_probability(facts[CONFIDENCE])).any():
         row = int(doubtful.argmax())
-        problem = f"confidence {facts[CONFIDENCE].iloc[row]:g} is no probability"
+        problem = f"confidence {facts[CONFIDENCE].iloc[row]:g} is not a probability"
         raise DataError(row_of(file, row), problem, "Write it from 0 to 1, or leave it out")
     check_on_scale(facts, criteria, partial(row_of, file))
     if EXPECTED in facts:

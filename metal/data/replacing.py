@@ -88,8 +88,8 @@ def _check_can_be_written(folder: Path) -> None:
 def refusal(
     folder: Path, maker: str, *, keeping: bool = True, successor: Path | None = None
 ) -> str:
-    """Why this verb does not replace what is in the folder, with what to do, in one line; empty if
-    it may replace it.
+    """One line on why this verb does not replace the folder's contents, and what to do; empty if it
+    may replace them.
 
     keeping: whether the old version is kept even if the new one is the same, so that the name for
     the copy has to be free. successor: the folder that will replace it, if that is known.
@@ -221,8 +221,8 @@ def _partial(target: Path) -> Path:
 
 
 def _change(target: Path, partial: Path, *, keep: bool) -> None:
-    """Replace `target` with `partial`. Whenever the process is killed, either both remain or the
-    one that is to be kept.
+    """Replace `target` with `partial`. Whenever the process is killed, either both folders remain,
+    or the folder that must be kept.
     """
     shutil.copymode(target, partial)
     with held(target, "LOCK_EX"):

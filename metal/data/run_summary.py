@@ -1,4 +1,5 @@
-"""The table `summary` at the end of run.toml: what a list says of a run without reading its tables.
+"""The table `summary` at the end of run.toml: what `metal ls` says of a run without reading its
+tables.
 
 `[summary.of]` has digests of run.toml and of the files from which the summary was made. If one of
 them was changed since, `metal ls` ignores the summary and reads the whole run, which takes longer.
@@ -45,7 +46,7 @@ _SHAPE: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What a list says of a run. Fields that are not known are missing from the table.
+    """What `metal ls` says of a run. Fields that are not known are missing from the table.
 
     kind: the command. state: `begun`, `stopped`, `waiting` (for a batch service) or `finished`; a
     killed run stays `begun`. dataset, title: the dataset's name and title. headline: the answer of
@@ -190,7 +191,7 @@ def is_running(folder: Path) -> bool:
 
 @lru_cache(maxsize=_MOST_KEPT)
 def _parsed(text: bytes, path: Path) -> dict[str, Any] | None:
-    """The table of which this is the text; None if it is not as METAL writes it."""
+    """The table that a text contains; None if the text is not in the form that METAL writes."""
     try:
         content = tomllib.loads(f"[summary]\n{text.decode()}")
         table: dict[str, Any] = content.pop("summary")
@@ -215,7 +216,7 @@ def _are_counts(counts: Mapping[str, Any]) -> bool:
 
 
 def _parts(folder: Path, files: Iterable[str]) -> dict[str, os.stat_result]:
-    """The files of these names that exist, and the tables."""
+    """Those of the named files that exist, and the run's tables."""
     parts = {name for name in files if os.path.basename(name) == name}
     with suppress(FileNotFoundError, NotADirectoryError):
         tables = os.listdir(os.path.join(folder, "tables"))

@@ -106,8 +106,8 @@ def check_shape(value: Any, shape: Any, name: str, path: Path, remedy: str = _RE
 
 
 def named_by(run: Path, name: str) -> Path:
-    """The file or folder that a run's run.toml names: from the nearest folder above the run from
-    which there is something or, if there is none, from the present folder.
+    """The file or folder that a run's run.toml names. The name counts from the nearest folder above
+    the run from which it leads to something or, if there is none, from the present folder.
 
     The run's own surroundings come first because the present folder may hold other data under the
     same name.

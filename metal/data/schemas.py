@@ -107,7 +107,7 @@ def record(
 
 
 def described(properties: Mapping[str, Schema], part: str) -> dict[str, Schema]:
-    """The properties with their meanings, which are those of a part of fields.toml."""
+    """The properties with their meanings, which come from one part of fields.toml."""
     meanings = field_texts()[part]
     return {name: {"description": meanings.get(name, ""), **of} for name, of in properties.items()}
 

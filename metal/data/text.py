@@ -214,7 +214,7 @@ def with_minus(sentence: str) -> str:
 
 
 def without_ending(file: str) -> str:
-    """A file's name without its ending. That of a compressed file counts as one.
+    """A file's name without its ending. The ending of a compressed file (`.csv.gz`) counts as one.
 
     >>> without_ending("mqm_zhen.avg_scores.tsv"), without_ending("mqm.tar.gz")
     ('mqm_zhen.avg_scores', 'mqm')

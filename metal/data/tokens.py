@@ -1,9 +1,9 @@
 """Token counts with tiktoken, on all cores, and without a network if possible.
 
 The encoding decides the figures (Bengali has 1.21 tokens per character in cl100k_base and 0.32 in
-o200k_base), so any other is used only on request, and recorded. Its file is read from METAL's
-cache, from tiktoken's own caches, or from installed packages that carry a copy; otherwise it is
-downloaded into METAL's cache. A file whose hash differs from tiktoken's is never used.
+o200k_base), so another encoding is used only on request, and is recorded. Its file is read from
+METAL's cache, from tiktoken's own caches, or from installed packages that carry a copy; otherwise
+it is downloaded into METAL's cache. A file whose hash differs from tiktoken's is never used.
 """
 
 from __future__ import annotations

@@ -71,11 +71,11 @@ def _validator(schema: Mapping[str, Any]) -> Validator:
 
 
 def sort_of(record: object, schema: Mapping[str, Any]) -> Hashable:
-    """What a schema looks at in a record of plain values: records of one sort are all valid, or
-    none is. None for any other record.
+    """The facts that a schema looks at in a record of plain values. Records with equal facts are
+    either all valid or all invalid. None for a record that has other values.
 
-    It looks at types, at whether a text is blank, whether a number is whole, and whether it is
-    between 0 and 1; and at texts that are a choice.
+    A schema looks at types, at whether a text is blank, whether a number is whole, and whether it
+    is between 0 and 1. It also looks at texts that must be one of several choices.
     """
     if not isinstance(record, dict):
         return None
@@ -95,7 +95,9 @@ def sort_of(record: object, schema: Mapping[str, Any]) -> Hashable:
 
 
 def problems(validator: Validator, value: object) -> Iterator[str]:
-    """What is wrong with a value, each with its path: `levels[0].value is 'x', not a number`."""
+    """What is wrong with a value; each fault has its path: `levels[0].value is 'x', not a
+    number`.
+    """
     for error in validator.iter_errors(value):
         path = error.json_path.removeprefix("$").removeprefix(".")
         wording = WORDING.get(str(error.validator), _otherwise)
@@ -106,7 +108,7 @@ def problems(validator: Validator, value: object) -> Iterator[str]:
 
 
 def _inside(path: str) -> str:
-    """Where a key is missing or unknown, if not in the record itself."""
+    """Where a key is missing or unknown; empty if in the record itself."""
     return "" if path == WHOLE else f" in {path}"
 
 
@@ -236,5 +238,5 @@ def _strict(content: bytes, path: Path) -> Any:
 
 
 def _no_constant(constant: str) -> float:
-    """JSON has no NaN and no Infinity, although Python reads and writes them."""
+    """Refuse NaN and Infinity, which JSON does not have, although Python reads and writes them."""
     raise json.JSONDecodeError(f"{constant} is not a JSON number; write null", constant, 0)

@@ -20,7 +20,7 @@ from metal.stats.patterns import Codes, Numbers
 
 @dataclass(frozen=True)
 class ColleagueAnswers:
-    """The answers of a cell, or of several cells one after the other; one row per answer.
+    """The answers of a cell, or of several cells one after the other; with one row for each answer.
 
     rater, source, output: names. beside: each answer compared with the colleagues' answers to the
     same output and criterion. signed: the score as a share of the scale, minus the colleagues' mean

@@ -206,7 +206,7 @@ def monitor(
 def _noisy(
     workers: Sequence[Mapping[str, Any]], criteria: Mapping[str, Criterion]
 ) -> dict[str, tuple[str, ...]]:
-    """Noisy raters, each with the reasons in words."""
+    """The noisy raters, each with the reasons in words."""
     noisy: dict[str, tuple[str, ...]] = {}
     for row in sorted(workers, key=lambda row: row["rater"]):
         if row["noisy"]:

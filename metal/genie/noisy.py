@@ -348,8 +348,8 @@ def _rows(model: str, counts: Counts) -> Iterator[dict[str, Any]]:
 
 
 def _share(part: Counts, total_of: Counts) -> tuple[float, float]:
-    """The sum of `part` divided by the sum of `total_of`, (rounds,) each, and the standard error of
-    this ratio over rounds.
+    """The sum of `part` divided by the sum of `total_of`, and the standard error of this ratio over
+    rounds. Both arguments are (rounds,).
     """
     total = int(total_of.sum())
     if not total:

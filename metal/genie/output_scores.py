@@ -47,7 +47,7 @@ class Outputs:
     def of(
         cls, dataset: Dataset, languages: Collection[str], sources: Collection[str] | None
     ) -> Outputs:
-        """Select the outputs in these languages and of these sources; None selects all."""
+        """Select the outputs in these languages and of these sources; None means all."""
         chosen = [
             dataset.outputs[name]
             for name in sorted(dataset.outputs)
@@ -147,7 +147,9 @@ def output_scores(
 
 
 def has_own_units(criterion: Criterion) -> bool:
-    """Whether scores are numbers on a scale without ends, which are no shares of anything."""
+    """Whether scores are numbers on a scale without ends, so that they cannot be shares of a
+    scale.
+    """
     return criterion.scale.ends is None and not criterion.scale.levels
 
 

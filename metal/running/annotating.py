@@ -223,8 +223,8 @@ def _standing(
     tested: pd.DataFrame,
     compared: Container[str],
 ) -> dict[str, dict[str, Any]]:
-    """The number of each person's ratings, and for each side of the test questions [right,
-    answered].
+    """For each person, the number of ratings and, for positive and negative test questions
+    separately, how many answers were right, and how many there are.
     """
     from metal.genie.monitoring import trials
 

@@ -31,8 +31,9 @@ class AnswerCounts:
     """The answers of one judge on one criterion in one language.
 
     scores: how often each score was given. outputs: how many answers are on outputs with a person's
-    score. same, pairs: of all pairs of a person and the judge on such an output, how many have
-    equal scores, and how many there are. people_same, people_pairs: the same for all pairs of two
+    score. same, pairs: how many pairs of a person and the judge on such an output have equal
+    scores, and how many such pairs there are. people_same, people_pairs: the same for all pairs of
+    two
     people on these outputs.
     """
 
@@ -65,7 +66,8 @@ class FirstFigures:
 
     Nothing that the run names is imported or asked: a run may come from somebody else.
 
-    path: where the dataset is. counts: by judge, criterion and language. why: why there are none.
+    path: where the dataset is. counts: by judge, criterion and language. why: the reason why there
+    are none.
 
     Raises UsageError or DataError for a damaged run.toml.
     """

@@ -120,7 +120,7 @@ class RunProgress:
 
     @property
     def seconds_left(self) -> float | None:
-        """How long the rest takes at this rate; None if that cannot be told."""
+        """How long the rest takes at this rate; None if unknown."""
         if self.state != RUNNING or not self.rate or self.total is None:
             return None
         return max(self.total - self.done - self.failed, 0) / self.rate

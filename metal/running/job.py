@@ -188,7 +188,7 @@ class Job(ABC):
 
     def _check_same(self, out: Path, older: Request, dataset: str) -> None:
         """Raise UsageError if the request is about another dataset, or differs from the older one
-        except by asking for more.
+        other than by asking for more.
         """
         different = self.request.first_conflict(older)
         if different:
@@ -296,14 +296,14 @@ class Job(ABC):
         statistics: Mapping[str, CallStatistics] | None,
         out: Path,
     ) -> RunSummary:
-        """What a list says of the run."""
+        """What `metal ls` says of the run."""
         waiting = sum(batch.requests for batch in read_ledger(out) if batch.open)
         cost = None if statistics is None else self._cost(statistics)
         facts: dict[str, Any] = {"languages": self.languages, "waiting": waiting, "cost": cost}
         return RunSummary.of(content, raters, **facts | ({"state": WAITING} if waiting else {}))
 
     def _cost(self, statistics: Mapping[str, CallStatistics]) -> float | None:
-        """What all replies cost so far, in dollars; None if that of some is not known."""
+        """What all replies cost so far, in dollars; None if the cost of some is not known."""
         models = {model.name: model for model in self.plan.models}
         total = 0.0
         for (model, _), name in self.plan.names.items():

@@ -201,8 +201,8 @@ class DatasetFolder:
         return scores
 
     def _beside(self, earlier: Scores, scores: Scores, now: Dataset) -> Scores:
-        """The scores joined with those that the dataset has of that metric, which may be newer than
-        those read at first.
+        """The scores joined with those that the dataset has of that metric by now, because other
+        commands may have added some after the first reading.
         """
         if not metric_scores.changed(scores.rater, earlier, now):
             return metric_scores.together(earlier, scores, now)

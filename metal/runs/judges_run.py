@@ -119,8 +119,8 @@ def check_scored(folder: Path) -> None:
 
 
 def texts_digest(dataset: Dataset) -> str:
-    """A hash of the texts that judges have seen: of outputs and sources, with each pair counted
-    once for both orders.
+    """A hash of the texts of outputs and sources that judges have seen; a pair counts once for both
+    orders.
     """
     digest = blake2b(digest_size=8)
     once: dict[str, Output] = {}

@@ -176,8 +176,8 @@ def read_manifest(folder: Path, command: str) -> dict[str, Any]:
 
 @contextmanager
 def fitting(folder: Path, command: str) -> Iterator[None]:
-    """Raise DataError if the parts of a run cannot be shown together, because one of them was
-    changed.
+    """Turn errors into a DataError that says that the parts of a run do not fit together, because
+    one of them was changed.
     """
     try:
         yield

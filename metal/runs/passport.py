@@ -109,8 +109,8 @@ def check(
     judge: its name in the ratings. identity: how it is asked, as raters.jsonl records it (model,
     parameters, prompt and prompt_hash by criterion, ...; versions if it has already answered).
     cells: each (language, criterion) that it is to rate. use: the least permission that is enough.
-    on: the day; today if None. Before the first call only this can be checked: which version of the
-    model answers is known afterwards.
+    on: the day; today if None. Before the first call, nothing more can be checked, because the
+    version of the model that answers is only known afterwards.
     """
     content, called = passport.content, passport.called
     day = (on or today()).isoformat()

@@ -168,8 +168,8 @@ class Run:
 
     @property
     def _large(self) -> tuple[Any, ...]:
-        """Large parts that `_read_more` need not read back, because they are at hand unchanged;
-        empty to have them read.
+        """Large parts that are still in memory unchanged, so that `_read_more` need not read them
+        back; empty if it must read them.
         """
         return ()
 

@@ -1,4 +1,4 @@
-"""The summary of a run with a page, for lists of runs."""
+"""The summary of a run that has a page, as lists of runs show it."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def typed_options(options: Mapping[str, Any]) -> list[str]:
 
 
 def in_list(texts: Iterable[str]) -> str:
-    """Texts separated by commas; a text that contains a comma is put in double quotes.
+    """Join texts with commas; a text that contains a comma is put in double quotes.
 
     >>> in_list(["3,5", "-1"])
     '"3,5",-1'

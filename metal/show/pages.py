@@ -298,8 +298,9 @@ def page_of(run: Run) -> Page:
 class Links:
     """The addresses that an app has on the page of a run.
 
-    pages: by their titles. output: of one output. on: of what can be done about a cell. Both are
-    empty where the app has no such page; what they are about follows as a query.
+    pages: by their titles. output: the page of one output. on: the page with the next steps for a
+    cell. Both are empty if the app has no such page. A query at the end of these addresses names
+    the output or cell.
     """
 
     pages: Mapping[str, str]

@@ -56,8 +56,8 @@ def alpha_disagreement(
 def alpha_limits(
     counts: Codes, kind: Codes, sources: Codes, values: Numbers, measure: Measure, p: float = P
 ) -> Bounds:
-    """Alpha of items grouped into kinds with equal votes, with limits at p on either side; NaN if
-    undefined.
+    """Alpha of items grouped into kinds with equal votes, with limits that leave a probability of p
+    on either side; NaN if undefined.
 
     counts: (kinds, levels) votes, two or more each; kind, sources: (items,). Ordinal distances come
     from all items. metal.stats.intervals says how limits are computed.

@@ -97,7 +97,7 @@ def fit_groups(
 
 
 class _Batch:
-    """All rows with their data, and the arrays that EM fills.
+    """All rows (starts) with their data, and the arrays that EM fills.
 
     values: (groups, 3, pairs) X, n - X and n of the people who were asked anything; people:
     (groups, pairs) how many people each pair stands for, 0 for padding; group: (rows,); parameters:

@@ -2,9 +2,9 @@
 
 The method is prediction-powered inference with a tuned weight (PPI++: Angelopoulos et al. 2023).
 Weights are cross-fitted over sources. Intervals use Student's t, which stays valid with few labels,
-unlike the normal quantile (see tests/stats/test_corrected.py). Labels may have been drawn with
-unequal probabilities. If the labels come from a separate test set, shares of classes are corrected
-for the mistakes that the judge makes on it (Rogan and Gladen 1978).
+unlike the normal quantile (see tests/stats/test_corrected.py). The labelled sources may have been
+drawn with unequal probabilities. If the labels come from a separate test set, shares of classes are
+corrected for the mistakes that the judge makes on it (Rogan and Gladen 1978).
 """
 
 from __future__ import annotations

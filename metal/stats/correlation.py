@@ -105,7 +105,7 @@ def _influence(together: Codes, left: Codes, right: Codes, degree: int = 1) -> N
     item adds to the three sums.
 
     degree: the sums grow with this power of the number of items, because an item can also change
-    what the others add.
+    what the other items add.
     """
     squares = np.sqrt(left.sum()) * np.sqrt(right.sum())
     r = together.sum() / squares
@@ -220,7 +220,7 @@ def deviation_sums(
 
     scores: (raters, items), y: (items,), NaN means no answer; source, system: (items,) codes from 0
     without gaps. If all scores of a system are equal, their deviations are exactly 0. `moved_sums`
-    gives the sums of x and y themselves.
+    computes the sums of x and y themselves from these.
     """
     order = np.argsort(system, kind="stable")
     starts = np.searchsorted(system[order], np.arange(int(system.max()) + 1))

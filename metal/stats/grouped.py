@@ -1,4 +1,5 @@
-"""Correlation of scores with a gold standard in groups of items, as the outputs of one source.
+"""Correlation of scores with a gold standard within groups of items, such as the outputs of one
+source.
 
 Shapes that all functions share: gold (items,); scores (..., items), where the first axes hold
 several sets of scores; both are complete and lie group after group, as `ItemGroups.sorted` returns
@@ -28,7 +29,8 @@ MOST_PAIRS = 60_000_000
 
 @dataclass(frozen=True)
 class ItemGroups:
-    """order: (items,) the items group after group. starts: (groups,) where each group begins in it.
+    """Items in groups. order: (items,) the items, group after group. starts: (groups,) where each
+    group begins in that order.
 
     >>> groups = ItemGroups.of(np.array([1, 0, 1]))
     >>> groups.order.tolist(), groups.starts.tolist(), groups.sizes.tolist()
@@ -49,7 +51,7 @@ class ItemGroups:
 
     @cached_property
     def sizes(self) -> Codes:
-        """(groups,) how many items each has."""
+        """(groups,) how many items each group has."""
         return np.diff(np.append(self.starts, len(self.order)))
 
     @cached_property
@@ -85,7 +87,9 @@ class ItemGroups:
         return first[order], second[order]
 
     def of_pairs(self, first: Codes) -> tuple[ItemGroups, Codes]:
-        """The groups of pairs, from the first item of each, in rising order; and which they are."""
+        """The groups of the pairs, made from the first item of each pair (in rising order); and the
+        numbers of these groups.
+        """
         group = self.which[first]
         pairs = ItemGroups.of(group)
         return pairs, group[pairs.starts]
@@ -123,19 +127,19 @@ def pearson_by_group(gold: Numbers, scores: Numbers, groups: ItemGroups) -> Numb
 
 
 def _centred(values: Numbers, groups: ItemGroups) -> Numbers:
-    """The values minus their group's mean."""
+    """The values minus the mean of their group."""
     return values - (groups.sums(values) / groups.sizes)[..., groups.which]
 
 
 def _squares(centred: Numbers, values: Numbers, groups: ItemGroups) -> Numbers:
-    """(..., groups) sums of squares, exactly 0 where they are rounding only."""
+    """(..., groups) sums of squares; exactly 0 if a sum is only a rounding error."""
     squares = groups.sums(centred * centred)
     return np.where(squares > _ROUNDING * groups.sums(values * values), squares, 0.0)
 
 
 def spearman_by_group(gold: Numbers, scores: Numbers, groups: ItemGroups) -> Numbers:
-    """(..., groups) Spearman's rho: Pearson's r of the ranks in the group, equal scores sharing the
-    mean of theirs.
+    """(..., groups) Spearman's rho: Pearson's r of the ranks in the group, where equal scores share
+    the mean of their ranks.
 
     >>> groups = ItemGroups.of(np.zeros(4))
     >>> gold, scores = np.array([1.0, 3.0, 2.0, 2.0]), np.array([1.0, 2.0, 4.0, 9.0])
@@ -169,15 +173,17 @@ def ranks_by_group(values: Numbers, groups: ItemGroups) -> Numbers:
 
 
 def _parts(rows: Numbers, width: int = 0) -> Iterator[slice]:
-    """Parts of rows that fit into memory. width: what is looked at for each, if not its values."""
+    """Divide rows into parts that fit into memory. width: how many numbers a row needs in memory,
+    if this is not its number of values.
+    """
     size = max(1, _BLOCK // max(width, rows.shape[1], 1))
     for begin in range(0, len(rows), size):
         yield slice(begin, begin + size)
 
 
 def _in_order(values: Numbers, group: Codes) -> tuple[Codes, Flags]:
-    """The places of values that lie group after group in rising order within it, and where in this
-    order another value or group begins.
+    """The positions of the values, group after group and in rising order within each group, and
+    where another value or group begins in this order.
     """
     order = np.lexsort((values, group))
     in_order = values[order]
@@ -199,8 +205,8 @@ def kendall_by_group(gold: Numbers, scores: Numbers, groups: ItemGroups) -> Numb
 
 
 def kendall_c_by_group(gold: Numbers, scores: Numbers, groups: ItemGroups) -> Numbers:
-    """(..., groups) Stuart's tau-c: 2 (concordant - discordant) / (n^2 (m - 1) / m), m the smaller
-    number of distinct scores.
+    """(..., groups) Stuart's tau-c: 2 (concordant - discordant) / (n^2 (m - 1) / m), where m is the
+    number of distinct scores on the side that has fewer.
 
     >>> gold, scores = np.array([1.0, 4, 2, 4, 3]), np.array([1.0, 2, 3, 3, 5])
     >>> # n = 5, m = 4: 2 * (5 - 3) / (25 * 3 / 4)
@@ -211,7 +217,7 @@ def kendall_c_by_group(gold: Numbers, scores: Numbers, groups: ItemGroups) -> Nu
 
 
 def _kendall(gold: Numbers, scores: Numbers, groups: ItemGroups, variant: str) -> Numbers:
-    """(..., groups) tau of a variant; large groups one by one."""
+    """(..., groups) tau of the given variant; large groups are computed one by one."""
     rows = np.asarray(scores, dtype=np.float64).reshape(-1, len(groups.order))
     if groups.sizes.max(initial=0) > _LISTED:
         values = np.array([_one_by_one(gold, row, groups, variant) for row in rows])
@@ -221,7 +227,7 @@ def _kendall(gold: Numbers, scores: Numbers, groups: ItemGroups, variant: str) -
 
 
 def _one_by_one(gold: Numbers, scores: Numbers, groups: ItemGroups, variant: str) -> Numbers:
-    """(groups,) tau in n log n steps."""
+    """(groups,) tau of the given variant, in n log n steps."""
     from scipy.stats import kendalltau
 
     values = np.full(len(groups.starts), np.nan)
@@ -233,7 +239,9 @@ def _one_by_one(gold: Numbers, scores: Numbers, groups: ItemGroups, variant: str
 
 
 def _from_pairs(gold: Numbers, scores: Numbers, groups: ItemGroups, variant: str) -> Numbers:
-    """(sets, groups) tau from the listed pairs. scores: (sets, items)."""
+    """(sets, groups) tau of the given variant, from the list of all pairs. scores: (sets,
+    items).
+    """
     first, second = groups.listed
     of_pair, own_groups = groups.of_pairs(first)
     sign = np.sign(gold[first] - gold[second])
@@ -253,7 +261,7 @@ def _from_pairs(gold: Numbers, scores: Numbers, groups: ItemGroups, variant: str
 
 
 def _distinct(rows: Numbers, groups: ItemGroups) -> Codes:
-    """(sets, groups) how many different values each has."""
+    """(sets, groups) how many different values each group has."""
     begins = np.array([_in_order(row, groups.which)[1] for row in rows])
     return np.asarray(groups.sums(begins.astype(np.int64)))
 
@@ -261,10 +269,11 @@ def _distinct(rows: Numbers, groups: ItemGroups) -> Codes:
 def kendall_like(
     gold: Numbers, scores: Numbers, groups: ItemGroups, *, least: float = 25.0
 ) -> Numbers:
-    """(...,) WMT's Kendall-like correlation: (concordant - the rest) / the pairs of one group whose
-    gold scores differ by `least` or more, all groups together.
+    """(...,) WMT's Kendall-like correlation, over all groups together: (concordant pairs - all
+    other pairs) / all pairs. A pair is two items of one group whose gold scores differ by `least`
+    or more.
 
-    A pair that the scores tie counts against them. NaN without such a pair. Source: Mathur et al.
+    If the scores tie a pair, it is not concordant. NaN if there is no pair. Source: Mathur et al.
     (2020), section 3.2: relative ranks from direct assessments that differ by 25 points.
     >>> gold, scores = np.array([0.0, 30.0, 60.0]), np.array([1.0, 3.0, 3.0])
     >>> kendall_like(gold, scores, ItemGroups.of(np.zeros(3))).round(4).item()  # 2 right, 1 tied
@@ -309,7 +318,9 @@ def pairwise_accuracy_by_group(
 
 @dataclass(frozen=True)
 class TieThreshold:
-    """epsilon: differences up to it are ties. accuracy: with it, as a mean over groups."""
+    """The threshold for ties. epsilon: differences up to epsilon are ties. accuracy: the mean
+    accuracy over groups with this epsilon.
+    """
 
     epsilon: float
     accuracy: float
@@ -319,7 +330,7 @@ def tied_threshold(gold: Numbers, scores: Numbers, groups: ItemGroups) -> TieThr
     """The smallest epsilon >= 0 with the largest mean over groups of `pairwise_accuracy_by_group`.
 
     All differences that occur are tried, so the optimum is exact. Groups of one item do not count.
-    Raises Undefined without a pair, and beyond MOST_PAIRS.
+    Raises Undefined if there is no pair, or if there are more than MOST_PAIRS.
     >>> gold, scores = np.array([1.0, 1.0, 4.0]), np.array([0.0, 1.0, 8.0])
     >>> tied_threshold(gold, scores, ItemGroups.of(np.zeros(3)))
     TieThreshold(epsilon=1.0, accuracy=1.0)
@@ -344,8 +355,8 @@ def tied_threshold(gold: Numbers, scores: Numbers, groups: ItemGroups) -> TieThr
 def best_threshold(gaps: Numbers, gains: Numbers, start: float) -> TieThreshold:
     """The smallest epsilon with the largest accuracy.
 
-    gaps: (pairs,) positive differences of scores; gains: what accuracy gains as each becomes a tie;
-    start: the accuracy without any.
+    gaps: (pairs,) positive differences of scores; gains: the change of accuracy as each difference
+    becomes a tie; start: the accuracy without ties.
     >>> best_threshold(np.array([3.0, 1.0, 1.0]), np.array([-0.2, 0.3, -0.1]), 0.5)
     TieThreshold(epsilon=1.0, accuracy=0.7)
     """
@@ -365,8 +376,8 @@ def pairwise_difference_pearson(gold: Numbers, scores: Numbers, groups: ItemGrou
 
     Each pair counts in both orders, so the order of the items does not matter, and the mean
     difference is 0: sum dx dy / sqrt(sum dx^2 sum dy^2). In a group of n items, the sum of dx dy
-    over pairs is n times that of the products of deviations from the group's means. NaN where a
-    side never differs. Source: DiIanni and Deutsch (2025).
+    over pairs is n times that of the products of deviations from the group's means. NaN if all
+    differences of one side are 0. Source: DiIanni and Deutsch (2025).
     >>> groups = ItemGroups.of(np.array([0, 0, 1, 1]))
     >>> gold, scores = np.array([0.0, 1.0, 5.0, 7.0]), np.array([2.0, 3.0, 0.0, 1.0])
     >>> # differences 1, 2 and 1, 1: 3 / sqrt(5 * 2)

@@ -16,7 +16,8 @@ def alike(wrong: Numbers) -> tuple[float, float]:
     """The mean correlation of members' mistakes, and how many independent members they are worth.
 
     wrong: (items, members) 0 or 1; items with a NaN are left out. The number of independent members
-    is k / (1 + (k - 1) r), r at least 0 (Kish 1965). Both figures are NaN if the mistakes of fewer
+    is k / (1 + (k - 1) r), where r is at least 0 (Kish 1965). Both figures are NaN if the mistakes
+    of fewer
     than two members vary.
     >>> wrong = np.array([[0, 0, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> [round(figure, 3) for figure in alike(wrong.astype(float))]

@@ -330,8 +330,8 @@ def shifts_beside_people(items: RatedItems) -> dict[str, Shifts]:
 def _figures(
     sums: Numbers, scale: Numbers, enough: Any, reliable: Any | None = None
 ) -> dict[str, Numbers]:
-    """Compute name -> (resamples, L) from sums (resamples, L, 8). scale: (L,) degrees of freedom of
-    residuals per output.
+    """Compute the figures by name, (resamples, L) each, from sums (resamples, L, 8). scale: (L,)
+    degrees of freedom of residuals per output.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         n, h, hh, j, hj, jj, residual, inverse = np.moveaxis(sums, -1, 0)

@@ -168,8 +168,8 @@ class _Fit:
         return np.repeat((votes / votes.sum(axis=1, keepdims=True))[None], starts, axis=0)
 
     def counts(self, knew: Numbers, share: Numbers) -> tuple[Numbers, Numbers]:
-        """Expected counts: how many answers of each rater were known, and how many of each class
-        were careless.
+        """The expected counts: how many of each rater's answers the rater knew, and how many of the
+        rater's answers in each class were careless.
 
         knew: (starts, cells) the probability that the rater knew the class, if it is the true one;
         share: (starts, patterns, classes) the probability of each class.

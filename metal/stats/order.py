@@ -196,7 +196,7 @@ class FigurePair:
 
     @property
     def share_without(self) -> Numbers:
-        """(rows,) the judge's share of a person's figure, without one source of each row."""
+        """(rows,) the judge's figure as a share of a person's, without one source of each row."""
         return self._judge_without / np.where(
             self._person_without != 0, self._person_without, np.nan
         )

@@ -22,8 +22,8 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class TieCalibration:
-    """epsilon: differences up to it are ties. accuracy: with this epsilon; uncalibrated: with
-    epsilon 0.
+    """The result of calibrating ties. epsilon: differences up to epsilon are ties. accuracy: with
+    this epsilon; uncalibrated: with epsilon 0.
 
     pairs: how many pairs were compared, on how many sources. variance: of the accuracy over
     sources, with this epsilon; NaN from one source.
@@ -39,7 +39,9 @@ class TieCalibration:
 
 @dataclass(frozen=True)
 class SoftAccuracy:
-    """accuracy: soft pairwise accuracy. variance: over sources; NaN from one source."""
+    """Soft pairwise accuracy. accuracy: its value. variance: its variance over sources; NaN with
+    one source.
+    """
 
     accuracy: float
     variance: float
@@ -50,8 +52,9 @@ def calibrate_ties(people: Numbers, rater: Numbers) -> TieCalibration:
 
     Pairwise accuracy is the share of the pairs of generators on one source that rater and people
     rank alike, as a mean over sources: both call the pair a tie, or both prefer the same generator;
-    for the rater, a difference up to epsilon is a tie. Only the rater's own differences can matter:
-    pairs are sorted by them, and turn into ties in that order. people, rater: (generators,
+    for the rater, a difference up to epsilon is a tie. Only differences that the rater itself shows
+    need to be tried as epsilon: pairs are sorted by them, and turn into ties in that order. people,
+    rater: (generators,
     sources). Raises Undefined if no source has two generators scored by both. Source: Deutsch,
     Foster and Freitag (2023), sections 4 (grouped by item) and 5.
     >>> people, rater = (
@@ -88,7 +91,7 @@ def calibrate_ties(people: Numbers, rater: Numbers) -> TieCalibration:
 
 
 def _variance(added: Numbers) -> float:
-    """The variance of a sum, from what each source adds to it; NaN from one source."""
+    """The variance of a sum, from what each source adds to it; NaN with one source."""
     sources = len(added)
     return float(ratio(sources, sources - 1) * ((added - added.mean()) ** 2).sum())
 
@@ -102,8 +105,9 @@ def soft_pairwise_accuracy(
     p: one-sided paired permutation test that the first of the pair scores higher (`better_than`),
     on the sources on which people and rater scored both generators, with the same swaps for people
     and rater. Resamples with the observed lead count half, so the order of a pair does not
-    matter. Pairs that share no source do not count. Raises Undefined if no pair has one, with
-    fewer than two generators, and where either side tells none from another. Source: Thompson,
+    matter. Pairs that share no source do not count. Raises Undefined if no pair shares a source, if
+    there are fewer than two generators, or if people or rater give all generators equal scores.
+    Source: Thompson,
     Mathur, Deutsch and Khayrallah (2024).
     """
     people, rater = np.asarray(people, dtype=np.float64), np.asarray(rater, dtype=np.float64)
@@ -130,8 +134,9 @@ def _influences(both: Numbers, sign: Numbers) -> Numbers:
     rater).
 
     Under random swaps a sum of gaps has mean 0 and their sum of squares as variance: p is about the
-    normal tail above sum / sqrt(sum of squares), whose derivative is taken. both: (2, generators,
-    sources); sign: (generators, generators), 0 where a pair does not count.
+    tail of the normal distribution above sum / sqrt(sum of squares). The influence is the
+    derivative of this tail. both: (2, generators, sources); sign: (generators, generators), 0 if a
+    pair does not count.
     """
     influence = np.zeros(both.shape[-1])
     for i in range(both.shape[1] - 1):
@@ -181,8 +186,8 @@ def better_on_shared(
 def generator_pairs(
     scores: Numbers, rng: np.random.Generator, *, least: int = 1, resamples: int = 1000
 ) -> Pairs:
-    """Every two generators by their scores (generators, sources) on shared sources, of which it
-    takes `least`.
+    """Compare every two generators by their scores (generators, sources) on the sources that both
+    have; a pair needs at least `least` of these.
     """
     scores = np.asarray(scores, dtype=np.float64)
     better = better_on_shared(scores, rng, resamples=resamples)
@@ -223,7 +228,7 @@ def better_than(scores: Numbers, rng: np.random.Generator, *, resamples: int = 1
 def _leads(swapped: Numbers, size: Numbers) -> tuple[Numbers, Numbers]:
     """(...) shares of the flips in which a lead is at least, and at most, the observed one.
 
-    swapped: (..., flips), where the first flip changes nothing and so holds the observed lead;
+    swapped: (..., flips), where the first flip changes nothing, so that it has the observed lead;
     size: (...) the sum of the absolute values that were added up.
     """
     observed, slack = swapped[..., :1], _ROUNDING * size[..., None]

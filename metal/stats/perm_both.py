@@ -2,9 +2,9 @@
 
 Two raters' standardised scores are exchanged on each item with probability 1/2; the lead of one
 over the other is the difference of their statistics. p is the share of exchanges with a lead at
-least as large as the observed one, which counts as one of them. All pairs of raters share the
-exchanges, so a rater that is added changes no p of the others. Source: Deutsch, Dror and Roth
-(2021), section 4.
+least as large as the observed one; the observed lead counts as one exchange. All pairs of raters
+share the exchanges, so adding a rater does not change the p-values of the others. Source: Deutsch,
+Dror and Roth (2021), section 4.
 
 leads: (pairs, swaps) the lead of the first of each two raters, in the order of
 `itertools.combinations`; the first swap exchanges nothing, so it holds the observed leads.
@@ -48,7 +48,7 @@ def standardised(scores: Numbers) -> Numbers:
 
 
 def drawn_swaps(rng: np.random.Generator, items: int, swaps: int) -> Flags:
-    """(swaps, items) which items are exchanged; nothing in the first."""
+    """(swaps, items) which items are exchanged in each swap; the first swap exchanges nothing."""
     exchanged = rng.random((swaps, items)) < 0.5
     exchanged[0] = False
     return exchanged
@@ -66,8 +66,9 @@ def leads_by_score(
     """Leads when scores are exchanged. statistic: (sets,) from (sets, items) scores; scores:
     (raters, items), complete.
 
-    NaN for pairs with a rater whose scores are all equal. early: end a clear test after 128
-    exchanges, as the tasks of WMT do after 100; its leads are then repeated. dtype: of the scores.
+    NaN for pairs with a rater whose scores are all equal. early: whether to end a test whose result
+    is clear after 128 exchanges (WMT's tasks do this after 100); the leads are then repeated.
+    dtype: the type in which scores are computed.
     >>> scores = np.array([[1.0, 2.0, 3.0], [3.0, 1.0, 2.0]])
     >>> gold = np.array([0.0, 0.0, 1.0])
     >>> leads = leads_by_score(lambda sets: sets @ gold, scores, np.random.default_rng(0), 4)
@@ -98,11 +99,11 @@ def leads_by_score(
 
 
 def leads_by_outcome(outcomes: Numbers, rng: np.random.Generator, swaps: int) -> Numbers:
-    """Leads of sums of outcomes when two raters' outcomes are exchanged one by one, such as whether
-    each pair of generators was ranked alike.
+    """Leads of sums of outcomes if single outcomes of two raters are exchanged. An outcome is, for
+    example, whether a pair of generators was ranked alike.
 
-    outcomes: (raters, outcomes), complete. The sum under all swaps is a transform of each rater's
-    outcomes (metal.stats.permutation), so the number of raters costs almost nothing. swaps: a power
+    outcomes: (raters, outcomes), complete. The sums under all swaps are a transform of each rater's
+    outcomes (metal.stats.permutation), so further raters cost almost nothing. swaps: a power
     of two. Source for pairs with calibrated ties: Deutsch, Foster and Freitag (2023).
     >>> outcomes = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0]])
     >>> leads = leads_by_outcome(outcomes, np.random.default_rng(0), 8)
@@ -135,11 +136,11 @@ def p_matrix(leads: Numbers, raters: int) -> Numbers:
 
 
 def cluster_ranks(p: Numbers, level: float = 0.05) -> list[int]:
-    """WMT's ranks of raters, the best first: a new cluster begins at a rater that some rater of the
-    current cluster leads with p <= `level`.
+    """WMT's ranks of raters, the best first: a new cluster begins at the first rater whom some
+    rater of the current cluster leads with p <= `level`.
 
-    p: (raters, raters), p[i, j] that rater i leads j, in rising order of rank. Undefined p begin no
-    cluster. Source: the metrics tasks of WMT, since Freitag et al. (2022).
+    p: (raters, raters), p[i, j] is for rater i leading j; raters are in the order of their rank. An
+    undefined p begins no cluster. Source: the metrics tasks of WMT, since Freitag et al. (2022).
     >>> p = np.array([[1, 0.3, 0.04], [1, 1, 0.2], [1, 1, 1]])
     >>> cluster_ranks(p)  # the third is led by the first, though not by the second
     [1, 1, 2]
@@ -156,8 +157,8 @@ def cluster_ranks(p: Numbers, level: float = 0.05) -> list[int]:
 
 
 def averaged_leads(leads: Sequence[Numbers], weights: Sequence[float]) -> Numbers:
-    """Leads of a weighted mean of statistics, from those of each; the exchanges of the tasks are
-    independent.
+    """Leads of a weighted mean of several tasks' statistics, from the leads of each task; each task
+    has its own exchanges.
     """
     swaps = min(each.shape[1] for each in leads)
     parts = [weight * each[:, :swaps] for each, weight in zip(leads, weights, strict=True)]
@@ -167,11 +168,12 @@ def averaged_leads(leads: Sequence[Numbers], weights: Sequence[float]) -> Number
 def soft_accuracy_leads(
     gold: Numbers, scores: Numbers, rng: np.random.Generator, swaps: int
 ) -> Numbers:
-    """Leads of soft pairwise accuracy when scores of outputs are exchanged.
+    """Leads of soft pairwise accuracy if scores of outputs are exchanged.
 
-    gold: (generators, sources), scores: (raters, generators, sources), complete. The p-values of
-    two generators, a permutation test for each set of exchanged scores, are taken from the normal
-    distribution with the variance of that test: the sum of the squared differences.
+    gold: (generators, sources), scores: (raters, generators, sources), complete. For each set of
+    exchanged scores, two generators would need a permutation test of their own. Its p-value is
+    approximated by a normal distribution with the variance of that test, which is the sum of the
+    squared differences.
     """
     raters, generators, sources = scores.shape
     upper = np.triu_indices(generators, 1)
@@ -186,8 +188,8 @@ def soft_accuracy_leads(
 
 
 def _tails(tables: Numbers, upper: tuple[Codes, ...]) -> Numbers:
-    """(sets, pairs) p that the first of two generators scores higher. tables: (sets, generators,
-    sources).
+    """(sets, pairs) the p-value that the first of two generators scores higher. tables: (sets,
+    generators, sources).
     """
     from scipy.special import ndtr
 
@@ -202,11 +204,12 @@ def _tails(tables: Numbers, upper: tuple[Codes, ...]) -> Numbers:
 
 
 def williams(with_gold: float, others_with_gold: float, between: float, items: int) -> float:
-    """One-sided p of Williams' test that two dependent Pearson correlations with the gold standard
-    differ in the direction that they do.
+    """One-sided p of Williams' test for two dependent Pearson correlations with the gold standard:
+    that the larger one is truly larger.
 
-    with_gold, others_with_gold: the two raters' correlations with gold; between: the two raters'
-    with each other; items: the number of scores, more than 3. Source: Williams (1959); Graham and
+    with_gold, others_with_gold: the two raters' correlations with gold; between: the correlation of
+    the two raters with each other; items: the number of scores, more than 3. Source: Williams
+    (1959); Graham and
     Baldwin (2014), equation 1.
     >>> round(williams(0.9, 0.8, 0.85, 30), 4)  # t = 2.178 with 27 degrees of freedom
     0.0191

@@ -3,7 +3,8 @@ flips.
 
 A paired permutation test flips the sign of each item's difference with probability 1/2 and looks at
 the sum. The flips of N items are a group, (Z/2)^N, and a test by *any* subgroup of it is exact as
-well: what is invariant under all flips is invariant under those of the subgroup. Here the subgroup
+well: a distribution that is invariant under all flips is invariant under the flips of the subgroup.
+Here the subgroup
 is drawn at random: each item gets a *class*, a number of k random bits, and flip g (0 to 2^k - 1)
 turns the items whose class has an odd number of bits in common with g. All 2^k sums are then the
 Walsh-Hadamard transform of the sums by class: one pass over the items and k 2^k additions, where
@@ -33,13 +34,15 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class SignFlips:
-    """classes: (items,) the class of each item. count: how many flips there are, a power of two."""
+    """Flips of signs. classes: (items,) the class of each item. count: how many flips there are,
+    which is a power of two.
+    """
 
     classes: Codes
     count: int
 
     def only(self, items: Codes) -> SignFlips:
-        """The same flips, for some of the items only (a mask or places)."""
+        """The same flips for only some of the items, given as a mask or as positions."""
         return SignFlips(self.classes[items], self.count)
 
     def class_sums(self, values: Numbers) -> Numbers:
@@ -60,13 +63,13 @@ class SignFlips:
 
 
 def flip_count(resamples: int) -> int:
-    """How many flips stand for at least so many resamples: a power of two."""
+    """How many flips are used for at least so many resamples; a power of two."""
     return 1 << max(resamples, 1).bit_length()
 
 
 def resolution(resamples: int) -> float:
-    """The smallest p that a one-sided test with so many resamples can give: what it stands for may
-    be smaller.
+    """The smallest p that a one-sided test with so many resamples can give; the true p may be
+    smaller.
     """
     return 1 / flip_count(resamples)
 
@@ -135,10 +138,11 @@ def correlation_pairs(
     *,
     resamples: int = 1000,
 ) -> Pairs:
-    """Every two raters by how far they go with people; as `correlates_better`, two-sided.
+    """Compare every two raters by their correlations with people. Like `correlates_better`, but
+    two-sided.
 
-    t: z sqrt((n - 1) / (n - z^2)), z the observed lead over the root of the mean square of all
-    leads under flips.
+    t: z sqrt((n - 1) / (n - z^2)), where z is the observed lead divided by the root of the mean
+    square of all leads under flips.
     """
     people, raters = np.asarray(people, dtype=np.float64), np.asarray(raters, dtype=np.float64)
     better, t = np.full((2, len(raters), len(raters)), np.nan)
@@ -162,10 +166,12 @@ def correlation_pairs(
 def pearson_leads(
     people: Numbers, raters: Numbers, rng: np.random.Generator, *, resamples: int = 1000
 ) -> Numbers:
-    """(pairs of raters, flips) how far the first of each two correlates better, in the order of
-    `itertools.combinations`; the first flip changes nothing. NaN where a correlation is undefined.
+    """(pairs of raters, flips) how much better the first of each two raters correlates with people,
+    in the order of `itertools.combinations`; the first flip changes nothing. NaN where a
+    correlation is undefined.
 
-    people: (items,), raters: (raters, items). As `correlates_better`, item by item.
+    people: (items,), raters: (raters, items). Scores are exchanged item by item; see
+    `correlates_better`.
     """
     leads = np.full((len(raters), len(raters), flip_count(resamples)), np.nan)
     for i, j, lead in _every_two(people, raters, rng, None, resamples):
@@ -181,8 +187,8 @@ def _every_two(
     resamples: int,
     wanted: Codes | None = None,
 ) -> Iterator[tuple[int, int, Numbers]]:
-    """(i, j, (flips,) leads of i over j), the first of them the observed one; only of defined
-    correlations.
+    """(i, j, (flips,) leads of rater i over rater j) for pairs whose correlations are defined; the
+    first lead is the observed one.
     """
     people, raters = np.asarray(people, dtype=np.float64), np.asarray(raters, dtype=np.float64)
     if not len(raters):
@@ -197,8 +203,8 @@ def _every_two(
     moments = [_moments(scores, y, flips, items) for scores, items in zip(x, answered, strict=True)]
 
     def shared(i: int, j: int) -> Numbers:
-        """Rater i's moments over the items that both i and j answered: over all, less those that j
-        lacks.
+        """Rater i's moments over the items that both i and j answered: those over all of i's items,
+        minus those over the items that j lacks.
         """
         alone = answered[i] & ~answered[j]
         return moments[i] - _moments(x[i], y, flips, alone) if alone.any() else moments[i]
@@ -210,7 +216,7 @@ def _every_two(
 
 
 def _flips_of(source: Codes, rng: np.random.Generator, resamples: int) -> SignFlips:
-    """Flips of items, all items of a source turned together."""
+    """Flips of items in which all items of a source are turned together."""
     _, code = np.unique(source, return_inverse=True)
     flips = draw_flips(
         np.random.default_rng(int(rng.integers(2**63))), int(code.max(initial=-1)) + 1, resamples
@@ -219,7 +225,9 @@ def _flips_of(source: Codes, rng: np.random.Generator, resamples: int) -> SignFl
 
 
 def _standard(values: Numbers, items: Codes) -> Numbers:
-    """(items,) z-scores over the items of a mask, 0 elsewhere and where the values do not vary."""
+    """(items,) z-scores over the items of a mask, 0 for all other items, and if the values do not
+    vary.
+    """
     scores = np.zeros(len(values))
     used = values[items]
     if len(used) and (used != used[0]).any():
@@ -237,9 +245,9 @@ def _leads(first: Numbers, second: Numbers) -> Numbers | None:
     """(flips,) leads of the first of two raters, from their moments by class over the items that
     both answered.
 
-    A swap moves numbers from one rater's sums of z, z^2 and z*y to the other's. Chance only decides
-    which numbers, so the sums of every resample follow from the differences between the two raters
-    by class of the flips.
+    A swap moves an item's numbers from one rater's sums of z, z^2 and z*y to the other's. The sums
+    of every resample therefore follow from the differences between the two raters, added up by
+    class of the flips.
     """
     z_first, z_second = _z_sums(first), _z_sums(second)
     if z_first is None or z_second is None:
@@ -252,8 +260,8 @@ def _leads(first: Numbers, second: Numbers) -> Numbers | None:
 
 
 def _z_sums(moments: Numbers) -> Numbers | None:
-    """(3, flips) sums by class of z, z^2 and z*y, with y centred and of length 1; None if a side
-    does not vary.
+    """(3, flips) sums by class of z, z^2 and z*y, with y centred and of length 1; None if either
+    side does not vary.
     """
     count, y, yy, x, xx, xy = moments
     items = count.sum()

@@ -50,8 +50,8 @@ def upper_limit(errors: int, items: int, delta: float) -> float:
 
 
 def needed(alpha: float, delta: float) -> int:
-    """The smallest number of items that can give a guarantee: if all are right, the limit is at
-    most alpha.
+    """The smallest number of items that can give a guarantee: if all of them are right, the upper
+    limit of the share of errors, at confidence 1 - delta, is at most alpha.
 
     >>> needed(0.1, 0.05)
     29

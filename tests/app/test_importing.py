@@ -289,7 +289,7 @@ def test_a_bad_name_makes_nothing(desk: View, name: str) -> None:
     before = sorted(desk.folder.rglob("*"))
     status, text, _ = chosen(desk, sent(desk, ("people.csv", WIDE)), do="make", name=name)
     assert status == 400
-    assert "no name for a folder" in text or "exists" in text
+    assert "cannot be the name of a folder" in text or "exists" in text
     assert sorted(desk.folder.rglob("*")) == before
 
 

@@ -161,4 +161,4 @@ def test_a_table_may_say_what_else_would_do(tmp_path: Path) -> None:
     path.write_text("\n".join([*rows, "b,A2,Bad,Awful"]), encoding="utf-8")
     with pytest.raises(DataError) as error:
         metal.read(path, levels=levels)
-    assert tells(str(error.value), "row 5", "'Awful' is no level")
+    assert tells(str(error.value), "row 5", "'Awful' is not a level")

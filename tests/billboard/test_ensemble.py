@@ -139,7 +139,7 @@ def test_a_metric_that_scored_little_is_no_candidate() -> None:
         None if at < 8 else one for at, one in enumerate(scores["score"]["far"])
     ]
     board = billboard(made(scores, ("g0", "g1", "g2", "g3")), TWO)
-    said = ("quality in English: sparse scored 50%", "no candidate")
+    said = ("quality in English: sparse scored 50%", "not a candidate")
     assert tells(board.warnings, *said)
     assert not any("nearly scored" in one for one in board.warnings)
     found = row(board, "ensembles")

@@ -685,7 +685,7 @@ def test_one_id_in_several_languages_is_one_content_and_a_probability_is_kept(
         plain.digest
         == read(tmp_path, "source,lang,rater,score\n1,hi,x,1\n1,sw,x,0\n2,hi,x,1\n").digest
     )
-    with pytest.raises(MetalError, match="row 2: confidence inf is no probability"):
+    with pytest.raises(MetalError, match="row 2: confidence inf is not a probability"):
         read(tmp_path, "source,rater,score,p\n1,x,1,sure\n1,y,1,.5\n", columns={"confidence": "p"})
 
 

@@ -305,7 +305,7 @@ def test_words_that_two_orders_rank_differently_are_asked_about(tmp_path: Path) 
         ('[[order]]\nkind = "degree"', "order 1: an order has only"),
         (
             '[[order]]\nkind = "size"\nwords = ["a", "b"]',
-            "order 1: kind 'size' is none of truth, quality",
+            "order 1: kind 'size' is not one of truth, quality",
         ),
         (
             '[[order]]\nkind = "degree"\nwords = ["a"]',

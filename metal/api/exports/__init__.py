@@ -106,7 +106,7 @@ class Target:
 
     summary: what it writes, in a line. write(exported, path, progress): writes the file, or fills
     the folder, and returns notes on what the target cannot hold, with counts. Importing the module
-    must be quick: heavy libraries are imported in the function. folder: whether the path is a
+    must be quick, so the function itself imports heavy libraries. folder: whether the path is a
     folder.
     """
 

@@ -135,7 +135,9 @@ def _judged(rating: Mapping[str, Any]) -> str:
 
 
 def _beside(rating: Mapping[str, Any], further: Container[Mapping[str, Any]]) -> dict[str, Any]:
-    """What is no part of a response or a suggestion. further: ratings that are neither."""
+    """The facts about a rating that neither a response nor a suggestion holds. further: the ratings
+    that are written as neither.
+    """
     facts = filled_in({name: rating.get(name) for name in _BESIDE})
     if rating["score"] is None:
         return facts | {"reason": rating["reason"]}

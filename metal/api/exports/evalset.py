@@ -1,8 +1,9 @@
 """An EvalSet folder, as mt-metrics-eval reads it: see metal.data.formats.evalset.
 
-A dataset that was read from such a folder is written as it was. Of others, a language pair's
-people give the means of their scores (one file of each criterion) and the errors that they marked;
-every other rater is a metric. Scores of systems are then the means of their segments.
+A dataset that was read from such a folder is written as it was. Of any other dataset, the means of
+people's scores (one file for each criterion) and the errors that people marked are written for each
+language pair. Every other rater is written as a metric. Scores of systems are then the means of
+their segments.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class WrittenPair:
 
     @cached_property
     def sources(self) -> list[Source]:
-        """The segments, each document's together."""
+        """The segments, with those of each document together."""
         own = [each for each in self.dataset.sources.values() if each.language == self.language]
         first: dict[str, int] = {}
         for number, source in enumerate(own):
@@ -103,7 +104,7 @@ class WrittenPair:
 
     @cached_property
     def _place_of_rows(self) -> Rows:
-        """Of each row of all ratings, the place of its output; -1 if it is not written."""
+        """For each row of all ratings, the place of its output; -1 if the output is not written."""
         outputs = self.dataset.ratings["output"]
         places = [self.places.get(name, -1) for name in outputs.cat.categories]
         return np.asarray(np.array([*places, -1], dtype=np.int64)[outputs.array.codes])
@@ -121,11 +122,11 @@ class WrittenPair:
         return zip(places, table["rater"].astype(str), table["comment"], strict=True)
 
     def sign(self, criterion: str) -> float:
-        """What scores are multiplied by, so that a higher one is better."""
+        """The number by which scores are multiplied, so that a higher score is better."""
         return -1.0 if self.dataset.criteria[criterion].direction == "lower" else 1.0
 
     def means(self, rows: Rows) -> Scores:
-        """(systems, segments) the mean of the scores of an output, NaN if it has none."""
+        """The mean scores of outputs, (systems, segments); NaN for an output without a score."""
         size = (len(self.systems), len(self.sources))
         scores = self.dataset.ratings["score"].to_numpy()[rows]
         places, scored = self._place_of_rows[rows], ~np.isnan(scores)
@@ -162,7 +163,7 @@ def _pair(dataset: Dataset, language: str) -> WrittenPair:
 
 
 def _plain(name: str) -> str:
-    """A name that can be a file's, and a word in a line."""
+    """The name with characters replaced, so that it can be a file's name and one word in a line."""
     return re.sub(r"[\s/\\\x00-\x1f]", "_", whole_text(name)).lstrip(".") or "_"
 
 
@@ -208,8 +209,8 @@ def _write_texts(pair: WrittenPair, path: Path) -> Iterator[str]:
 
 
 def _notes_on_texts(pair: WrittenPair, broken: int, lacking: int) -> Iterator[str]:
-    """What differs from the dataset's texts. broken: texts of several lines; lacking: outputs that
-    systems do not have.
+    """Notes on how the written texts differ from the dataset's. broken: texts of several lines;
+    lacking: outputs that systems do not have.
     """
     if broken:
         yield f"{pair.folder}: line breaks became spaces in {plural(broken, 'text')}"
@@ -217,11 +218,14 @@ def _notes_on_texts(pair: WrittenPair, broken: int, lacking: int) -> Iterator[st
         yield f"{pair.folder}: {plural(lacking, 'output')} missing; written as {NO_TRANSLATION}"
     renamed = [name for name, file in pair.systems.items() if name != file]
     if renamed:
-        yield f"{pair.folder}: systems renamed, as names have no spaces: {first_few(renamed)}"
+        yield (
+            f"{pair.folder}: systems renamed, because names may have no spaces:"
+            f" {first_few(renamed)}"
+        )
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write lines of whole texts, of which none has a line break."""
+    """Write lines, each of which is a whole text without a line break."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="utf-8", newline="\n") as file:
         file.write("".join(f"{line}\n" for line in lines))
@@ -279,7 +283,9 @@ def _write_metrics(pair: WrittenPair, path: Path) -> Iterator[str]:
 
 
 def _scorer(pair: WrittenPair, rater: Rater) -> str | None:
-    """METRIC-REF of a metric that was read from an EvalSet folder; None for others."""
+    """The scorer METRIC-REF of a metric that was read from an EvalSet folder; None for other
+    raters.
+    """
     references = rater.about.get("references", {})
     metric = rater.about.get("metric")
     if not isinstance(metric, str) or not isinstance(references, Mapping):
@@ -292,7 +298,9 @@ def _scorer(pair: WrittenPair, rater: Rater) -> str | None:
 
 
 def _write_seg(pair: WrittenPair, start: str, scores: Scores) -> int:
-    """Write the scores of segments; return how many are missing in systems that have some."""
+    """Write the scores of segments. Return how many scores are missing in systems that have
+    some.
+    """
     scored = ~np.isnan(scores)
     used = np.flatnonzero(scored.any(axis=1))
     names = list(pair.systems.values())
@@ -310,8 +318,8 @@ def _number(score: float) -> str:
 def _write_parts(
     pair: WrittenPair, start: str, criterion: str, raters: Iterable[str], rows: Rows
 ) -> None:
-    """Write the scores of systems, domains and documents; those of systems are the means of their
-    segments, if the dataset was not read from such a folder.
+    """Write the scores of systems, domains and documents. If the dataset was not read from such a
+    folder, a system's score is the mean of its segments' scores.
     """
     scores = pair.dataset.generator_scores
     kept = (scores["language"] == pair.language) & (scores["criterion"] == criterion)
@@ -351,7 +359,7 @@ def _write_levels(pair: WrittenPair, start: str, by_part: Mapping[tuple[Any, ...
 def _rating_files(
     pair: WrittenPair, name: str, rows: Rows, people: Mapping[str, Rater]
 ) -> dict[str, list[str]]:
-    """{rating file: the raters in it}, of raters whose comments are errors."""
+    """The raters of each rating file, for raters whose comments are marked errors."""
     marked = (rater for _, rater, comment in pair.ratings(rows) if _are_errors(comment))
     raters = list(dict.fromkeys(marked))
     files: dict[str, list[str]] = {}

@@ -43,7 +43,7 @@ from metal.errors import UsageError
 from metal.version import __version__
 
 UNKNOWN = "unknown"  # the developer of a generator whose name has no /
-ALL = "Each output needs a score by a person, from a generator that is no person."
+ALL = "An output can be a record if a person scored it and no person wrote it."
 # Names that no file or folder can have somewhere, or that mean something else there.
 RESERVED = {"data", "con", "prn", "aux", "nul"}
 RESERVED |= {f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)}
@@ -76,8 +76,8 @@ def write(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
 
 
 def _means(dataset: Dataset) -> pd.DataFrame:
-    """The mean of people's scores for each output and criterion, and from how many it is, where a
-    record can hold it: no pair, no probe, nothing by a person.
+    """The mean of people's scores for each output and criterion, with the number of scores. Pairs,
+    probes and texts by people are left out, because a record cannot hold them.
     """
     scored = [
         name
@@ -117,7 +117,7 @@ def _models(generators: Iterable[str]) -> dict[str, str]:
 
 
 def _folder(name: str) -> str:
-    """A name that a folder can have everywhere."""
+    """A name that can be a folder's name on any system."""
     named = _NO_NAME.sub("_", name)[:MOST].strip(". ") or "_"
     return f"{named}_" if named.partition(".")[0].lower() in RESERVED else named
 
@@ -142,7 +142,9 @@ class _Log:
 
     @cached_property
     def file(self) -> str:
-        """The name of the files: a random UUID in form, so that the same data have the same."""
+        """The name of the files. It has the form of a random UUID, but equal data give the same
+        name.
+        """
         digest = hashlib.sha256(f"{self.generator}\0{self.evaluation}".encode()).digest()
         return str(uuid.UUID(bytes=digest[:16], version=4))
 
@@ -285,7 +287,7 @@ def _notes(
 ) -> Iterator[str]:
     """What only the sidecar has, and what to do before the records are published."""
     if left := len(dataset.outputs) - len(recorded):
-        yield f"{plural(left, 'output')} in the sidecar only. A record has one score: {ALL}"
+        yield f"{plural(left, 'output')} in the sidecar only. A record has one score. {ALL}"
     if flat := [name for name, model in models.items() if model.startswith(f"{UNKNOWN}/")]:
         yield (
             f"{plural(len(flat), 'generator')} in {UNKNOWN}/, as {NAME} calls models"

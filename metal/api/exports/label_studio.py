@@ -2,7 +2,8 @@
 
 Fields and controls have the names of METAL's own interface (metal.building.forms.label_studio), so
 that the tasks fit into a project with an `interface-LANGUAGE.xml` of `metal annotate export`. What
-METAL needs to read them back is in `meta` of results and tasks; criteria are in that of the first.
+METAL needs to read them back is in `meta` of results and tasks; the `meta` of the first task holds
+the criteria.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ def _tasks(exported: Exported, progress: Progress) -> Iterator[dict[str, Any]]:
 
 
 def _data(rated: RatedOutput) -> dict[str, str]:
-    """The fields of a task. None may be called `source`: in its place the page would show the
-    task's entire record.
+    """The fields of a task. No field may be called `source`, because the page would show the task's
+    entire record in its place.
     """
     ids = {f"{name}_id" if name == "source" else name: text for name, text in rated.about.items()}
     texts = {

@@ -3,8 +3,8 @@
 A source is a test, a generator a provider. Every rating is a component of the grading result, with
 the assertion `human` or `llm-rubric`, and a named score `CRITERION by RATER`, on the criterion's
 own scale. `pass` and `score` speak of positions on the scale: promptfoo expects 0 to 1. What METAL
-needs to read it back is in the metadata: of the suite the criteria, of a result METAL's ids, of a
-component the rater.
+needs to read it back is in the metadata: the suite's has the criteria, a result's has METAL's ids,
+and a component's has the rater.
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ def write(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
 
 @dataclass
 class _Places:
-    """The numbers of generators and tests. A test is a source; if a generator has several outputs
-    for it, each further one needs a test of its own.
+    """The numbers of generators and tests. A test is a source. If a generator has several outputs
+    for a source, each further output needs a test of its own.
     """
 
     generators: Mapping[str, int]
@@ -182,7 +182,9 @@ def _grading(
     named: Mapping[str, Any],
     criteria: Mapping[str, Criterion],
 ) -> tuple[int, dict[str, Any]]:
-    """The outcome, and the grading result: the mean position of all scores on their scales."""
+    """The outcome and the grading result. Its score is the mean position of all scores on their
+    scales.
+    """
     shares = [criteria[each["criterion"]].share(float(each["score"])) for each in scored]
     shares = [share for share in shares if not math.isnan(share)]
     if shares:

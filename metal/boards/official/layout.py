@@ -51,7 +51,9 @@ FOLDER = Path(__file__).with_name("layouts")
 
 @dataclass(frozen=True)
 class LayoutTask:
-    """A kind of task, of each language or of all together. See the head of this module."""
+    """A task of a layout, for each language or for all languages together. See the head of this
+    module.
+    """
 
     statistic: str
     level: str
@@ -88,7 +90,7 @@ class Layout:
     languages: Mapping[str, LayoutLanguage] = field(default_factory=dict)
 
     def language(self, language: str) -> LayoutLanguage:
-        """What is compared in a language; one that the layout does not name has no rules."""
+        """What is compared in a language. A language that the layout does not name has no rules."""
         return self.languages.get(language, LayoutLanguage())
 
 
@@ -98,8 +100,8 @@ def layout_names() -> list[str]:
 
 
 def find_layout(name: str) -> Layout:
-    """The layout of a name, or in a TOML file. Raises UnknownName, or DataError for a fault in
-    it.
+    """The layout with this name, or in this TOML file. Raises UnknownName, or DataError for a fault
+    in the file.
     """
     path = Path(name)
     if path.suffix == ".toml":
@@ -171,7 +173,7 @@ def _record(kind: type, content: Any, location: str, **more: Any) -> Any:
 
 
 def _checked(value: Any, kind: str, location: str) -> Any:
-    """A value of the type that a field has."""
+    """The value, checked to have the type of its field."""
     if kind.startswith("tuple"):
         if isinstance(value, Sequence) and all(isinstance(each, str) and each for each in value):
             return (value,) if isinstance(value, str) else tuple(value)

@@ -54,7 +54,9 @@ class LanguageScores:
         return self.gold[rated], self.scores[rows][:, rated]
 
     def rounded(self) -> LanguageScores:
-        """Without the last digits of scores, so that what rounding tells apart is equal."""
+        """The same scores without their last digits, so that scores that differ only by rounding
+        become equal.
+        """
         return replace(
             self,
             gold=without_rounding(self.gold),
@@ -84,8 +86,8 @@ class GoldScores:
 def gold_scores(dataset: Dataset, criterion: str, raters: Sequence[str]) -> GoldScores:
     """The scores on a criterion. Raises UsageError if people gave none.
 
-    raters: who is compared; where one has no score on the criterion, its score of all criteria
-    counts (a metric's).
+    raters: the raters to compare. If a rater has no score on the criterion, its score for all
+    criteria counts, as metrics have one.
     """
     people = people_in(dataset.raters)
     rows = {**dict.fromkeys(people, 0), **{name: row for row, name in enumerate(raters, 1)}}
@@ -110,7 +112,7 @@ def gold_scores(dataset: Dataset, criterion: str, raters: Sequence[str]) -> Gold
 def _of_generators(
     dataset: Dataset, criterion: str, scores: Mapping[str, CriterionScores]
 ) -> pd.DataFrame:
-    """The scores of whole generators on the criterion, and on that of metrics."""
+    """The scores of whole generators, on the criterion and on that of metrics."""
     table = of_whole(dataset.generator_scores)
     own = table["criterion"].isin([criterion, METRIC_SCORE.name]).to_numpy()
     table = table[own].astype(dict.fromkeys(("language", "generator", "rater"), str))
@@ -172,7 +174,9 @@ def language_scores(
 
 
 def standard_reference(dataset: Dataset, layout: Layout, language: str) -> str:
-    """The reference that metrics may use: the layout's, else the dataset's; empty if any."""
+    """The reference that metrics may use: the layout's, or else the dataset's; empty if metrics may
+    use any.
+    """
     declared: Any = dataset.extra.get("evalset", {})
     of_language = declared.get(language, {}) if isinstance(declared, dict) else {}
     own = of_language.get("standard_reference", "") if isinstance(of_language, dict) else ""
@@ -207,8 +211,8 @@ def _barred(
 
 
 def _tables(rows: Numbers, cells: Codes, shape: tuple[int, int]) -> Numbers:
-    """(raters, generators, sources) means of scores (raters, outputs). cells: of each output, the
-    place in a table.
+    """(raters, generators, sources) means of scores (raters, outputs). cells: the place of each
+    output in a table.
     """
     tables = np.empty((len(rows), *shape))
     for table, scores in zip(tables, rows, strict=True):
@@ -230,8 +234,8 @@ def mean_of_last(tables: Numbers) -> Numbers:
 def _given(
     gold: GoldScores, language: str, generators: Sequence[str], raters: Sequence[str]
 ) -> Numbers:
-    """(1 + raters, generators) the scores of generators that people and raters gave, their mean if
-    several did.
+    """(1 + raters, generators) the scores of whole generators given by people and by each rater. If
+    several people gave one, it is their mean.
     """
     table = gold.of_generators
     own = table[table["language"] == language]

@@ -46,8 +46,10 @@ AVERAGE = 0  # the task that stands for the average in `comparisons`
 
 @dataclass(frozen=True)
 class TableChoices:
-    """What a table was asked for. gold: another criterion than the layout's. raters: further raters
-    in it, or only these if the layout names none. exact: whether floats are compared as they are.
+    """The options of a table.
+
+    gold: a criterion to use instead of the layout's. raters: further raters in the table, or all of
+    its raters if the layout names none. exact: whether floats are compared as they are.
     """
 
     layout: Layout
@@ -135,7 +137,9 @@ def _raters(dataset: Dataset, choices: TableChoices) -> tuple[list[str], list[st
 
 
 def _about_lists(layout: Layout, called: Mapping[str, str], kept: Sequence[str]) -> Iterator[str]:
-    """Which raters of the data the table lacks, and which of the layout's list the data lack."""
+    """Notes on raters of the data that the table lacks, and on raters of the layout's list that the
+    data lack.
+    """
     if left_out := [name for name in called if name not in kept]:
         yield (
             f"{plural(len(left_out), 'rater')} of the data not in {layout.name}'s list, and left"
@@ -146,15 +150,15 @@ def _about_lists(layout: Layout, called: Mapping[str, str], kept: Sequence[str])
 
 
 def _called(dataset: Dataset, rater: str) -> str:
-    """What a metric is called without its references."""
+    """The name of a metric without its references."""
     return str(dataset.raters[rater].about.get("metric") or rater)
 
 
 def _criteria(
     dataset: Dataset, choices: TableChoices, languages: Sequence[str]
 ) -> dict[tuple[str, str], str]:
-    """The criterion of people's scores by language and by the name that tasks have for it: empty
-    where each language has its own.
+    """The criterion of people's scores, by language and by the name that tasks use for it. The name
+    is empty if each language has its own criterion.
     """
     layout, scored = choices.layout, _scored_by_people(dataset)
     own = {language: layout.language(language).gold for language in languages}
@@ -199,7 +203,7 @@ def _scores(
 
 
 def _about_scores(scores: Scores) -> list[str]:
-    """Whose scores of generators are means, where others gave some."""
+    """Notes on raters whose generator scores are means although others gave such scores."""
     notes = []
     for (language, _), each in scores.items():
         own = [name for name, mean in zip(each.raters, each.of_means, strict=True) if not mean]
@@ -216,7 +220,9 @@ def _about_rounding(
     choices: TableChoices,
     exact: bool,
 ) -> list[str]:
-    """Where people's scores that differ in their last digits only change a figure."""
+    """Notes on figures that change if people's scores that differ only in their last digits count
+    as equal.
+    """
     notes = []
     for (language, criterion), each in scores.items():
         columns = np.broadcast_to(np.arange(each.gold.shape[1]), each.gold.shape)
@@ -239,7 +245,7 @@ def _about_rounding(
 
 
 def _change(figures: Sequence[TaskFigures], other: Scores, seed: int) -> float:
-    """How far values move with other scores of a language, at most."""
+    """The largest change of a value if a language has these other scores."""
     changes = [0.0]
     for own in figures:
         keys = {(language, own.task.criterion) for language in own.task.languages}
@@ -250,7 +256,7 @@ def _change(figures: Sequence[TaskFigures], other: Scores, seed: int) -> float:
 
 
 def _about_common(figures: Sequence[TaskFigures]) -> list[str]:
-    """What is left out because some rater lacks it."""
+    """Notes on what is left out because at least one rater lacks it."""
     notes = []
     for each in figures:
         if each.left_out:
@@ -262,7 +268,7 @@ def _about_common(figures: Sequence[TaskFigures]) -> list[str]:
 
 
 def _about_raters(figures: Sequence[TaskFigures], raters: Sequence[str]) -> list[str]:
-    """Which raters have no average, by the reason."""
+    """Notes on raters without an average, with the reason."""
     reasons: dict[str, list[str]] = {}
     for name in raters:
         reason = _why_no_average(figures, name)
@@ -311,7 +317,7 @@ def _averages(
 
 
 def _ranks(figures: TaskFigures) -> dict[str, int]:
-    """The rank of each rater in a task: that of its cluster."""
+    """The rank of each rater in a task, which is the rank of its cluster."""
     order = figures.order
     p = np.full((len(order), len(order)), np.nan)
     for i, j in combinations(range(len(order)), 2):
@@ -327,7 +333,7 @@ def _ranking(
     averages: Mapping[str, float],
     ranks: Mapping[str, int],
 ) -> pd.DataFrame:
-    """A row for each rater: by average, then those without one."""
+    """A row for each rater, the highest average first; raters without an average come last."""
     in_tasks = [_ranks(each) for each in figures]
     rows: list[dict[str, Any]] = []
     for name in raters:

@@ -1,5 +1,5 @@
-"""The tasks of a table: each rater's value, and how far each rater leads another when their scores
-are exchanged.
+"""The tasks of a table: each rater's value, and each rater's lead over every other rater when their
+scores are exchanged.
 """
 
 from __future__ import annotations
@@ -57,8 +57,9 @@ TIES, SOFT = "pairwise-accuracy-with-ties", "soft-pairwise-accuracy"
 
 @dataclass(frozen=True)
 class TableTask:
-    """A task of a table. number: from 1. criterion: of people's scores, by language if the layout
-    has one for each. languages: those it compares together. weight: its share of the average.
+    """A task of a table. number: counts from 1. criterion: the criterion of people's scores, by
+    language if each language has its own. languages: the languages that the task compares together.
+    weight: its share of the average.
     common: whether only what every rater scored is compared.
     """
 
@@ -85,8 +86,9 @@ class TaskItems:
 @dataclass(frozen=True)
 class TaskFigures:
     """The figures of a task. values: rater -> value; undefined: rater -> why it has none. left_out:
-    items that some rater lacks. epsilon: rater -> the differences that are ties. leads: (first,
-    second) -> (swaps,), the better first. barred: rater -> why it is not compared at all.
+    items that some rater lacks. epsilon: rater -> the largest difference that counts as a tie.
+    leads: (first, second) -> (swaps,), the better first. barred: rater -> why it is not compared at
+    all.
     """
 
     task: TableTask
@@ -121,15 +123,15 @@ class TaskFigures:
         return -self.leads[second, first]
 
     def p(self, first: str, second: str) -> float:
-        """One-sided p that the first agrees better than the second."""
+        """The one-sided p-value that the first rater agrees better with people than the second."""
         return float(p_of_leads(self.lead(first, second)[None])[0])
 
 
 def tasks_of(
     layout: Layout, languages: Sequence[str], criteria: Sequence[str] = ("",)
 ) -> list[TableTask]:
-    """The tasks of a table of some languages: first those of all together, then by language; of
-    each criterion.
+    """The tasks of a table of some languages: first the tasks of all languages together, then those
+    of each language, with each criterion in turn.
 
     >>> both = LayoutTask("pairwise-accuracy", "generators", together=True)
     >>> layout = Layout("mine", "Mine", ("mqm",), (LayoutTask("pearson", "outputs"), both))
@@ -186,7 +188,9 @@ def task_values(task: TableTask, scores: Scores, seed: int) -> TaskValues:
 
 
 def task_figures(task: TableTask, scores: Scores, seed: int, permutations: int) -> TaskFigures:
-    """The figures of a task. permutations: of each test of two raters."""
+    """The figures of a task. permutations: the number of permutations in each test of two
+    raters.
+    """
     valued = task_values(task, scores, seed)
     items, order = valued.items, valued.order
     rows = [items.raters.index(name) for name in order]
@@ -211,7 +215,7 @@ def task_figures(task: TableTask, scores: Scores, seed: int, permutations: int) 
 
 
 def _items(task: TableTask, parts: Sequence[LanguageScores]) -> tuple[TaskItems, dict[str, str]]:
-    """What a task compares, and why some raters are not among it."""
+    """What a task compares, and the reason why some raters are left out."""
     raters = sorted({name for part in parts for name in part.raters})
     undefined: dict[str, str] = {}
     gold, group = list[Numbers](), list[Codes]()
@@ -288,7 +292,7 @@ def _of_language(task: TableTask, part: LanguageScores) -> tuple[Numbers, Number
 def _value(
     task: TableTask, items: TaskItems, own: Numbers, name: str, seed: int
 ) -> tuple[float, float | None]:
-    """A rater's value, and which differences are ties. Raises Undefined."""
+    """A rater's value, and the largest difference that counts as a tie. Raises Undefined."""
     statistic = task.rule.statistic
     if statistic == TIES:
         best = tied_threshold(items.gold, own, items.groups)
@@ -349,7 +353,7 @@ def _leads(
 
 
 def _outcomes(items: TaskItems, own: Numbers, epsilon: float) -> Numbers:
-    """(pairs,) what each pair of outputs adds to a rater's accuracy."""
+    """(pairs,) how much each pair of outputs adds to a rater's accuracy."""
     first, second = items.groups.listed
     wanted, gaps = items.gold[first] - items.gold[second], own[first] - own[second]
     right = np.where(np.abs(gaps) > epsilon, wanted * gaps > 0, wanted == 0)
@@ -359,7 +363,9 @@ def _outcomes(items: TaskItems, own: Numbers, epsilon: float) -> Numbers:
 
 
 def _williams(task: TableTask, items: TaskItems) -> Iterator[tuple[tuple[str, str], float]]:
-    """Each two raters with the p of Williams' test, where the task is one Pearson's r."""
+    """Each pair of raters with the p-value of Williams' test, if the task is a single Pearson
+    correlation.
+    """
     if task.rule.statistic != "pearson" or len(items.groups.starts) != 1 or not items.raters:
         return
     together = np.vstack([items.gold, items.scores])

@@ -1,5 +1,5 @@
-"""Post a campaign's tasks as HITs on Mechanical Turk, each exactly once, however often the process
-is killed.
+"""Post a campaign's tasks as HITs on Mechanical Turk. Each is posted exactly once, even if the
+process is killed several times.
 
 The requirements for workers follow GENIE (section 6, Quality Control): 5,000 completed HITs, 99% of
 assignments approved, a country where the language is spoken, and a passed test for each task.

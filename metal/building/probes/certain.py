@@ -76,8 +76,8 @@ def _digits_changed(material: Material, dose: float) -> str:
 
 def _name_swapped(material: Material, dose: float) -> str:
     """Replace a name, wherever it occurs, by a name from another item. A name is a capitalised word
-    inside a sentence that the item's source also has, but no other item. In scripts without
-    capitals, such words are mostly foreign.
+    that stands inside a sentence, and that the item's source has but no other item has. In scripts
+    without capitals, such words are mostly foreign.
     """
     if scripts.script_of(material.language) not in scripts.CASED:
         raise NotApplicable("no capitals to tell names by")
@@ -114,7 +114,9 @@ def _index_of_names(
 
 
 def _names(text: str, source: str) -> list[str]:
-    """The capitalised words inside a sentence that the source also has, each once."""
+    """The capitalised words that stand inside a sentence of the text and that the source also has,
+    each once.
+    """
     inside = [
         word for sentence in scripts.sentences(text) for word in _INSIDE.findall(sentence)[1:]
     ]

@@ -134,7 +134,7 @@ def _check_errors(text: str, location: str) -> None:
     except (ValueError, RecursionError):
         errors = None
     if not isinstance(errors, list) or not all(isinstance(error, dict) for error in errors):
-        problem = f"{text[:40]!r} is no list of errors"
+        problem = f"{text[:40]!r} is not a list of errors"
         raise DataError(
             location, problem, 'Write [{"start_i": 0, "end_i": 5, "severity": "minor"}]'
         )

@@ -157,8 +157,8 @@ def _turn_back(tidy: pd.DataFrame, rater: Rater, criteria: Sequence[Criterion]) 
 
 
 def _check_read(tidy: pd.DataFrame, had: Any, file: Path) -> None:
-    """Raise DataError if no reply gives a score, or if for a judge less than half as many replies
-    give one as in its run.
+    """Raise DataError if no reply gives a score, or if a judge has less than half as many scores as
+    in its run.
     """
     unread = tidy["score"].isna()
     for name, share in unread[had].groupby(tidy["rater"][had]).mean().items():

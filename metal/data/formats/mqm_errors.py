@@ -62,7 +62,9 @@ TAGS = re.compile(r"</?v>")
 
 @dataclass(frozen=True)
 class ErrorRow:
-    """A row: an error, or that there is none. location: the row in its file, for messages."""
+    """A row: an error, or the statement that there is none. location: the row in its file, for
+    messages.
+    """
 
     location: str
     system: str
@@ -239,8 +241,8 @@ def _draft(
 
 
 def _weights(options: Mapping[str, Any], of_sources: bool) -> Weights:
-    """The weights to use. of_sources: whether all errors are in sources; these then have their
-    severity's.
+    """The weights to use. of_sources: whether all errors are in sources; each error then has the
+    weight of its severity.
     """
     weights = weights_in(options.get("weights"))
     if not of_sources:
@@ -269,7 +271,7 @@ def _rated(
 
 def _source_names(errors: Sequence[ErrorRow]) -> tuple[list[str], bool]:
     """The source of each row, and whether it is named by its number in the test set: seg_id, if
-    each is of one place in one document; else DOC/DOC_ID.
+    each seg_id belongs to one place in one document; otherwise DOC/DOC_ID.
     """
     places: dict[str, set[tuple[str, str]]] = {}
     for row in errors:

@@ -36,14 +36,16 @@ AS_TEXT = "Write weights such as major=5,minor=1,minor/fluency/punctuation=0.1, 
 class Weights:
     """Weights by severity, by category, and by SEVERITY/CATEGORY/SUBCATEGORY, in small letters.
 
-    own: the names of those that the user gave.
+    own: the names of the weights that the user gave.
     """
 
     weights: Mapping[str, float]
     own: tuple[str, ...] = ()
 
     def of(self, severity: str, category: str) -> float | None:
-        """The weight of an error: that of the most specific name; None if no name fits."""
+        """The weight of an error, which is the weight of the most specific name that fits; None if
+        no name fits.
+        """
         for name in _parts(category):
             for key in (f"{severity}/{name}", name):
                 if key in self.weights:
@@ -97,13 +99,13 @@ def check_used(weights: Weights, marked: Collection[tuple[str, str]]) -> None:
 
 
 def _parts(category: str) -> list[str]:
-    """A category and those that it is part of, the most specific first."""
+    """A category and the categories that contain it, the most specific first."""
     parts = category.split("/")
     return ["/".join(parts[:length]) for length in range(len(parts), 0, -1)]
 
 
 def _given(option: Any) -> tuple[Mapping[str, Any], str]:
-    """Names and weights as they stand, and where."""
+    """Names and weights as the user gave them, and where they come from."""
     if isinstance(option, Mapping):
         return option, "`weights`"
     text = str(option)

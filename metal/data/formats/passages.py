@@ -90,8 +90,9 @@ def find_passages(
 ) -> Passages:
     """The passages that `source` names: `xlsum`, a file, a folder, or `hf:NAME`.
 
-    columns: {role: column}, if columns are not named as in XL-Sum. language: that of a source that
-    does not name one. Raises UsageError (also for a subset or revision of a source that has none),
+    columns: {role: column}, if columns are not named as in XL-Sum. language: the language of a
+    source that names none. Raises UsageError (also for a subset or revision of a source that has
+    none),
     or UnknownName for an unknown role.
     """
     _check_options(source, columns or {}, subset, revision)
@@ -115,8 +116,8 @@ def find_passages(
 
 
 def _check_options(source: str, columns: Collection[str], subset: str, revision: str) -> None:
-    """Raise UnknownName for an unknown role, UsageError for a subset or revision if the source has
-    none.
+    """Raise UnknownName for an unknown role, and UsageError for a subset or revision if the source
+    has no subsets or revisions.
     """
     check_known("role", columns, ROLES, 'Write `columns={"text": "article"}`')
     on_hub = source.startswith("hf:")
@@ -221,7 +222,7 @@ def _local(
 
 
 def _files_by_language(folder: Path, split: str) -> dict[str, list[Path]]:
-    """{code: files}, if file names contain the language. Files that name another split are left
+    """{code: files} if file names contain a language; files that name another split are left
     out.
     """
     by_language: dict[str, list[Path]] = {}
@@ -260,8 +261,8 @@ def _visible(folder: Path) -> list[Path]:
 
 
 def _files_of_split(folder: Path, split: str) -> list[Path]:
-    """Files of a folder in one language: tables of the split, else tables that name no split, else
-    texts.
+    """The files of a folder in one language: the tables of the split; if there are none, tables
+    that name no split; if there are none, text files.
     """
     inner, outer = (
         _visible(folder / split),
@@ -352,7 +353,9 @@ def _cell(row: Mapping[str, Any], role: str, column: str, location: str) -> str:
 
 
 def _check_columns(location: str, columns: Collection[str], roles: Mapping[str, str]) -> None:
-    """Raise DataError if the column of texts is missing, or one that was named by the caller."""
+    """Raise DataError if the column of texts is missing, or if a column that the caller named is
+    missing.
+    """
     for role, column in roles.items():
         if column not in columns and (role == "text" or column != role):
             problem = f"no column {column!r} (columns found: {', '.join(columns)})"

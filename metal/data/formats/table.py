@@ -237,7 +237,9 @@ def _scored(
 
 
 def _read_beside_scores(tidy: pd.DataFrame, criteria: Sequence[Criterion], file: Path) -> None:
-    """Confidences become numbers, and other answers that would do the values of levels."""
+    """Turn confidences into numbers, and other answers that would do as well into the values of
+    levels.
+    """
     if "confidence" in tidy:
         tidy["confidence"] = as_numbers(tidy["confidence"])
     if "also" in tidy:
@@ -309,8 +311,8 @@ def _place_in_file(tidy: pd.DataFrame, file: Path, row: int) -> str:
 
 
 def _outputs_of_epochs(tidy: pd.DataFrame, notes: list[str]) -> None:
-    """If a new text was written for each epoch, each is an output of its own, and the id names
-    their source.
+    """If a new text was written for each epoch, make each text an output of its own; the id then
+    names their common source.
     """
     if "text" not in tidy or not has_several(
         tidy.assign(text=as_texts(tidy["text"])), "output", "text"

@@ -112,7 +112,7 @@ def _rows(text: str, path: Path, language: str) -> Iterator[MeanScores]:
 def _mean(cells: Mapping[str, str], location: str, language: str) -> MeanScores:
     pair = language or find_language(cells.get("lp", ""))
     if not pair:
-        problem = f"lp {cells.get('lp', '')!r} is no language pair"
+        problem = f"lp {cells.get('lp', '')!r} is not a language pair"
         raise DataError(location, problem, "Write a pair such as en-de")
     raw, z = cells.get("raw"), cells.get("z", cells.get("score"))
     if "score" in cells and raw is None:  # DA+SQM has no z-scores
@@ -164,7 +164,7 @@ def _output(row: MeanScores, numbers: dict[tuple[str, str], str], reading: Readi
 def _notes(
     rows: Sequence[MeanScores], repeated: int, criteria: Sequence[Criterion]
 ) -> Iterator[str]:
-    yield f"{PANEL.rater} stands for the annotators, of whom the file has the means"
+    yield f"the file has only the means of the annotators; rater {PANEL.rater} stands for them"
     if len(criteria) > 1:
         yield f"{Z_SCORE.name}: the same annotators' scores, standardized"
     if all(row.system == UNKNOWN for row in rows):

@@ -65,7 +65,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
 
 
 def _rows(path: Path) -> Iterator[tuple[dict[str, str], str]]:
-    """The rows by column, each with its place."""
+    """The rows by column, each with its place in the file."""
     lines = read_text(path).split("\n")
     names = lines[0].rstrip("\r").lower().split("\t")
     has_header = names[0] == "system"

@@ -35,7 +35,7 @@ def as_values(
         answers = dict.fromkeys(part.strip() for part in text.split(BETWEEN) if part.strip())
         for answer in answers:
             if answer.casefold() not in spelt[criterion]:
-                problem = f"also {answer!r} is no level of {criterion} ({levels[criterion]})"
+                problem = f"also {answer!r} is not a level of {criterion} ({levels[criterion]})"
                 remedy = f"Write levels with {BETWEEN} between them, or leave the cell empty"
                 raise DataError(locate(row), problem, remedy)
         named = (spelt[criterion][answer.casefold()] for answer in answers)

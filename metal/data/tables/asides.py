@@ -172,8 +172,8 @@ def _is_survey(frame: pd.DataFrame) -> bool:
 
 
 def criteria_among(columns: Sequence[str], notes: list[str]) -> list[str]:
-    """In a table with a column of raters: the columns of answers that have names of criteria; all
-    columns if only one has.
+    """In a table with a column of raters: the columns of answers with names of criteria. If only
+    one column of answers has such a name, all of them.
     """
     aside = []
     for name in columns:

@@ -44,7 +44,7 @@ class Described:
         return self
 
     def options(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """The options with what the table says; levels that the user names come first.
+        """The options with what the table says; levels that the user names take precedence.
 
         `described` gives a criterion by its name, `recorded` has the names of those whose records
         the data have.
@@ -63,7 +63,7 @@ NOTHING = Described()
 
 
 def columns_of_export(columns: Collection[str]) -> dict[str, str]:
-    """The roles of the columns that `metal export` writes; none for other tables."""
+    """The roles of the columns that `metal export` writes; empty for other tables."""
     if not {CRITERION_RECORD, *EXPORTED} <= {*columns}:
         return {}
     return {role: role for role in GUESSES if role in columns}
@@ -72,7 +72,7 @@ def columns_of_export(columns: Collection[str]) -> dict[str, str]:
 def without_descriptions(
     frame: pd.DataFrame, notes: list[str], file: Path
 ) -> tuple[pd.DataFrame, Described]:
-    """The frame without the columns that describe criteria, and what these say. Notes: of which
+    """The frame without the columns that describe criteria, and what these say. Notes say for which
     criteria.
 
     Raises DataError for a record that is no criterion, and for two records of one criterion.
@@ -114,7 +114,7 @@ def _criteria_in(frame: pd.DataFrame, file: Path) -> dict[str, Criterion]:
 
 def _levels_in(frame: pd.DataFrame) -> dict[str, dict[float, str]]:
     """The levels of criteria in which each label stands beside one number, and each number beside
-    one label; not of those whose labels are the numbers.
+    one label. Criteria whose labels are the numbers themselves are left out.
     """
     numbers: dict[str, dict[str, set[float]]] = {}
     refused: set[str] = set()
@@ -139,8 +139,8 @@ def _distinct(frame: pd.DataFrame, *columns: str) -> Iterator[tuple[str, ...]]:
 
 
 def _are_labels(numbers: Mapping[str, Collection[float]]) -> bool:
-    """Whether each label has one number of its own, and is not just this number. numbers: of each
-    label.
+    """Whether each label has one number of its own, and is not itself that number. numbers: the
+    numbers of each label.
     """
     if all(map(is_number, numbers)):
         return False
@@ -149,8 +149,8 @@ def _are_labels(numbers: Mapping[str, Collection[float]]) -> bool:
 
 
 def below(users: Any, own: Mapping[str, Any]) -> dict[str, Any]:
-    """The user's option by criterion or pattern, and the data's own for criteria that none of them
-    fits. users: {criterion: value}, or a value for all, or None.
+    """The user's option by criterion or pattern, together with the data's own values for criteria
+    that none of the patterns fits. users: {criterion: value}, or a value for all, or None.
     """
     if users is not None and not isinstance(users, Mapping):
         users = {"*": users}

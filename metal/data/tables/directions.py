@@ -85,8 +85,8 @@ def _of_quality(scale: Scale) -> bool:
 
 
 def _of_severity(scale: Scale) -> bool:
-    """Whether the labels are none < minor < major < critical, or some of these that only errors can
-    have.
+    """Whether the labels are none < minor < major < critical, or at least some of these that only
+    describe errors.
     """
     labels = {fold(level.label) for level in scale.levels}
     return labels <= _SEVERITIES and len(labels & {"minor", "major", "critical"}) > 1

@@ -42,7 +42,7 @@ NAME_THEM = "Write a row above it that names them, as output,rater,criterion,sco
 
 
 def is_table(path: Path) -> bool:
-    """Whether the file's name says that it is a table."""
+    """Whether the file's name has the ending of a table."""
     return _ending(path) in ENDINGS
 
 
@@ -261,8 +261,8 @@ def _uneven(
 
 
 def separator_of(text: str) -> str:
-    """The separator that divides the first rows into the most columns, as many in each; "" where
-    none does.
+    """The separator that divides the first rows into the most columns, and into equally many in
+    each row; "" if none does.
 
     >>> separator_of("id;score\\na;1,5\\nb;2,0\\n")
     ';'
@@ -380,8 +380,8 @@ def _rows_of(value: dict[str, Any]) -> Any:
 
 
 def _with_header(rows: list[list[str | None]], notes: list[str], path: Path) -> pd.DataFrame:
-    """The rows below the header, which names the columns; notes: further notes on how it was
-    read.
+    """The rows below the header, which names the columns. notes: the list to which further notes on
+    the reading are added.
     """
     if not rows:
         raise DataError(path, "the file is empty", "The first row names the columns")

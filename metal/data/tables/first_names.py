@@ -1,5 +1,5 @@
-"""The names of a table's columns, or of the keys of its first JSON objects, without reading the
-rest of the file: what a format is recognized by.
+"""The names of a table's columns, or of the keys of its first JSON objects. A format is recognized
+by these names, so the rest of the file is not read.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _TOKEN = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)(?:"|\\?\Z)|[{}\[\]:,]', re.DO
 def first_names(path: Path) -> frozenset[str]:
     """The names of columns or keys near the beginning of a file; none if it is not a table.
 
-    Keys in an object within the first objects follow its own key: `eval`, `eval.task_id`. Of a zip
-    they are the names of its members.
+    Keys in an object within the first objects follow its own key: `eval`, `eval.task_id`. For a zip
+    file, the names of its members.
     """
     ending = named_ending(path)
     with suppress(Exception):  # a damaged file is refused by who reads it, with the reason
@@ -66,15 +66,17 @@ def is_zip(path: Path) -> bool:
 
 
 def named_ending(path: Path) -> str:
-    """The ending of a file's name in lower case, of a packed one (`t.csv.gz`) that before `.gz`."""
+    """The ending of a file's name in lower case; for a compressed file (`t.csv.gz`), the ending
+    before `.gz`.
+    """
     packed = path.suffix.lower() == ".gz"
     return (path.with_suffix("") if packed else path).suffix.lower()
 
 
 def content_ending(path: Path) -> str:
-    """The ending that the file's name should have: `.json` or `.jsonl` if it holds JSON of that
-    kind, though its name says that it is the other one, CSV, TSV or text; `.csv` for a packed text
-    whose name says nothing. Else the ending it has, in lower case.
+    """The ending that the file's name should have. It is `.json` or `.jsonl` if the file holds JSON
+    of that kind under another name (the other JSON ending, CSV, TSV or text), and `.csv` for a
+    compressed text whose name says nothing. Otherwise it is the name's own ending in lower case.
     """
     ending = named_ending(path)
     nameless = path.suffix.lower() == ".gz" and not is_archive(path)
@@ -97,7 +99,9 @@ def content_ending(path: Path) -> str:
 
 
 def _beginning(path: Path, size: int) -> str:
-    """The first bytes of a file as text, of a packed one unpacked; none if it is damaged."""
+    """The first bytes of a file as text, after decompression if necessary; empty if the file is
+    damaged.
+    """
     with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
         try:
             return file.read(size).decode("utf-8-sig", "replace")
@@ -106,14 +110,14 @@ def _beginning(path: Path, size: int) -> str:
 
 
 def columns_in(text: str) -> list[str]:
-    """The cells of the first row, whichever separator gives most of them."""
+    """The cells of the first row, divided by the separator that gives the most cells."""
     rows = [next(csv.reader(io.StringIO(text), delimiter=mark), []) for mark in ",;\t"]
     return max(rows, key=len)
 
 
 def _keys(text: str) -> Iterator[str]:
     """The keys of the first objects, as paths of at most DEEPEST keys; the first object may be
-    long, those that follow are only looked at within BEGINNING.
+    long, but later objects are only read within BEGINNING.
     """
     path: list[str] = []  # the key at each level of objects
     opened: list[str] = []  # { or [

@@ -27,7 +27,8 @@ class GuessedTable:
     just turned into rows or columns, so that all steps have to start again. paths: for columns that
     were members of objects, their paths. pair: the column joined from two that hold a pair of
     languages. roles: role -> column. places: the columns that hold answers. chosen: whether these
-    are raters' choices between two outputs. on_its_side: whether each of them is about one output.
+    are raters' choices between two outputs. on_its_side: whether each of these columns is about one
+    output.
     people: columns of people's answers in a judge's row. long: whether one column holds everybody's
     answers. doubtful: columns that may hold answers, but do not show whose. unread: columns from
     which nothing was read. described: what columns say of the criteria. ignored: the patterns of

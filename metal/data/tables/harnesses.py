@@ -168,14 +168,14 @@ HARNESSES = (
 
 
 def harness_of(names: Collection[str]) -> Harness | None:
-    """The harness whose results have these columns or keys; None if no known harness has."""
+    """The harness whose results have these columns or keys; None if they are no known harness's."""
     starts = {name.split(".")[0] for name in names}
     every = {*names, *starts}
     return next((harness for harness in HARNESSES if are_marked(every, harness.marks)), None)
 
 
 def refusal(harness: Harness, file: object) -> DataError:
-    """The error for a harness's results that are to be read as a table."""
+    """The error for a harness's results if they would be read as an ordinary table."""
     problem = f"looks like {harness.name}, which METAL does not read"
     if harness.format:
         problem = f"looks like {harness.name}, not a table of ratings"

@@ -78,8 +78,8 @@ def _as_wide(row: Row, width: int) -> list[str]:
 
 
 def _may_be_two_rows(top: Sequence[str], sub: Sequence[str]) -> bool:
-    """Whether the lower row repeats names that are no numbers, and the upper row does not name each
-    column by itself.
+    """Whether the lower row repeats names that are not numbers, and the upper row does not give
+    each column a name of its own.
     """
     named = list(filter(None, sub))
     if len(set(named)) == len(named) or any(map(_NUMBER.fullmatch, named)):

@@ -1,5 +1,5 @@
-"""Find what tells outputs and sources of a table apart: ids, ids in several columns, or the texts
-of the inputs.
+"""Find what distinguishes the outputs and sources of a table: ids, ids in several columns, or the
+texts of the inputs.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def with_ids_in_parts(
     frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str]
 ) -> dict[str, str]:
     """The roles with ids that consist of several columns (`subset+index`), if nothing else
-    distinguishes outputs, or one judge's answers under several prompts.
+    distinguishes the outputs, or the answers of one judge under several prompts.
 
     named: the roles that the user named, which stay.
     """

@@ -24,8 +24,8 @@ def levels_of_judges(
 ) -> list[Criterion]:
     """Mark the levels that no person gave, in criteria whose levels are those that occur.
 
-    Notes say which levels these are. They also say where people's answers are levels but all
-    answers are read as scores, because judges' answers are not levels.
+    Notes say which levels these are. They also name the criteria on which people's answers are
+    levels, but all answers are read as scores, because judges' answers are not levels.
     """
     answered = tidy[tidy["score"].notna()]
     people = [rater.rater for rater in raters if rater.kind == "human"]

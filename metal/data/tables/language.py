@@ -77,7 +77,7 @@ def with_language(frame: pd.DataFrame, roles: Mapping[str, str]) -> dict[str, st
 
 
 def _all(column: pd.Series, says_it: Callable[[str], bool]) -> bool:
-    """Whether every cell is a text for which the test is true."""
+    """Whether every cell is a text for which the test `says_it` is true."""
     first = column.array[0] if len(column) else None
     if not (isinstance(first, str) and says_it(first)):
         return False

@@ -31,8 +31,8 @@ def in_list(text: str) -> str:
 
 
 def numbers_in(labels: Iterable[str]) -> dict[str, float]:
-    """The number of each label, for labels such as S1, S2, ..., S5; empty if a label has another
-    form, or two are equal.
+    """The number of each label, for labels such as S1, S2, ..., S5. Empty if a label has another
+    form, or if two numbers are equal.
 
     >>> numbers_in(["S1", "S3"]), numbers_in(["A1", "B1"])
     ({'S1': 1.0, 'S3': 3.0}, {})
@@ -50,8 +50,8 @@ def numbers_in(labels: Iterable[str]) -> dict[str, float]:
 
 
 def metal_name(name: str) -> str:
-    """The name of METAL's criterion with this name or label, in upper or lower case, also in the
-    singular; "" for others.
+    """The name of METAL's criterion with this name or label, whatever its case, and even in the
+    singular; "" for other names.
     """
     folded = fold(name).rstrip("s")
     return next((ours for ours in METAL_CRITERIA if fold(ours).rstrip("s") == folded), "")

@@ -25,8 +25,8 @@ _GAPS = ("(", "[", " - ", ": ", "__", "_", ".", ":", "/", " ", "-", _ANY_GAP)
 
 
 def places_of(columns: Sequence[str], paths: Paths) -> list[AnswerColumn]:
-    """Find whose answers each column holds, and on which criterion: by its path if it was in an
-    object, else by its name.
+    """Find who gave each column's answers, and on which criterion: from the column's path if it was
+    in an object, or else from its name.
     """
     in_objects = [column for column in columns if column in paths]
     places = _by_path(in_objects, paths) if in_objects else []
@@ -92,7 +92,7 @@ def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
     """Read columns as raters or, if their names have two parts, as each rater's answer on each
     criterion.
 
-    These are all columns, or those named like raters.
+    columns: all columns, or those named like raters.
     """
     called_like_raters = [
         name for name in columns if is_person(without_end(name)) or is_machine(name)

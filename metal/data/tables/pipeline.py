@@ -235,7 +235,9 @@ def _turn_surveys(table: GuessedTable) -> GuessedTable:
 
 
 def _part_raters(table: GuessedTable) -> GuessedTable:
-    """Split a column that holds rater and criterion into two columns. Note: that this was done."""
+    """Split a column that holds rater and criterion into two columns. Note: that columns were
+    split.
+    """
     roles, frame = table.roles, table.frame
     column = roles.get("rater", "")
     if column not in frame or "criterion" in roles or table.patterns:
@@ -353,7 +355,7 @@ def _take_for_languages(table: GuessedTable) -> GuessedTable:
 
 def _number_rows(table: GuessedTable) -> GuessedTable:
     """Make each row an output if several raters scored it and nothing tells outputs apart. Note:
-    that this was done.
+    that rows became outputs.
     """
     machines = {is_machine(answer.rater) for answer in table.places if answer.rater}
     of_both_kinds = len(machines) > 1 and not table.patterns and "winner" not in table.roles

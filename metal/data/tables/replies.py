@@ -110,8 +110,8 @@ def _verdicts(
     of_criterion: np.ndarray[Any, np.dtype[np.int64]],
     read: Callable[[str, int], tuple[float | None, str, str, bool]],
 ) -> Any:
-    """What each reply says: the score or the reason why there is none, the comment, and whether it
-    wavers between scores.
+    """What each reply says: the score or the reason why there is none, the comment, and whether the
+    reply wavers between scores.
 
     read: a function that reads a reply on the criterion with this number; it is called once for
     each distinct reply.

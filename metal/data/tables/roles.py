@@ -301,7 +301,7 @@ def _are_inputs(frame: pd.DataFrame, roles: Mapping[str, str], role: str) -> boo
 
 
 def _is_text(frame: pd.DataFrame, column: str, long: bool) -> bool:
-    """Whether a column named like scores (`answer`) holds the rated texts.
+    """Whether a column named like scores (`answer`) in fact holds the rated texts.
 
     long: whether its texts are long.
     """

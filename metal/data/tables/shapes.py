@@ -177,7 +177,7 @@ def _called_like_choices(
 
 
 def _is_a_raters_choice(column: str, *, judges_only: bool) -> bool:
-    """Whether a column has a name of a rater's choices (`gpt4_winner`), or of a rater."""
+    """Whether a column is named like a rater's choices (`gpt4_winner`), or like a rater."""
     rater = CHOICE.sub("", column)
     judge = MODEL.search(rater) is not None
     if judges_only and not judge:

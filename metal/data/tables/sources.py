@@ -48,7 +48,7 @@ def by_text(tidy: pd.DataFrame, unread: Sequence[str], notes: list[str], file: P
 
 
 def _write_alike(tidy: pd.DataFrame, role: str, notes: list[str]) -> None:
-    """Write texts that differ only in blanks or Unicode form as the first of them is written."""
+    """Give texts that differ only in blanks or Unicode form the spelling of the first of them."""
     spelled = as_texts(tidy[role])
     keys = {text: _same(text) for text in spelled.cat.categories}
     first = {key: text for text, key in reversed(keys.items())}

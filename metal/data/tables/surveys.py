@@ -159,11 +159,11 @@ def _may_be_asked(column: pd.Series) -> bool:
 
 
 def _in_parts(columns: Sequence[str], pattern: re.Pattern[str]) -> list[AnswerColumn]:
-    """Criterion and output of the columns whose names have the two parts of a pattern; empty if
-    most names do not have them.
+    """Read a criterion and an output from each column's name, if most names fit a pattern with two
+    parts; empty if they do not.
 
-    With several questions about several outputs, the more numerous parts are the outputs. With one
-    question, it is the criterion unless it is a word such as `Q` or `item`.
+    The part that has more different values names the outputs. If there is only one question, it is
+    the criterion, unless it is a word such as `Q` or `item`.
     """
     matches = list(filter(None, map(pattern.fullmatch, columns)))
     if 2 * len(matches) <= len(columns):
@@ -186,8 +186,8 @@ def _in_parts(columns: Sequence[str], pattern: re.Pattern[str]) -> list[AnswerCo
 
 
 def _alike(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
-    """The columns whose answers also occur in most other columns, which excludes somebody's age
-    among answers from 1 to 5.
+    """The columns whose answers also occur in most other columns, so that a column of ages among
+    answers from 1 to 5 is left out.
     """
     answers = {name: set(as_texts(frame[name].dropna()).unique()) for name in columns}
     counts = Counter(answer for own in answers.values() for answer in own)

@@ -79,8 +79,8 @@ def _passages_of(dataset: Dataset, lacking: Mapping[str, str], origin: str) -> d
 
 
 def _named_there(dataset: Dataset) -> dict[str, str]:
-    """{id of a passage: source}: the source's own id, and the id without its language if only one
-    source has it.
+    """{id of a passage: source}, for each source's own id, and for the id without its language if
+    only one source then has it.
     """
     bare = {
         name: name.removeprefix(f"{source.language}/") for name, source in dataset.sources.items()

@@ -60,7 +60,7 @@ class Order:
 
 @dataclass(frozen=True)
 class OrderFile:
-    """The contents of one file.
+    """The contents of a file of orders.
 
     stars: the words after a number of stars.
     """
@@ -123,7 +123,7 @@ def _order(table: Any, path: Path, location: str) -> Order:
     if not isinstance(table, dict) or table.keys() != {"kind", "words"}:
         raise DataError(location, "an order has only kind and words", FORMAT)
     if table["kind"] not in ORDER_KINDS:
-        raise DataError(location, f"kind {table['kind']!r} is none of {', '.join(ORDER_KINDS)}")
+        raise DataError(location, f"kind {table['kind']!r} is not one of {', '.join(ORDER_KINDS)}")
     if not isinstance(table["words"], list) or len(table["words"]) < 2:
         raise DataError(location, "words is not a list of two or more answers", FORMAT)
     places: dict[str, int] = {}

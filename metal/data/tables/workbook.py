@@ -154,8 +154,8 @@ class SheetText:
         return _FEW_BLANKS if len(rest) > len(_FEW_BLANKS) and rest.isspace() else rest
 
     def _full(self, text: bytes) -> bytes:
-        """The text without blank parts. Raises DataError if hardly anything is left of a very long
-        text.
+        """The text without blank parts. Raises DataError if a very long text is almost entirely
+        blank.
         """
         text = _BLANKS.sub(b"><", text)
         if b"/>" in text or b"></c>" in text:

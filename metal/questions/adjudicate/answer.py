@@ -39,7 +39,7 @@ def headline(run: Adjudicated) -> str:
 
 
 def decided_of(row: Row) -> float:
-    """How many outputs of a row were decided, in any of the tables."""
+    """How many outputs of a row were decided, whichever table the row is from."""
     columns = ("first_higher", "second_higher") if "sides" in row else ("decided",)
     return float(sum(row[column] for column in columns))
 
@@ -50,7 +50,7 @@ def by_case(rows: Sequence[Row]) -> list[list[Row]]:
 
 
 def _side(run: Adjudicated, row: Row) -> str:
-    """With which of two raters the answers side in a case."""
+    """A phrase on which of two raters the answers agree with in a case."""
     first, second = within(row["first"]), within(row["second"])
     if not known(row["sides"]):
         return f"On {case_of(run, row)} too few outputs are decided."
@@ -67,7 +67,7 @@ def _side(run: Adjudicated, row: Row) -> str:
 
 
 def _often_right(run: Adjudicated, rows: Sequence[Row]) -> str:
-    """How often people and the best judge are right in a case."""
+    """A sentence on how often people and the best judge are right in a case."""
     people = [row["right"] for row in rows if row["kind"] == "person" and known(row["right"])]
     judges = [row for row in rows if row["kind"] == "judge" and known(row["right"])]
     if not people:
@@ -82,7 +82,7 @@ def _often_right(run: Adjudicated, rows: Sequence[Row]) -> str:
 
 
 def _verdicts(run: Adjudicated, rows: Sequence[Row]) -> str:
-    """Each verdict that there is, with its cases."""
+    """A sentence with each verdict that occurs, and its cases."""
     sentences = []
     for verdict, says in SAYS.items():
         of_verdict = [row for row in rows if row["verdict"] == verdict]
@@ -112,7 +112,7 @@ def _judges(rows: Sequence[Row]) -> list[str]:
 
 
 def _where(run: Adjudicated, rows: Sequence[Row], of: int) -> str:
-    """By name where these are few, else how many."""
+    """The cases by name if they are few, or else their number."""
     if len(rows) <= MOST_NAMED and len(_judges(rows)) == 1:
         return each_place(run, rows)
     return f"in {len(rows):,} of {of:,} cases"
@@ -163,13 +163,15 @@ def _place(run: Adjudicated, row: Row) -> str:
 
 
 def _moves(row: Row, margin: float) -> bool:
-    """Whether an adjudicator who errs may change on which side of the margin the judge is."""
+    """Whether errors of an adjudicator might put the judge on the other side of the margin."""
     figures = ("difference", "if_random", "if_crowd")
     return len({row[f"{name}_low"] > -margin for name in figures}) > 1
 
 
 def _next(run: Adjudicated, rows: Sequence[Row]) -> Remark:
-    """What settles the cases that are still open, or where the verdicts are shown."""
+    """What would settle the cases that are still open; if none is open, where the verdicts are
+    shown.
+    """
     title, settings = "What to do next", run.manifest["settings"]
     plan = quote(str(settings["plan"]))
     if waiting := int(settings["waiting"]):
@@ -196,8 +198,8 @@ def _next(run: Adjudicated, rows: Sequence[Row]) -> Remark:
 
 
 def _more(run: Adjudicated, rows: Sequence[Row]) -> int:
-    """How many outputs a case the next plan should have, so that what is open is settled; 0 where
-    nothing is, or all that could be drawn are.
+    """How many outputs per case the next plan needs to settle the open cases. It is 0 if nothing is
+    open, or if every output that could be drawn was drawn.
     """
     settings = run.manifest["settings"]
     drawn = int(settings.get("most_drawn", 0))
@@ -212,7 +214,8 @@ def _more(run: Adjudicated, rows: Sequence[Row]) -> int:
 
 def _times_as_many(row: Row) -> float:
     """How many times as many decided outputs may settle a case that is open; 0 if all are decided.
-    Twice as many where this cannot be estimated: too few are decided, or the bad end decides.
+    It is 2 if this cannot be estimated, because too few outputs are decided or because the verdict
+    depends on the bad end.
     """
     if row["decided"] >= row["disputed"]:
         return 0.0

@@ -239,7 +239,9 @@ def weights_of(strata: Codes, decided: Flags) -> Numbers:
 
 
 def _variance_of_sum(gain: Numbers, decided: Flags, stratum: Flags) -> float:
-    """The variance of a stratum's sum that comes from deciding only some of its items."""
+    """The part of the variance of a stratum's sum that is due to deciding only some of its
+    items.
+    """
     gains_known, disputed = gain[decided & stratum], int(stratum.sum())
     if len(gains_known) < 2 or len(gains_known) == disputed:
         return 0.0

@@ -32,8 +32,8 @@ class Case:
         return np.asarray((self.cell.by_people >= 0).any(axis=1))
 
     def asked(self, judge: str) -> Codes:
-        """The positions of the items that a judge was asked about and that people rated who did not
-        see its answers.
+        """The positions of the items that the judge was asked about, and that were rated by people
+        who did not see the judge's answers.
         """
         rated = self.cell.unaided(judge).ratings_per_item > 0
         return np.flatnonzero(rated & (self.cell.by_judge(judge) != NOT_ASKED))
@@ -86,8 +86,8 @@ class Case:
 
     @cached_property
     def ambiguous(self) -> Codes:
-        """(items,) the strata if only items on which all people differ count; other items are
-        AGREED.
+        """(items,) the strata if only items on which all people differ count as disputed; other
+        items are AGREED.
         """
         by_person = np.sort(self.cell.by_people, axis=1)
         alike = (by_person[:, 1:] == by_person[:, :-1]) & (by_person[:, 1:] >= 0)

@@ -61,7 +61,7 @@ class Drawn:
 
     Attributes:
         chance: The probability with which it was drawn.
-        higher: Of a draw between two raters, the one that scores it higher.
+        higher: In a draw between two raters, the rater that scores the output higher.
     """
 
     task: str

@@ -1,4 +1,4 @@
-"""The names for what a plan draws."""
+"""The names of the ways in which a plan can choose outputs."""
 
 DISPUTED = "disputed"  # judge and people differ
 AMBIGUOUS = "ambiguous"  # all people differ

@@ -221,7 +221,7 @@ def _lost(earlier: Path | None, before: Sequence[Decision]) -> Iterator[str]:
     if lost:
         yield (
             f"{plural(lost, 'earlier answer')} left out: the output is not drawn now, its text"
-            " changed, or the answer is no level any more"
+            " changed, or the answer is no longer a level"
         )
 
 
@@ -251,7 +251,7 @@ def draw_of(chosen: Mapping[str, Any]) -> str:
 
 
 def of_audit(chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Those settings of a plan that belong to an audit."""
+    """The settings of a plan that are also settings of an audit."""
     return {name: value for name, value in chosen.items() if name not in ("ambiguous", "between")}
 
 
@@ -374,8 +374,8 @@ def _write(
 
 
 def _choice_of(earlier: Path | None, chosen: dict[str, Any]) -> dict[str, Any]:
-    """The choice for this plan, or that of an earlier plan. Raises UsageError for another folder,
-    or if both make a choice.
+    """The choice for this plan, or else the choice of an earlier plan. Raises UsageError for
+    another folder, or if both make a choice.
     """
     if earlier is None:
         return chosen

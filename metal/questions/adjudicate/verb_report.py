@@ -179,7 +179,7 @@ def _rows(
 
 
 def _of(case: Case, drawn: Mapping[str, Drawn]) -> list[Drawn]:
-    """The drawn outputs of a case."""
+    """The outputs drawn for a case."""
     names_case = case.cell.criterion.name, case.cell.language
     return [each for each in drawn.values() if (each.criterion, each.language) == names_case]
 

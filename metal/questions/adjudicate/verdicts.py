@@ -57,9 +57,9 @@ def verdict(compared: Difference, bad: BadEnd | None, margin: float) -> tuple[st
 
 
 def items_needed(compared: Difference, margin: float) -> float:
-    """About how many decided items would show that the judge is as accurate as a person, or that it
-    is not, were the difference to stay; all disputed ones where fewer would not. Infinite if all of
-    them are decided.
+    """About how many decided items would show whether the judge is as accurate as a person, if the
+    difference stays as it is. If no smaller number would show it, it is the number of all disputed
+    items. Infinite if all of them are decided.
     """
     figure = compared.figure
     if figure is None or not 0 < compared.decided < compared.disputed:
@@ -117,7 +117,7 @@ def if_wrong(beside: JudgeBeside, right: Numbers, *, with_crowd: bool) -> Measur
     """The difference if the adjudicator erred in ERRS of the items; None if the difference is
     undefined.
 
-    Its standard error includes that it is unknown in which items the adjudicator erred.
+    Its standard error allows for not knowing in which items the adjudicator erred.
     """
     erring = with_errors(beside, right, with_crowd=with_crowd)
     figure = difference(beside, erring).figure

@@ -40,7 +40,7 @@ NOT_SAID = {
 
 
 def facts(run: Adjudicated) -> dict[str, str]:
-    """What the tables say beyond the headline."""
+    """Facts from the tables that the headline does not state."""
     lines = {"Which outputs": WHICH[run.draw]}
     undecidable = sum(row.get("undecidable", 0) for row in run.records(run.shown))
     if undecidable:
@@ -76,7 +76,7 @@ def definitions(run: Adjudicated) -> dict[str, str]:
         f"“{BETTER}”, “{AS_ACCURATE}”, “{LESS}”": (
             f"Surely above 0; surely above −{margin:g}; surely below 0. Else “{UNDECIDED}”. A judge"
             " that finds less than half of the bad end that a person finds, or that is right there"
-            " less than half as often, is never called so accurate."
+            f" less than half as often, is never called “{AS_ACCURATE}”."
         ),
         "finds of the bad end": (
             "Of outputs that are decided or agreed to have the worst label, the share to which the"

@@ -124,7 +124,7 @@ def _adjudicated(run: AuditRun) -> Remark | None:
 
 
 def _is_adjudicated(run: AuditRun) -> bool:
-    """Whether a run of adjudication speaks here."""
+    """Whether the page already shows the decisions of an adjudication."""
     return any(row["question"] == ADJUDICATED for row in run.lines)
 
 
@@ -151,8 +151,8 @@ def _against(run: AuditRun, cells: Cells) -> Remark | None:
 
 
 def _beware(run: AuditRun, cells: Cells) -> Remark | None:
-    """A case where F1 looks good but the most frequent answer's is as good, or where the judge
-    often gives no answer.
+    """A warning about a case in which F1 looks good although the most frequent answer has as good
+    an F1, or in which the judge often gives no answer.
     """
     flattered = [
         cell
@@ -188,7 +188,9 @@ def _of_fewer(cell: dict[str, Any]) -> str:
 
 
 def _own(run: AuditRun) -> Remark | None:
-    """Where a judge most prefers its own family's outputs to equally good ones of others."""
+    """The case in which a judge most prefers outputs of its own family to equally good outputs of
+    others.
+    """
     rows = run.records("own_outputs") if "own_outputs" in run.tables else []
     preferring = [row for row in rows if row["says"] == PREFERS]
     if not preferring:
@@ -269,8 +271,8 @@ def _second_person(run: AuditRun) -> Remark:
 
 
 def _decide(run: AuditRun, why: str) -> Remark:
-    """Few outputs that somebody who knows decides: what they tell, and the command that draws
-    them.
+    """A remark on few outputs that somebody who knows should decide: what the decisions would tell,
+    and the command that draws the outputs.
     """
     advice = (
         f"{why} Whether a judge is as often right as a person needs fewer: let somebody who knows"
@@ -307,7 +309,7 @@ def _of_metrics(run: AuditRun) -> Iterator[tuple[str, str]]:
 
 
 def _next(run: AuditRun, cells: Cells) -> Remark:
-    """What would tell more, and the command for it."""
+    """What to do next to learn more, with the command for it."""
     title = "What to do next"
     if still_open := _left_open(run):
         return still_open
@@ -344,8 +346,8 @@ def _on_levels(run: AuditRun, cell: Mapping[str, Any]) -> bool:
 
 
 def _what_tells(run: AuditRun, cells: Cells) -> Remark:
-    """The case where the fewest further items would decide; if these are many, or would be in vain,
-    adjudication, unless other runs speak already.
+    """The case that would be decided by the fewest further items. If these are many, or would not
+    decide it, adjudication instead, unless other runs already cover the case.
     """
     decided = _is_adjudicated(run)
     undecided = [
@@ -371,8 +373,8 @@ def _what_tells(run: AuditRun, cells: Cells) -> Remark:
 
 
 def _hardly_confirmed(run: AuditRun, cells: Cells) -> Remark | None:
-    """Where people hardly confirm each other's labels, so agreement with them cannot show who is
-    right.
+    """A remark on where people hardly confirm each other's labels, so that agreement with them
+    cannot show who is right.
     """
     doubts: dict[tuple[str, str], tuple[dict[str, Any], str]] = {}
     for cell in cells:

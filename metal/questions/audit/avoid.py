@@ -30,8 +30,8 @@ from metal.questions.audit.run import AuditRun
 
 
 def avoid(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
-    """Where not to use a judge: where it is shown to know hardly more than a constant. Empty where
-    that is nowhere.
+    """A sentence on where not to use a judge, because it is shown to know hardly more than a
+    constant. Empty if there is no such case.
     """
     useless = with_verdict(UNINFORMATIVE, cells)
     if not useless:
@@ -50,7 +50,7 @@ def avoid(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
 
 
 def _avoid_it(run: AuditRun, useless: Cells, cells: Cells) -> str:
-    """Where not to use the one judge."""
+    """A sentence on where not to use the audit's only judge."""
     turned = all(TURNED in str(cell["reason"]) for cell in useless)
     if len(useless) == len(cells):
         return "Do not use it as it is." if turned else "Do not use it."
@@ -63,14 +63,18 @@ def _avoid_it(run: AuditRun, useless: Cells, cells: Cells) -> str:
 
 
 def _all_useless(useless: Cells, cells: Cells) -> Cells:
-    """A cell of each place where all judges are useless; nothing where these are many."""
+    """One cell for each place in which all judges are useless; empty if there are many such
+    places.
+    """
     often, judged = Counter(map(case, useless)), Counter(map(case, cells))
     cell_at = {case(cell): cell for cell in useless if often[case(cell)] == judged[case(cell)]}
     return list(cell_at.values()) if len(cell_at) <= MOST_NAMED else []
 
 
 def _avoid_some(run: AuditRun, useless: Cells, cells: Cells, everywhere: Sequence[str]) -> str:
-    """Which of several judges not to use, and where. everywhere: those of no use at all."""
+    """Which of several judges not to use, and where. everywhere: the judges that are useless in
+    every case.
+    """
     if not useless:
         return ""
     somewhere = [cell for cell in useless if cell["judge"] not in everywhere]
@@ -92,7 +96,7 @@ def _avoid_some(run: AuditRun, useless: Cells, cells: Cells, everywhere: Sequenc
 
 
 def silent(cells: Cells, judges: Sequence[str]) -> str:
-    """Which judges left many questions unanswered."""
+    """A sentence on judges that left many questions unanswered."""
     asked, answered = (
         Counter({judge: sum(cell[key] for cell in of_judge(judge, cells)) for judge in judges})
         for key in ("asked", "answered")
@@ -109,7 +113,7 @@ def silent(cells: Cells, judges: Sequence[str]) -> str:
 
 
 def undecided(run: AuditRun, cells: Cells) -> str:
-    """Which cases are still open; empty if that is said already."""
+    """A sentence on the cases that are still open; empty if the headline has already said so."""
     still_open = with_verdict(UNDECIDED, cells)
     if not still_open or _said_already(cells):
         return ""
@@ -123,7 +127,9 @@ def undecided(run: AuditRun, cells: Cells) -> str:
 
 
 def _said_already(cells: Cells) -> bool:
-    """Whether the claim, or the sentence on people who disagree, counts what is still open."""
+    """Whether the headline has already counted the open cases, in its claim or in its sentence on
+    people who disagree.
+    """
     rest = [cell for cell in cells if cell["verdict"] != UNDECIDED]
     verdicts = verdicts_of(rest)
     if LIKE_A_PERSON in verdicts:

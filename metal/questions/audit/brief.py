@@ -191,7 +191,7 @@ def _sign(cell: VerdictCell) -> tuple[str, str]:
 
 
 def _called(languages: list[str]) -> str:
-    """Languages by name: `Hindi`, or `Bangla, Hindi and 12 more`."""
+    """The names of some languages: `Hindi`, or `Bangla, Hindi and 12 more`."""
     languages = [*map(name, languages)]
     more = len(languages) - MOST_NAMED
     return (

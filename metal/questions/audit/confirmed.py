@@ -33,7 +33,7 @@ def beside_words(run: AuditRun, row: Row) -> list[str]:
 
 
 def _is_decided(run: AuditRun, row: Row) -> bool:
-    """Whether adjudication speaks of the case."""
+    """Whether an adjudication has decided outputs of the case."""
     cell = [row[column] for column in ("judge", "criterion", "language")]
     return any(
         line["question"] == ADJUDICATED
@@ -52,8 +52,9 @@ def bad_label(run: AuditRun, criterion: str) -> str:
 
 
 def doubt_of(row: Row, bad: str) -> str:
-    """A sentence on labels that people hardly confirm, or, if the judge is like them, are not shown
-    to confirm; from a row of verdicts, empty if there is nothing to say.
+    """A sentence on labels that people hardly confirm. If the judge is like a person, it is also
+    given for labels that people are not shown to confirm. Empty if there is nothing to say. row: a
+    row of verdicts.
     """
     of_bad = (row["confirmed_bad"], row.get("bad_items", math.nan), repr(bad), LEAST_CONFIRMED_BAD)
     of_all = (row["confirmed"], row["items"], "ratings", LEAST_CONFIRMED)
@@ -71,8 +72,8 @@ def doubt_of(row: Row, bad: str) -> str:
 
 
 def hardly_confirmed(row: Row, bad: str) -> bool:
-    """Whether people confirm each other's labels, or those at the bad end, too rarely to show who
-    is right; never of a run before version 0.2.
+    """Whether people confirm each other's labels, or labels at the bad end, too rarely to show who
+    is right. Always False for runs before version 0.2.
     """
     shares = [(row.get("confirmed", math.nan), LEAST_CONFIRMED)]
     if bad:
@@ -91,5 +92,5 @@ def hardly_confirmed_cases(run: AuditRun, cells: Sequence[dict[str, Any]]) -> li
 
 
 def to_do() -> str:
-    """What to do about such labels."""
+    """Advice on what to do about such labels."""
     return f"let somebody who knows decide {DECISIONS} outputs on which people and the judge differ"

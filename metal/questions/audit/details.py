@@ -172,8 +172,8 @@ def _classes(run: AuditRun, rows: Sequence[Row]) -> list[Any]:
 
 
 def _confusion(rows: Sequence[Row]) -> list[Any]:
-    """A table of the judge's answers for each answer of the people, with the share of a person who
-    answers so below.
+    """A table of the judge's answers for each answer of the people, with the share for a person
+    below.
     """
     says = list(dict.fromkeys(str(row["people_say"]) for row in rows))
     if not 0 < len(says) <= MOST_LEVELS:

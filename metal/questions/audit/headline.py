@@ -1,8 +1,9 @@
 """An audit in a sentence that can be quoted: where a judge agrees with people, and where not to use
 it.
 
-Several cells are spoken of together only as far as their p-values allow (metal.auditing.together):
-of one judge in several languages by the list of each criterion, else by all cells of the audit.
+A sentence covers several cells only as far as their corrected p-values allow
+(metal.auditing.together). For one judge in several languages, p-values are corrected within each
+criterion; otherwise, over all cells of the audit.
 """
 
 from __future__ import annotations
@@ -66,13 +67,15 @@ NOT_RIGHT = "(not how often it is right)"
 
 
 def rank(cell: Mapping[str, Any], end: str = "") -> tuple[int, bool, float]:
-    """Low for a good verdict and, among equal verdicts, for a judge that knows much (`merit`)."""
+    """A sort key for cells. It is low for a good verdict and, among equal verdicts, for a judge
+    that knows much (`merit`).
+    """
     return VERDICTS.index(today(cell["verdict"])), *merit(cell, end)
 
 
 def knows(cell: Mapping[str, Any]) -> str:
-    """What the judge keeps of what a person knows, or how far above a constant it is, with
-    intervals.
+    """A phrase on how much of what a person knows the judge keeps, or how far above a constant it
+    is, with intervals.
     """
     if once(cell):
         return "is like a person once recalibrated"
@@ -89,7 +92,9 @@ def knows(cell: Mapping[str, Any]) -> str:
 
 
 def in_plain_words(cell: Mapping[str, Any]) -> str:
-    """`knows` for a reader without statistics: no number that nothing explains."""
+    """Like `knows`, for a reader without statistics: it contains no number that would need an
+    explanation.
+    """
     known_share = knows(cell)
     if "%" in known_share:
         return f"{known_share} {NOT_RIGHT}"
@@ -105,7 +110,7 @@ def headline(run: AuditRun) -> str:
 
 
 def opening(run: AuditRun) -> tuple[str, str]:
-    """The headline in two: what stands large on the page, and what in the text below it."""
+    """The headline in two parts: the one that stands large on the page, and the text below it."""
     claim, helpful, useless, disagreement, unanswered = _sentences(run)
     if not claim:
         return disagreement, ""
@@ -113,8 +118,8 @@ def opening(run: AuditRun) -> tuple[str, str]:
 
 
 def _sentences(run: AuditRun) -> tuple[str, str, str, str, str]:
-    """Of agreement, of what a judge may help with, of where not to use it, of people who disagree,
-    of cases and questions left open.
+    """The parts of the headline: on agreement, on what a judge may help with, on where not to use
+    it, on people who disagree, and on cases and questions that are left open.
     """
     cells = run.judged
     if not cells:
@@ -131,7 +136,7 @@ def _sentences(run: AuditRun) -> tuple[str, str, str, str, str]:
 
 
 def _no_judge(run: AuditRun) -> str:
-    """Why there is no verdict at all."""
+    """A sentence on why there is no verdict at all."""
     metrics = run.rankable.metrics
     if not metrics:
         return "Only people were looked at: no judge took part."
@@ -147,7 +152,7 @@ def _joined(sentences: Iterable[str]) -> str:
 
 
 def _claim(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
-    """What can be said of agreement with people; empty if nobody can be judged."""
+    """The claim about agreement with people; empty if no judge can be judged."""
     verdicts = verdicts_of(cells)
     if LIKE_A_PERSON in verdicts:
         return _joined((_good(run, cells, judges), _hardly_confirmed(run, cells)))
@@ -161,8 +166,8 @@ def _claim(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
 
 
 def _not_like(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
-    """No judge is shown to be like a person: how often it is shown not to be, how often this is
-    open.
+    """The claim if no judge is shown to be like a person: how often a judge is shown not to be, and
+    how often this is open.
     """
     less = [cell for cell in cells if falls_short(cell)]
     recalibrated = list(filter(once, cells))
@@ -188,7 +193,7 @@ def _not_like(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
 
 
 def _not_open(run: AuditRun, less: Cells, recalibrated: Cells, judges: Sequence[str]) -> str:
-    """Every judge is shown not to be like a person, or not as it is."""
+    """The claim if every judge is shown not to be like a person, or not without recalibration."""
     if len(judges) > 1:
         none = "As they are, none" if recalibrated else "None"
         return f"{none} of the {len(judges)} judges {AGREES}."
@@ -199,12 +204,12 @@ def _not_open(run: AuditRun, less: Cells, recalibrated: Cells, judges: Sequence[
 
 
 def _unless_all(run: AuditRun, some: Cells, cells: Cells) -> str:
-    """` in 3 of 4 cases`, or these by name; empty if these are all."""
+    """A phrase such as ` in 3 of 4 cases`, or the cases by name; empty if it would be all cases."""
     return of_cells(run, some, cells) if len(some) < len(cells) else ""
 
 
 def _no_better(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
-    """No judge is shown to do better than a constant answer."""
+    """The claim if no judge is shown to do better than a constant answer."""
     useless = with_verdict(UNINFORMATIVE, cells)
     if len(judges) == 1:
         claim = "is hardly better than always giving the same answer"
@@ -216,7 +221,7 @@ def _no_better(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
 
 
 def _undecided(cells: Cells, judges: Sequence[str]) -> str:
-    """Nothing can be said anywhere."""
+    """The claim if every case is undecided."""
     whom = within(judges[0]) if len(judges) == 1 else f"any of the {len(judges)} judges"
     why = "there are too few ratings, or they are too uncertain"
     if all(NOTHING in cell["reason"] for cell in cells):
@@ -225,7 +230,7 @@ def _undecided(cells: Cells, judges: Sequence[str]) -> str:
 
 
 def _one_person(run: AuditRun, cells: Cells) -> str:
-    """One person an item: at best informative."""
+    """The claim if each item has one person, so that a judge is at best informative."""
     singles = [cell for cell in cells if alone(cell)]
     why = "Too few outputs have two people's ratings"
     if all(ONE_PERSON in str(cell["unshown"]) for cell in singles):
@@ -239,7 +244,7 @@ def _one_person(run: AuditRun, cells: Cells) -> str:
 
 
 def _why_not(run: AuditRun, cell: Mapping[str, Any]) -> str:
-    """A single case: not like a person, or not shown to be, and for which reason."""
+    """The reason why the judge of a single case is not like a person, or is not shown to be."""
     judge = within(cell["judge"])
     if once(cell):
         return f"{judge} {AGREES} {place(run, cell)}, but {ONCE_RECALIBRATED}."
@@ -250,7 +255,9 @@ def _why_not(run: AuditRun, cell: Mapping[str, Any]) -> str:
 
 
 def _disagreement(run: AuditRun, cells: Cells) -> str:
-    """Where people disagree among themselves, and what is said of the rest, if nothing was yet."""
+    """A sentence on where people disagree among themselves, and on the other cases if nothing has
+    been said about them.
+    """
     verdicts = verdicts_of(cells)
     if DISAGREE not in verdicts:
         return ""
@@ -272,8 +279,8 @@ def _disagreement(run: AuditRun, cells: Cells) -> str:
 
 
 def _hardly_confirmed(run: AuditRun, cells: Cells) -> str:
-    """Where a judge is like people who hardly confirm each other, so that nobody is known to be
-    right.
+    """A sentence on cases in which a judge is like people who hardly confirm each other, so that it
+    is unknown who is right.
     """
     doubtful = one_a_case(hardly_confirmed_cases(run, cells))
     if not doubtful:
@@ -290,7 +297,7 @@ def _hardly_confirmed(run: AuditRun, cells: Cells) -> str:
 
 
 def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
-    """Some judge is like a person somewhere."""
+    """The claim if some judge is like a person in some case."""
     named, own = stands_together(run, cells)
     does = _phrase(run)
     wins = Counter(cell["judge"] for cell in named or own)
@@ -316,8 +323,8 @@ def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
 
 
 def _of_the_others(rest: Cells) -> str:
-    """What is said of judges beside those that are named; empty if there are none, or if each is
-    like a person once recalibrated, which is said elsewhere.
+    """A sentence on the judges that were not named. Empty if there are none, or if each would be
+    like a person once recalibrated, because another sentence says so.
     """
     recalibrated = {cell["judge"] for cell in rest if once(cell)}
     rest = [cell for cell in rest if cell["judge"] not in recalibrated]
@@ -337,7 +344,9 @@ def _of_the_others(rest: Cells) -> str:
 
 
 def _several(run: AuditRun, good: Cells, judges: Sequence[str], does: str) -> str:
-    """Several judges are like a person: who, where; or how often, where these are many."""
+    """The claim if several judges are like a person: which judges and where or, if there are many
+    cases, how often.
+    """
     of_each: dict[str, list[dict[str, Any]]] = {}
     for cell in good:
         of_each.setdefault(cell["judge"], []).append(cell)
@@ -348,7 +357,9 @@ def _several(run: AuditRun, good: Cells, judges: Sequence[str], does: str) -> st
 
 
 def _each_by_name(run: AuditRun, of_each: Mapping[str, Cells], does: str) -> str:
-    """A few judges, each with its places; together where these are the same."""
+    """A phrase for a few judges, each with its cases; judges with the same cases are named
+    together.
+    """
     each, names = AGREE if does == AGREES else does, listed([*map(within, of_each)])
     (first, good), *more = of_each.items()
     if len(set(map(case, run.judged))) == 1:
@@ -362,7 +373,7 @@ def _each_by_name(run: AuditRun, of_each: Mapping[str, Cells], does: str) -> str
 def _most_often(
     run: AuditRun, of_each: Mapping[str, Cells], judges: Sequence[str], does: str
 ) -> str:
-    """Who of several judges is like a person in the most cases."""
+    """A phrase on which of several judges is like a person in the most cases."""
     cells, each = run.judged, AGREE if does == AGREES else does
     most = max(map(len, of_each.values()))
     ahead = [judge for judge, good in of_each.items() if len(good) == most]
@@ -382,8 +393,8 @@ def _most_often(
 
 
 def _expected_wrong(run: AuditRun, good: Cells) -> str:
-    """How many of many cases may be named wrongly; empty of few, or where they were not looked at
-    together.
+    """A sentence on how many of the named cases may be wrong. Empty if there are few, or if they
+    were not looked at together.
     """
     if len(good) <= MOST_NAMED or "together" not in run.tables:
         return ""
@@ -400,9 +411,7 @@ def _only_alone(own: Cells) -> str:
 
 
 def _phrase(run: AuditRun) -> str:
-    """What *like a person* says; runs before version 0.2 say it by other rules, and in
-    other words.
-    """
+    """The phrase for *like a person*. Runs before version 0.2 use other rules and other words."""
     return (
         AGREES
         if run.best_verdict == LIKE_A_PERSON

@@ -62,8 +62,8 @@ def _it_helps(run: AuditRun, helpful: Cells, cells: Cells) -> str:
 
 
 def _misses_bad(run: AuditRun, helpful: Cells) -> str:
-    """A clause that names the cases in which the judge does not find the bad outputs; empty without
-    any.
+    """A clause that names the cases in which the judge does not find the bad outputs; empty if
+    there are none.
     """
     blind = [cell for cell in helpful if cell.get("misses_bad")]
     if not blind:
@@ -143,7 +143,7 @@ def _in_groups(often: Counter[str], of_all: Counter[str], claim: str, in_cases: 
 def _once_recalibrated(run: AuditRun, some: Cells, cells: Cells, ranks: Collection[str]) -> str:
     """Say which of several judges are like a person once their scores are recalibrated.
 
-    ranks: the judges of which the sentence before says that they can rank outputs as they are.
+    ranks: the judges that the sentence before names as able to rank outputs without recalibration.
     """
     only = [cell for cell in some if cell["judge"] not in ranks]
     also = [cell for cell in some if cell["judge"] in ranks]

@@ -138,7 +138,9 @@ def _justifications(run: AuditRun) -> Iterator[Section]:
 
 
 def _classes(run: AuditRun) -> Iterator[Section]:
-    """The section on the answers of people and judges, by how far people agree."""
+    """The section on the answers of people and judges, for each degree of agreement among
+    people.
+    """
     intro = (
         "The classes that people and judges give when all people agree, when some do, and when"
         " none do, summed over languages.",

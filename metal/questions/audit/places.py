@@ -73,8 +73,8 @@ def in_words(run: AuditRun, cells: Cells, every: Cells) -> str:
 
 
 def _alike(by_criterion: Mapping[str, Sequence[str]]) -> float:
-    """The number of languages if there are several criteria, all with the same languages; otherwise
-    infinite.
+    """The number of languages, if there are several criteria and all have the same languages;
+    otherwise infinite.
     """
     languages = set(map(tuple, by_criterion.values()))
     if len(by_criterion) < 2 or len(languages) > 1:
@@ -91,8 +91,8 @@ def count_of(cells: Cells, every: Cells) -> str:
 
 
 def counted(cells: Cells) -> str:
-    """What the cells are called: cases of one judge; comparisons of several judges with people, a
-    case once for each judge.
+    """What a sentence calls the cells: cases, if there is one judge; comparisons, if several judges
+    are compared with people, because each case then occurs once for each judge.
     """
     return "cases" if len(judges_of(cells)) == 1 else "comparisons"
 

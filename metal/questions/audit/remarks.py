@@ -1,5 +1,5 @@
-"""Findings of other runs in the verdicts of an audit to which they apply; only of runs that were
-passed.
+"""Findings of other runs in the verdicts of an audit to which they apply; Only runs that the caller
+passes are used.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _borne(
 
 
 def _asked(run: Run) -> dict[str, list[str]]:
-    """The languages that the first table of a run has about each judge."""
+    """For each judge, the languages for which the first table of the run has a row about it."""
     table = run.tables[next(iter(run.described))]
     return {
         str(judge): sorted(set(rows["language"]))

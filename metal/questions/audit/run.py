@@ -315,7 +315,7 @@ class AuditRun(Run):
 
     @cached_property
     def rankable(self) -> Rankable:
-        """What of the data can be ranked."""
+        """Which parts of the data can be ranked."""
         return Rankable.read(self.manifest.get("rankable"))
 
     @classmethod

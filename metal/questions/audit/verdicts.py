@@ -110,7 +110,7 @@ class VerdictCell:
 
     @property
     def share_kept(self) -> str:
-        """The share by which judges are sorted (`merit`); empty if it is unknown."""
+        """The share by which judges are sorted (`merit`); empty if unknown."""
         unknown, share = merit(self.row)
         return "" if unknown else f"{-share:.2f}"
 

@@ -54,7 +54,7 @@ def headline(run: LanguageBias) -> str:
 
 
 def _leaning(run: LanguageBias, leans: Sequence[Row]) -> str:
-    """Say which judge leans most, in which languages, and how many more cases lean.
+    """Say which judge leans most, in which languages, and in how many other cases a judge leans.
 
     leans: the rows with a lean, the largest first.
     """

@@ -152,8 +152,8 @@ def bias_language(
 class BiasPlan:
     """What `metal.bias_plan` found missing.
 
-    table: a row for each condition and language. written: what was written to `out`. notes: why a
-    condition cannot be created yet.
+    table: a row for each condition and language. written: what was written to `out`. notes: the
+    reasons why some conditions cannot be created yet.
     """
 
     table: pd.DataFrame

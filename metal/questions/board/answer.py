@@ -58,8 +58,8 @@ def headline(run: Billboard) -> str:
 
 
 def _beside_a_person(run: Billboard) -> str:
-    """How one person agrees with the others. A judge is compared with more people, so nothing is
-    said about who is ahead.
+    """A sentence on how well one person agrees with the others. A judge is compared with more
+    people, so the sentence does not say who is ahead.
     """
     for row in run.records("people", criterion=run.main, language=run.language):
         if known(row["one_against_others"]):

@@ -284,7 +284,7 @@ def ablation_chart(run: Billboard) -> Chart | None:
 
 
 def _missed(members: Sequence[Row], of_all: float) -> str:
-    """Which member the ensemble would miss most."""
+    """A sentence on the member that the ensemble would miss most."""
     without = [row for row in members if known(row["pearson_without"])]
     if not without or not known(of_all):
         return ""

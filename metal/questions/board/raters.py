@@ -386,7 +386,9 @@ def language_maps(run: Billboard) -> list[TableView]:
 
 
 def criterion_map(run: Billboard) -> TableView | None:
-    """A map of criteria in the language of the main ranking; None if there is only one."""
+    """A map of criteria in the language of the main ranking; None if there is only one
+    criterion.
+    """
     return _heat(run).by_criterion("raters")
 
 

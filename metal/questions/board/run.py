@@ -49,7 +49,7 @@ OVERRATED = Column("value", "overrating", signed)
 
 
 def _lost(row: Row) -> str:
-    """What changes without a member."""
+    """A phrase on what changes if a member is left out."""
     change = (
         row["pearson_without"] - row["pearson_unseen"] if known(row["pearson_without"]) else None
     )
@@ -203,7 +203,7 @@ class Billboard(Result, RankingRun):
 
     @cached_property
     def rankable(self) -> Rankable:
-        """What of the data can be ranked."""
+        """Which parts of the data can be ranked."""
         return Rankable.read(self.manifest.get("rankable"))
 
     @classmethod

@@ -190,8 +190,8 @@ By = Annotated[str, Option("Who submits it. [default: anonymous]")]
 class Submitted:
     """A board after a submission.
 
-    board: the dataset's name. version: the board's. what: generator, metric or withdrawn. name:
-    that of the submission. lines: the outcome, such as how many outputs each metric scored.
+    board: the dataset's name. version: the board's version. what: generator, metric or withdrawn.
+    name: the submission's name. lines: the outcome, such as how many outputs each metric scored.
     protections: how a submitted program was isolated. ranked: the new board on its main criterion,
     None if it could not be ranked, with the reason in not_ranked. reference: the people used for
     ranking, as in the last `metal.billboard(reference=...)`; "" for all. earlier_ensembles:

@@ -116,7 +116,7 @@ def _best(run: Billboard, rows: Sequence[dict[str, Any]]) -> str:
 
 
 def ahead(run: Billboard, rows: Sequence[Row]) -> str:
-    """Whether the first of ranked rows is shown to be better than the next."""
+    """A phrase on whether the first of ranked rows is shown to be better than the next."""
     if len(rows) == 1:
         return "There is no other rater to compare it with."
     best, second = rows[:2]
@@ -135,7 +135,9 @@ def ahead(run: Billboard, rows: Sequence[Row]) -> str:
 
 
 def best_single(run: Billboard, rows: Sequence[Row]) -> str:
-    """Where an ensemble is first: the best rater that is not an ensemble."""
+    """A sentence on the best rater that is not an ensemble, if an ensemble comes first; else
+    empty.
+    """
     if run.kinds[rows[0]["rater"]] != "ensemble":
         return ""
     single = next((row for row in rows if run.kinds[row["rater"]] != "ensemble"), None)
@@ -219,7 +221,7 @@ def _ensemble(run: Billboard, rows: Sequence[dict[str, Any]]) -> str:
 
 
 def best_generators(run: Billboard) -> str:
-    """Which generator is first by each rater that ranks several."""
+    """For each rater that ranks several generators, the generator that it puts first."""
     by: dict[str, list[dict[str, Any]]] = {}
     for row in run.records("generators", criterion=run.main, language=run.language):
         if known(row["rank"]):

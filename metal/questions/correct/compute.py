@@ -299,8 +299,9 @@ def _differs(first: Numbers, second: Numbers) -> float:
     """p of Pearson's chi-square test that both samples have the same distribution; 1 if nothing
     varies.
 
-    Classes are the values that occur, or fifths of them. If fewer than five values of a class are
-    expected in a sample, the class is merged with the next.
+    The classes of the test are the values that occur or, if there are many, five
+    groups of about the same size. If fewer than five values of a class are expected in a sample,
+    the class is merged with the next.
     """
     from scipy.special import gammaincc
 

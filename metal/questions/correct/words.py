@@ -22,7 +22,7 @@ CHOSEN = {
 
 
 def facts(run: CorrectedScores) -> dict[str, str]:
-    """What the tables say beyond the headline."""
+    """Facts from the tables that the headline does not state."""
     rows = [*run.records("corrected"), *run.records("classes")]
     without = [row for row in rows if not known(row["corrected"])]
     chosen = CHOSEN.get(str(run.manifest["settings"].get("labelled", "not said")), "")

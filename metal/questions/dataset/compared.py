@@ -1,5 +1,5 @@
 """What `metal compare` prints: in how many cases each generator has the best mean, by rater; with
-`-v` all means.
+`-v`, all means.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ def verdict_times(
     *,
     alike: bool,
 ) -> Times:
-    """How many times the existing sources a verdict needs.
+    """The number of sources that a verdict needs, as a multiple of the existing ones.
 
     pilots: the existing ratings; several versions if people or the judge's answers were drawn at
     random. alike: whether the judge's answers were drawn to be like a person's, so that a person's
@@ -120,8 +120,8 @@ def verdict_times(
 
 
 def score_times(sums: Numbers, drawn: Numbers, width: float) -> tuple[Times, float]:
-    """How many times the existing sources a generator's mean score needs for a 95% interval of this
-    width, and its present width.
+    """The number of sources that a generator's mean score needs for a 95% interval of this width,
+    as a multiple of the existing ones; and the present width.
 
     sums: (6,) sums over the sources of s, c, s^2, s c, c^2 and 1, where s is the sum of a source's
     scores and c its number of items. drawn: (draws, 6) the same sums over resampled sources. The
@@ -167,7 +167,7 @@ def _usable(pilot: AuditCell, judge: str) -> Standing:
 
 
 def _asked(beside: Standing, question: str, alike: bool) -> tuple[Limits, str]:
-    """The limits that a verdict requires, and what else prevents it, in words."""
+    """The limits that a verdict requires, and a phrase on anything else that prevents it."""
     if question != LIKE_A_PERSON:
         return _of_informative(beside), "" if alike else _never_informative(beside)
     clauses = clauses_of(beside)
@@ -270,7 +270,9 @@ def _never_informative(beside: Standing) -> str:
 
 
 def _times(limits: Limits, draws: Draws, power: float, alike: bool) -> Numbers:
-    """(draws,) the largest, over the lists, of the smallest multiple in each list."""
+    """(draws,) the smallest multiple of the sources that satisfies each list of limits, and of
+    these the largest.
+    """
     largest = np.zeros(len(draws.times))
     with np.errstate(invalid="ignore", divide="ignore"):  # a class may be missing from a draw
         for any_of in limits:

@@ -1,4 +1,6 @@
-"""How many sources a question needs: by a formula with an 80% interval, or by simulation."""
+"""How many sources a question needs: computed by a formula, which gives an 80% interval, or by
+simulation.
+"""
 
 from __future__ import annotations
 

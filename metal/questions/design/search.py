@@ -75,8 +75,8 @@ def width_of(values: Numbers, sources: int) -> SimulatedPoint:
 
 
 def share_of(passed: Numbers, sources: int) -> SimulatedPoint:
-    """The share of rounds that passed. Its error is that of a share to which half a round on either
-    side is added.
+    """The share of rounds that passed. Its standard error is computed after adding half a round
+    that passed and half a round that failed.
     """
     rounds = len(passed)
     near = (passed.sum() + 0.5) / (rounds + 1)

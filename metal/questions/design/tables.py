@@ -177,7 +177,7 @@ def population_chart(run: Design, criterion: str, language: str) -> Chart:
 
 
 def _range(rows: Sequence[Row]) -> str:
-    """Say from which to which score populations range."""
+    """A phrase on the range of the populations' scores."""
     scores = sorted((row for row in rows if known(row["mean"])), key=lambda row: row["mean"])
     ends = [
         f"{figure(row['mean'])} ({within(row['population'])})"

@@ -233,8 +233,8 @@ def _signature(
 
 
 def _parts(identity: Mapping[str, Any], called: Callable[[str], str]) -> tuple[str, ...]:
-    """The parts of a judge's identity in the order of PARTS; several values of a part are separated
-    by commas.
+    """The parts of a judge's identity in the order of PARTS; if a part has several values, they are
+    separated by commas.
     """
     parameters = identity.get("parameters") or {}
     sent = {key: value for key, value in identity.get("sent", {}).items() if key not in parameters}

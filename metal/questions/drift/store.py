@@ -41,7 +41,7 @@ def _is_step(step: Any, keys: int) -> bool:
 
 
 class WatchFile:
-    """The streams by key, in the state that the file records. The caller must hold the file's lock
+    """The streams by key, in the state that the file records. Callers must hold the file's lock
     (`data.files.one_writer`).
     """
 

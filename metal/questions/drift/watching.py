@@ -55,8 +55,8 @@ def levels(of_stream: Mapping[Key, Baseline], margins: Margins, streams: int) ->
 
 
 def margin_of(key: Key, margins: Margins) -> float:
-    """The change that does not matter in a stream, which is of agreement with people or of the mean
-    score.
+    """The largest change that does not matter in a stream. It depends on whether the stream follows
+    agreement with people or the mean score.
     """
     return margins.agreement if key[0] == JUDGE else margins.mean
 

@@ -143,8 +143,8 @@ def _weighted(
 
 
 def _on_scale(cell: AuditCell, scores: Numbers) -> Numbers:
-    """Bring scores onto the scale: to the nearest level (of two equally near levels, the worse) or,
-    without levels, to between its ends.
+    """Bring scores onto the scale. A score moves to the nearest level (the worse of two equally
+    near levels) or, if there are no levels, between the ends of the scale.
     """
     if cell.continuous:
         low, high = cell.criterion.scale.ends or (-math.inf, math.inf)

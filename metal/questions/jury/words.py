@@ -45,7 +45,7 @@ SOURCES = {"Worth": "Kish 1965", "Weights": "Hoerl and Kennard 1970; Wolpert 199
 
 
 def facts(run: Jury) -> dict[str, str]:
-    """What the tables say beyond the headline."""
+    """Facts from the tables that the headline does not state."""
     return {
         "Members": ", ".join(run.settings["judges"]),
         "Rule": RULES.get(run.settings["by"], run.settings["by"]),

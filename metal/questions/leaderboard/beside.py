@@ -16,8 +16,8 @@ from metal.stats.patterns import Codes, Numbers
 
 
 def raters_beside(dataset: Dataset, *, with_judges: bool) -> list[str]:
-    """The raters to show next to people: metrics, and judges if wanted; no rater that repeats
-    another.
+    """The raters to show next to people: metrics and, if wanted, judges. A rater that repeats
+    another one is left out.
     """
     kinds = ("metric", "llm") if with_judges else ("metric",)
     raters = dataset.raters
@@ -74,7 +74,7 @@ def _ranked_scores(
 ) -> dict[str, Numbers]:
     """A rater's scores on the ranked criteria, and for overall the mean of its shares.
 
-    They are shares of the scale, or as given if a scale has no ends.
+    A score is a share of the scale or, if the scale has no ends, stays as given.
     """
     scores = {}
     for name, cell in ranked.items():

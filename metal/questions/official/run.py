@@ -100,15 +100,15 @@ class OfficialTable(Result):
 
     @cached_property
     def task_list(self) -> list[Row]:
-        """A row of each task, the best rater's."""
+        """The row of each task's best rater."""
         rows: dict[int, Row] = {}
         for row in self.records("tasks"):
             rows.setdefault(row["task"], row)
         return list(rows.values())
 
     def heading(self, task: Row) -> str:
-        """What a task is called above a column, by that in which it differs from others: `en-de
-        outputs r`.
+        """The heading of a task's column, which says in what the task differs from the others:
+        `en-de outputs r`.
         """
         languages = task["languages"].split()
         parts = {

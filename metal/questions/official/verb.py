@@ -49,7 +49,7 @@ def billboard_layout(
     exact: Annotated[
         bool,
         Option(
-            "Compare scores as floats, as WMT does: -25.200000000000003 is no tie with -25.2."
+            "Compare scores as floats, as WMT does: -25.200000000000003 does not tie with -25.2."
             " [default: as the layout says; WMT's do]"
         ),
     ] = False,

@@ -23,8 +23,8 @@ MEANINGS = {
     "kendall": "Concordant minus discordant pairs, over the untied pairs (geometric mean).",
     "kendall-c": "Concordant minus discordant pairs, for scores with few different values.",
     "kendall-like": (
-        "Of pairs that people score 25 points apart or more, the share ranked alike minus the rest;"
-        " ties of the rater count against it."
+        "Of pairs that people score 25 points apart or more: the share that the rater ranks like"
+        " people, minus the share of all others. A tie of the rater counts as not ranked alike."
     ),
     "pairwise-difference-pearson": (
         "Pearson's correlation between the score differences of the rater and of people, over pairs"
@@ -48,7 +48,7 @@ def facts(run: OfficialTable) -> dict[str, str]:
     """Whose table it is, what people's scores are, and what not to conclude."""
     settings = run.settings
     floats = (
-        "Scores are compared as they are; those that differ by rounding only are no ties."
+        "Scores are compared as they are; scores that differ only by rounding do not tie."
         if settings["exact"]
         else "Scores that differ by rounding only are ties."
     )
@@ -68,16 +68,16 @@ def _criteria(run: OfficialTable) -> str:
 
 
 def definitions(run: OfficialTable) -> dict[str, str]:
-    """The definitions behind the page: of the statistics that its tasks have."""
+    """The definitions behind the page, for the statistics that its tasks use."""
     used = dict.fromkeys(row["statistic"] for row in run.task_list)
     return {
         "Average": (
             "The mean of the tasks by weight. A correlation r counts as (r + 1) / 2, so that all"
-            " statistics run from 0 to 1. Raters without a value in some task have none."
+            " statistics run from 0 to 1. Raters without a value in some task have no average."
         ),
         "Ranks": (
-            "In the order of values, a new cluster begins at the first rater than which one of the"
-            " current cluster is better with p at most 0.05. p is the share of random exchanges of"
+            "In the order of values, a new cluster begins at the first rater that some rater of the"
+            " current cluster beats with p at most 0.05. p is the share of random exchanges of"
             " two raters' standardised scores (of single comparisons, for accuracy with ties) with"
             " a lead at least as large."
         ),

@@ -125,7 +125,7 @@ def answer(run: ProbeReport, *, below: bool = True, most: int | None = None) -> 
 
 
 def brief(run: ProbeReport) -> Iterator[TableView]:
-    """What the terminal shows: the table of `answer`, with one line for each row."""
+    """What the terminal shows: the table of `answer`, with each row on one line."""
     yield answer(run, below=False, most=MOST_ON_SCREEN)
 
 

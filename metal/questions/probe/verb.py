@@ -83,7 +83,7 @@ def probe_plan(
     """Change outputs in ways with a known effect, so that judges (or people) rate them along with
     the originals.
 
-    There are four kinds of change. A certain change is noticed by any reader of the language:
+    There are four kinds of change. Certain changes are noticed by any reader of the language:
     another item's output, an empty output, a wrong language or script, half of the output, other
     figures. Graded changes damage a share of the words or letters. Invariant changes alter nothing
     that matters (encoding, quotation marks, bold type). Baits must not raise a score: an order to

@@ -210,7 +210,9 @@ def _uniform(*parts: str) -> float:
 def _sensitive(
     behaviour: Behaviour, record: Mapping[str, Any], criterion: str, draw: float
 ) -> float:
-    """The drawn score after the effect of the change."""
+    """The score that was drawn for the original, lowered if the output was changed in a way that
+    must show.
+    """
     blind = behaviour.kind == "blind" and behaviour.language in ("", record["language"])
     if not record["condition"] or blind or criterion not in record.get("falls", [criterion]):
         return draw

@@ -359,8 +359,8 @@ def keys_of(
 
 @lru_cache(maxsize=64)
 def label_pattern(labels: tuple[str, ...]) -> Any:
-    """The pattern of a label as a verdict: after a noun of judging and a link; alone on a line; at
-    the beginning; or (group `bold`) in bold, alone on a line after a name.
+    """The pattern of a label as a verdict: after a noun of judging and a linking word; alone on a
+    line; at the beginning; or (group `bold`) in bold, alone on a line after a name.
     """
     alternatives = "|".join(map(regex.escape, sorted(labels, key=len, reverse=True)))
     label = rf"(?P<label>{alternatives})"

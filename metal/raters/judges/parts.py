@@ -56,8 +56,8 @@ def read_part(
     truncated: bool = False,
     numbered: bool = False,
 ) -> ReplyVerdict:
-    """Read the verdict on one criterion in a reply about several: an object or a score under its
-    name, or one that names it.
+    """Read the verdict on one criterion in a reply about several: an object or a score under the
+    criterion's name, or an object that names the criterion.
 
     Prose is not read, because it is about all criteria. If there are several objects, only objects
     that open or close the reply count (in a truncated reply, only those that close it). Quoted or

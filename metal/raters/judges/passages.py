@@ -110,8 +110,9 @@ def merged(spans: Sequence[Span]) -> tuple[Span, ...]:
 
 
 def _tidy(text: str, span: Span) -> Span:
-    """The span without punctuation around it, but with the rest of its last word or mark, and of a
-    pair of brackets or quotation marks that begins or ends in it.
+    """The span without the punctuation around it. If it ends inside a word or mark, that word or
+    mark is included whole. If a pair of brackets or quotation marks begins or ends in it, the whole
+    pair is included.
     """
     begin, end = span
     if leading := _LEADING.match(text, begin, end):
@@ -136,8 +137,8 @@ def _tidy(text: str, span: Span) -> Span:
 
 
 def _fields_in(text: str, at: Span, values: Sequence[tuple[str, object]]) -> list[Span]:
-    """The spans of the fields with these keys and values in the object at a position. There is none
-    if the object repeats the key with another value.
+    """The spans of the fields with these keys and values in the object at a position. A key has no
+    span if the object repeats it with another value.
     """
     wanted = {(key, json.dumps(value)) for key, value in values}
     names = {key for key, _ in values}

@@ -297,7 +297,7 @@ class Prompt:
 
 
 def in_reply(criterion: str) -> str:
-    """The key of a criterion in a reply to several."""
+    """The key of a criterion in a reply about several criteria."""
     return json.dumps(criterion, ensure_ascii=False)
 
 

@@ -143,8 +143,8 @@ def _with_key(value: object, names: tuple[str, ...], depth: int = 0) -> Iterator
 
 
 def parts_under(value: object, names: tuple[str, ...], depth: int = 0) -> Iterator[Any]:
-    """In order, the values under one of the names in the outermost objects that have it as a key,
-    and the objects that name it as their subject.
+    """In order, the values under one of the names in the outermost objects that have the name as a
+    key, and the objects that give the name as their subject.
     """
     if depth > _DEEPEST or not isinstance(value, dict | list):
         return

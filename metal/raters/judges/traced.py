@@ -45,8 +45,8 @@ class Traced(str):
 
 
 def joined(pieces: Sequence[str]) -> str:
-    """The pieces as one text. What is not traced among traced pieces stands for the end of the
-    piece before it.
+    """The pieces as one text. If only some pieces are traced, each of the others stands for the end
+    of the piece before it.
     """
     if not any(isinstance(piece, Traced) for piece in pieces):
         return "".join(pieces)
@@ -85,7 +85,9 @@ def replaced(pattern: Any, by: str | Callable[[Any], str], text: str) -> str:
 
 
 def traced_like(text: str, other: str) -> str:
-    """The text, traced as another of the same length is, if that is traced."""
+    """The text, traced in the same way as another text of the same length; unchanged if that text
+    is not traced.
+    """
     return Traced(text, other.begins, other.ends) if isinstance(other, Traced) else text
 
 

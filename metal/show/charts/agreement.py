@@ -320,8 +320,8 @@ def f1_against_kappa(
 
 
 def _labels(dots: Sequence[tuple[float, float, str]]) -> list[str]:
-    """Place the word of each dot (x, y, word) right, left, above or below it, where it touches no
-    other word or dot.
+    """Place the word of each dot (x, y, word) to the right or left of the dot, or above or below
+    it, so that the word touches no other word or dot.
 
     A dot without such a place shows its word only under the mouse and in the table of numbers.
     """

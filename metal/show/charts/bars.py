@@ -99,8 +99,8 @@ def class_bars(key: str, criterion: Criterion, bars: Sequence[Bar]) -> Chart:
 
 
 def _finding(bars: Sequence[Bar], levels: Sequence[str]) -> str:
-    """Say which bar differs most: under headings, from the first bar of its panel; else in the
-    share of one class.
+    """Say which bar differs most. Bars under headings are compared with the first bar of their
+    panel; other bars, by the share of one class.
     """
     gaps: list[tuple[float, str]] = []
     firsts: dict[str, Bar] = {}

@@ -117,7 +117,7 @@ def _refuse_number(texts: list[bytes], file: Path) -> NoReturn:
             float(text.replace(b"None", b"nan"))
         except ValueError:
             _refuse(text, file, line)
-    raise DataError(file, "scores that are no numbers", "Write None if there is no score")
+    raise DataError(file, "scores that are not numbers", "Write None if there is no score")
 
 
 def _refuse(score: bytes, file: Path, line: int) -> NoReturn:

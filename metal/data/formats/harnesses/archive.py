@@ -31,7 +31,7 @@ class Archive:
             self._zip = zipfile.ZipFile(path)
             self._members = {member.filename: member for member in self._zip.infolist()}
         except (zipfile.BadZipFile, ValueError, OverflowError, NotImplementedError) as error:
-            raise DataError(path, f"no whole zip file ({error})", TAKE_IT_AGAIN) from None
+            raise DataError(path, f"not a complete zip file ({error})", TAKE_IT_AGAIN) from None
         self.names = list(self._members)
 
     def __enter__(self) -> Archive:
@@ -56,7 +56,7 @@ class Archive:
             problem = (
                 f"unpacked it has {member.file_size >> 20:,} MiB, of {member.compress_size:,} bytes"
             )
-            remedy = "That is no log; if it is, export it as JSON or CSV"
+            remedy = "That does not look like a log; if it is one, export it as JSON or CSV"
             raise DataError(f"{self.path}: {name}", problem, remedy)
         try:
             content = self._decompressed(member)

@@ -149,7 +149,7 @@ def _log_in(file: Path) -> InspectLog:
 def _left_out(
     every: Collection[InspectLog], logs: Collection[InspectLog], no_logs: Sequence[str]
 ) -> Iterator[str]:
-    """Notes on what of a folder is not read."""
+    """Notes on which files of a folder are not read."""
     if no_logs:
         files = plural(len(no_logs), "JSON file")
         yield f"{files} left out, no logs of inspect_ai: {first_few(no_logs)}"
@@ -160,7 +160,9 @@ def _left_out(
 
 
 def _is_packed(file: Path) -> bool:
-    """Whether a log is a zip; a damaged `.eval` file is refused as one."""
+    """Whether a log is a zip. A damaged `.eval` file counts as a zip, so that it is refused as
+    one.
+    """
     return file.suffix == ".eval" or is_zip(file)
 
 
@@ -183,8 +185,8 @@ def _object_in(archive: Archive, name: str) -> Mapping[str, Any]:
 
 
 def _latest(logs: Iterable[InspectLog]) -> list[InspectLog]:
-    """The logs without those of runs that were tried again: of each task's id the last, and of
-    copies of a run the one with most samples.
+    """The logs to read: of each task's id only the last log, because runs may be tried again; of
+    several copies of a run only the one with most samples.
     """
     by_task: dict[str, InspectLog] = {}
     for log in sorted(logs, key=lambda log: (str(log.evaluation.get("created")), log.size)):
@@ -203,7 +205,9 @@ def _version(logs: Iterable[InspectLog]) -> str:
 
 
 class _Asked:
-    """What tells outputs apart: the sample's id, with its task and model if there are several."""
+    """What distinguishes outputs: the sample's id and, if there are several tasks or models, the
+    task and the model.
+    """
 
     def __init__(self, logs: Iterable[InspectLog]) -> None:
         self.tasks = {str(log.evaluation.get("task")) for log in logs}
@@ -237,7 +241,7 @@ class _Asked:
 
 
 def _input(sample: Mapping[str, Any]) -> Any:
-    """The text of the input; of a single message only its content."""
+    """The text of the input; if the input is a single message, only its content."""
     asked = sample.get("input")
     if isinstance(asked, list) and len(asked) == 1:
         content = mapping(asked[0]).get("content")
@@ -258,7 +262,9 @@ def _completion(sample: Mapping[str, Any]) -> Any:
 
 
 def _attached(text: Any, sample: Mapping[str, Any]) -> Any:
-    """A long text that the log keeps among the sample's attachments; other values unchanged."""
+    """The long text for which a value stands that the log keeps among the sample's attachments;
+    other values stay unchanged.
+    """
     if isinstance(text, str) and text.startswith(_ATTACHED):
         return mapping(sample.get("attachments")).get(text.removeprefix(_ATTACHED), text)
     return text

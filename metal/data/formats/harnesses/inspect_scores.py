@@ -2,8 +2,8 @@
 scorers are judges, and what people edited.
 
 C, P, I and N are 1, 0.5, 0 and 0, as inspect_ai counts them, and answer the criterion correctness.
-Other values answer a criterion called like the scorer, and values by key (`{"fluency": 3}`) one
-called like the key.
+Other values answer a criterion with the scorer's name. Values by key (`{"fluency": 3}`) answer
+criteria with the keys' names.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ MOST_REASON = 120  # characters; a reason is a kind of case, a comment says more
 
 @dataclass(frozen=True)
 class InspectScore:
-    """A scorer's value of a sample, or what a person made of it (author).
+    """A scorer's value of a sample, or the value to which a person (`author`) changed it.
 
-    item: the sample's roles; further: its metadata. key: of a value by key. reason: why there is no
+    item: the sample's roles; further: its metadata. key: the key, for a value by key. reason: why
+    there is no
     value. kind: the author's, if METAL wrote the score (`metal export --to inspect`).
     """
 
@@ -49,14 +50,14 @@ class InspectScore:
 
     @property
     def answered(self) -> tuple[str, str]:
-        """The scorer and the key: what has a scale of its own."""
+        """The scorer and the key, which together have a scale of their own."""
         return self.scorer, self.key
 
 
 @dataclass
 class Scorers:
-    """What the file tells of its scorers: who asks a model, who certainly does not, and who
-    explains itself.
+    """What the file shows about its scorers: which of them ask a model, which certainly do not, and
+    which give explanations.
     """
 
     asking: set[str] = field(default_factory=set)
@@ -64,7 +65,9 @@ class Scorers:
     explaining: set[str] = field(default_factory=set)
 
     def note_score(self, name: str, score: Mapping[str, Any]) -> None:
-        """Note what a score shows of its scorer: a conversation with a model, an explanation."""
+        """Note what a score shows about its scorer: a conversation with a model, or an
+        explanation.
+        """
         if "grading" in mapping(score.get("metadata")):
             self.asking.add(name)
         if score.get("explanation") not in (None, "", score.get("answer")):
@@ -140,7 +143,7 @@ def _values(
 
 
 def add_scores(gathered: HarnessRows, scores: Sequence[InspectScore], scorers: Scorers) -> None:
-    """Add the scores of all samples as ratings, and say what was decided of them."""
+    """Add the scores of all samples as ratings, and note what was decided about them."""
     lettered = _lettered(scores)
     kept = _without_corrections(gathered, scores)
     for score in kept:
@@ -162,7 +165,9 @@ def add_scores(gathered: HarnessRows, scores: Sequence[InspectScore], scorers: S
 
 
 def _lettered(scores: Iterable[InspectScore]) -> dict[tuple[str, str], set[str]]:
-    """The scorers whose values are all letters of inspect_ai, true or false; and which letters."""
+    """The scorers whose values are all letters of inspect_ai, or true and false; each with the
+    letters that occur.
+    """
     values: dict[tuple[str, str], set[Any]] = {}
     for score in scores:
         value = score.value
@@ -176,8 +181,9 @@ def _lettered(scores: Iterable[InspectScore]) -> dict[tuple[str, str], set[str]]
 def _without_corrections(
     gathered: HarnessRows, scores: Sequence[InspectScore]
 ) -> list[InspectScore]:
-    """The scores without edits of people who never confirmed one: these say where they disagree
-    with the scorer, but not where they agree. Note: how many.
+    """The scores without the edits of people who never confirmed a score, because such edits show
+    where these people disagree with the scorer, but not where they agree. A note says how many
+    edits are left out.
     """
     original: dict[tuple[int, str, str], Any] = {}
     confirming: set[str] = set()
@@ -207,7 +213,7 @@ def _say_levels(
     scores: Iterable[InspectScore],
     lettered: Mapping[tuple[str, str], set[str]],
 ) -> None:
-    """Declare the levels of criteria answered in letters. Note: how often N counts as 0."""
+    """Declare the levels of criteria answered in letters. A note says how often N counts as 0."""
     letters_of: dict[str, set[str]] = {}
     for (_, key), letters in lettered.items():
         letters_of.setdefault(key or CORRECTNESS, set()).update(letters)

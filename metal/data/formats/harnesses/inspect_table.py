@@ -1,7 +1,8 @@
 """The table that `samples_df` of inspect_ai makes of logs: a row per sample and epoch, the value of
-each scorer in `score_NAME`, and what belongs to it in `score_NAME_explanation` and the like.
+each scorer in `score_NAME`, and further facts about the value in `score_NAME_explanation` and
+similar columns.
 
-The table holds neither the output, nor its model unless columns of evaluations were chosen.
+The table never holds the output. It names the model only if columns of evaluations were chosen.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ def gathered_from(frame: pd.DataFrame) -> HarnessRows:
 
 
 def scorers_in(frame: pd.DataFrame) -> list[str]:
-    """The scorers of the table, without the columns that belong to one: `score_match_answer`."""
+    """The scorers of the table. Columns such as `score_match_answer`, which belong to a scorer, do
+    not count.
+    """
     names = [name.removeprefix(_SCORE) for name in map(str, frame) if name.startswith(_SCORE)]
     beside = {f"{name}_{part}" for name in names for part in BESIDE}
     return [name for name in names if name not in beside]
@@ -70,7 +73,7 @@ def _generators_in(frame: pd.DataFrame, notes: list[str]) -> str:
 
 
 def _score(name: str, cells: Mapping[str, Any]) -> dict[str, Any]:
-    """A scorer's value and what belongs to it, as in a log."""
+    """A scorer's value with the facts that belong to it, as in a log."""
     score = {part: _read(cells.get(f"{_SCORE}{name}_{part}")) for part in BESIDE}
     score["value"] = _read(cells.get(_SCORE + name))
     if score["value"] is None and cells.get("error"):

@@ -33,7 +33,7 @@ _NO_TEXTS = {"task", "rater", "language", "output", "generator", "source_id", EX
 
 @dataclass
 class _Answers:
-    """What was gathered so far, besides the ratings. skipped: annotations without an answer."""
+    """What was gathered so far besides the ratings. skipped: the annotations without an answer."""
 
     gathered: HarnessRows = field(default_factory=lambda: HarnessRows("Label Studio", ANNOTATE))
     repeats: Repeats = field(default_factory=Repeats)
@@ -104,7 +104,7 @@ def _add_results(
         if kind == "textarea":
             continue
         if answer is None:
-            answers.gathered.leave_out(f"results of type {kind} that are no single answer")
+            answers.gathered.leave_out(f"results of type {kind} that are not a single answer")
             continue
         count += 1
         meta = mapping(result.get("meta"))
@@ -119,7 +119,9 @@ def _add_results(
 
 
 def _answer_in(result: Mapping[str, Any]) -> Any:
-    """The number or the only choice; None for any other result, and for one on a part of a text."""
+    """The number or the only choice; None for any other result, and for a result about a part of a
+    text.
+    """
     value = mapping(result.get("value"))
     answer = value.get(VALUES.get(str(result.get("type")), ""))
     if isinstance(answer, list) and len(answer) == 1:
@@ -129,7 +131,7 @@ def _answer_in(result: Mapping[str, Any]) -> Any:
 
 
 def _number(answer: Any) -> Any:
-    """The number that METAL wrote as a choice; anything else as it is."""
+    """The number that METAL wrote as a choice; any other answer stays unchanged."""
     try:
         return float(answer)
     except (TypeError, ValueError):
@@ -182,8 +184,8 @@ def _logins(tasks: Iterable[Mapping[str, Any]]) -> dict[str, set[str]]:
 def _person(
     annotation: Mapping[str, Any], data: Mapping[str, Any], logins: Mapping[str, set[str]]
 ) -> str:
-    """Who completed an annotation: in METAL's forms the person whose tasks these are, unless
-    several logins completed them.
+    """The person who completed an annotation. In METAL's forms, it is the person to whom the tasks
+    were given, unless several logins completed them.
     """
     person = data.get("rater")
     if isinstance(person, str) and person and len(logins[person]) < 2:
@@ -192,8 +194,8 @@ def _person(
 
 
 def _item(task: Mapping[str, Any], data: Mapping[str, Any], number: int) -> dict[str, Any]:
-    """The roles of a task. In METAL's tasks the data name them; in others the texts of the output
-    and of what it was written for are found by the names of their fields.
+    """The roles of a task. In METAL's tasks the data name them; in other tasks, the output and its
+    input are found by the names of their fields.
     """
     fields = {name: text for name, text in data.items() if name not in _NO_TEXTS}
     source_text, text = texts_in(fields)

@@ -84,7 +84,9 @@ def _gathered(scores: Iterable[Mapping[str, Any]]) -> HarnessRows:
 
 
 def _subject(score: Mapping[str, Any]) -> str:
-    """What was scored: a trace, with the observation in it, or else a session or an experiment."""
+    """What was scored: a trace with the observation in it or, if there is no trace, a session or an
+    experiment.
+    """
     inside = [either(score, name) for name in ("traceId", "observationId")]
     if any(inside):
         return "/".join(str(name) for name in inside if name)
@@ -102,7 +104,7 @@ def _rater(score: Mapping[str, Any], kind: str) -> str:
 
 
 def _value(score: Mapping[str, Any], type_of_data: str, labels: LabelledNumbers) -> Any:
-    """The number, or of a category its label; None if there is none."""
+    """The number or, for a category, its label; None if there is neither."""
     label, number = either(score, "stringValue"), score.get("value")
     if type_of_data == "BOOLEAN" and label:
         labels.note(str(score.get("name")), label, number)

@@ -1,11 +1,12 @@
 """Feedback of LangSmith: a table of runs with a column for each kind of feedback
-(`feedback.correctness`), or the feedback itself, a record each (`key`, `score`,
+(`feedback.correctness`), or the feedback itself, with one record for each (`key`, `score`,
 `feedback_source`).
 
-The source of feedback says whose it is: `app` is a person, `model` and `auto_eval` are judges; `api`
-may be anybody, and is read as a judge. A table of runs has no source; there people are known by the
-name (`feedback.human_correctness`). Runs with the same inputs have the same source.
-"""  # noqa: E501
+The source of feedback says whose it is: `app` is a person, `model` and `auto_eval` are judges;
+`api` may be anybody, and is read as a judge. A table of runs has no source; in a table, people are
+recognized by the column's name (`feedback.human_correctness`). Runs with the same inputs have the
+same source.
+"""
 
 from __future__ import annotations
 
@@ -131,13 +132,13 @@ def _add_run(
 
 
 def _below(prefix: str, record: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns with this prefix, without it."""
+    """The columns whose names begin with this prefix, under names without the prefix."""
     names = [name for name in record if name.startswith(prefix)]
     return {name.removeprefix(prefix): record[name] for name in names}
 
 
 def _text(run: Mapping[str, Any], part: str) -> Any:
-    """The text of a part of the run: its only value, else all of them."""
+    """The text of a part of the run: its only value or, if there are several, all of them."""
     values = {**mapping(run.get(part)), **_below(f"{part}.", run)}
     if len(values) == 1:
         return next(iter(values.values()))

@@ -1,12 +1,12 @@
 """Samples of lm-eval (`lm_eval --log_samples`): a document per line, a column per metric; or the
 folder that `--output_path` names, with a folder for each model.
 
-MODEL/samples_TASK_TIME.jsonl    doc_id, doc, target, arguments, resps, filter, metrics, ...
-MODEL/results_TIME.json          model_name, higher_is_better (optional)
+MODEL/samples_TASK_TIME.jsonl doc_id, doc, target, arguments, resps, filter, metrics, ...
+MODEL/results_TIME.json model_name, higher_is_better (optional)
 
 In a folder, the last samples of each task and model are read. Metrics are raters of their own
-criteria. What lm-eval computes over all documents, such as BLEU, has lists in the samples, which
-are left out.
+criteria. Metrics that lm-eval computes over all documents, such as BLEU, have lists in the samples;
+these lists are left out.
 """
 
 from __future__ import annotations
@@ -58,12 +58,14 @@ class SampledTask:
 
     @property
     def model(self) -> Any:
-        """The model's name, else that of the folder."""
+        """The model's name or, if it is missing, the folder's name."""
         return self.results.get("model_name") or self.path.parent.name
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
-    """Read the samples of a task, the results beside samples, or a folder of both."""
+    """Read a file of samples, a file of results that has samples beside it, or a folder with
+    both.
+    """
     gathered = HarnessRows("lm-eval", IN_DOCUMENTS)
     every = [SampledTask.of(file) for file in _files_in(path)]
     tasks = _latest(every)
@@ -86,8 +88,8 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
 def _add_samples(
     gathered: HarnessRows, path: Path, model: Any, inside: str, *, beside: bool
 ) -> None:
-    """Add the samples in a file. inside: the task, before the numbers of documents, if there are
-    several; beside: whether other models answered the same documents.
+    """Add the samples in a file. inside: the task, put before the numbers of documents if there are
+    several tasks; beside: whether other models answered the same documents.
     """
     samples = _samples(path)
     filters = {str(sample.get("filter")) for sample in samples}
@@ -171,7 +173,7 @@ def _arguments(sample: Mapping[str, Any]) -> list[list[Any]]:
 
 
 def _response(sample: Mapping[str, Any]) -> Any:
-    """The text that the model wrote, before filters; of choices the likeliest."""
+    """The text that the model wrote, before filters; for multiple choice, the likeliest choice."""
     responses = sample.get("resps")
     if not isinstance(responses, list) or not responses:
         return None
@@ -187,7 +189,7 @@ def _response(sample: Mapping[str, Any]) -> Any:
 
 
 def _results_beside(path: Path) -> Mapping[str, Any]:
-    """The results that lie beside the samples, of the same run if there are several."""
+    """The results that lie beside the samples. If there are several, those of the same run."""
     files = sorted(path.parent.glob("results_*.json"))
     same = [file for file in files if path.stem.endswith(file.stem.removeprefix("results_"))]
     chosen = same or (files if len(files) == 1 else [])

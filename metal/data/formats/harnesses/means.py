@@ -1,4 +1,4 @@
-"""The mean scores in a harness's results, which its users know from there: each scorer's beside
+"""The mean scores in a harness's results, as its users know them: the scorers' means beside
 people's.
 """
 
@@ -21,8 +21,8 @@ MOST_RATERS = 3  # of each criterion, besides people
 
 
 def note_on_means(draft: Draft) -> str:
-    """A note with the mean scores on the first criteria; empty if there are none. A criterion of
-    fail and pass has the share that passed.
+    """A note with the mean scores on the first criteria; empty if there are none. For a criterion
+    of fail and pass, the mean is the share that passed.
     """
     raters = {rater.rater: rater for rater in draft.raters}
     answered = draft.facts[draft.facts["score"].notna()]

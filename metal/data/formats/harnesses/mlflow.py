@@ -1,7 +1,7 @@
 """Traces of MLflow with their assessments: `search_traces` as JSON, Parquet or CSV, traces as JSON
 (`mlflow traces search --output json`), one at a line or in a list.
 
-Feedback is a rating, whose source says by whom it is: HUMAN, LLM_JUDGE or CODE. An assessment that
+Feedback is a rating, whose source says who gave it: HUMAN, LLM_JUDGE or CODE. An assessment that
 another one overrides is left out. An expectation is what should have come out: a reference.
 """
 
@@ -59,8 +59,8 @@ def _gathered(traces: Iterable[Mapping[str, Any]], file: Path) -> HarnessRows:
 
 
 def _whole(trace: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The trace with what its column `trace` holds, if no other has its assessments as JSON:
-    `to_csv` writes the objects of Python in them as Python's text.
+    """The trace with the contents of its column `trace`, unless another column has the assessments
+    as JSON. `to_csv` writes Python objects in that column as Python's own text.
     """
     if objects(unpacked(trace.get("assessments"))):
         return trace
@@ -68,7 +68,7 @@ def _whole(trace: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _assessments(info: Mapping[str, Any], location: str) -> list[Mapping[str, Any]]:
-    """The assessments of a trace. Raises DataError if they are text that is no JSON."""
+    """The assessments of a trace. Raises DataError if they are text that is not JSON."""
     assessments = unpacked(info.get("assessments"))
     if isinstance(assessments, str) and assessments.strip():
         raise DataError(

@@ -1,11 +1,10 @@
 """Events of OpenAI Evals, as `oaieval` records them: a specification, then a line per event.
 
-sampling    what a model was asked (`prompt`) and wrote (`sampled`); of a sample that a model grades
-            first the output, then the grader's reply
-metrics     `choice` and `score` of the grader, or numbers by name
-match       whether the output is right
+sampling what a model was asked (`prompt`) and wrote (`sampled`); for a sample that a model grades,
+first the output, then the grader's reply metrics `choice` and `score` of the grader, or numbers by
+name match whether the output is right
 
-The grader is the last of `completion_fns`, and what it answers is called like the eval.
+The grader is the last of `completion_fns`, and its criterion has the eval's name.
 """
 
 from __future__ import annotations
@@ -106,7 +105,9 @@ def _add_choice(
     grader: str,
     name: str,
 ) -> None:
-    """Add a grader's choice, with its reply. name: of the eval, which is the criterion."""
+    """Add a grader's choice, with its reply. name: the eval's name, which is also the
+    criterion's.
+    """
     score, choice = metrics.get("score"), metrics.get("choice")
     if not is_number(score):
         score = choice

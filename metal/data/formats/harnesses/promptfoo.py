@@ -82,8 +82,8 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
 
 
 def _results_in(path: Path) -> tuple[list[Mapping[str, Any]], str, Any]:
-    """The results, the version of promptfoo if the file says it, and METAL's records of criteria if
-    METAL wrote it.
+    """The results; the version of promptfoo, if the file says it; and METAL's records of criteria,
+    if METAL wrote the file.
     """
     if content_ending(path) == ".jsonl":
         return [record for _, record in read_jsonl(path)], "", None
@@ -98,7 +98,7 @@ def _results_in(path: Path) -> tuple[list[Mapping[str, Any]], str, Any]:
 
 @dataclass(frozen=True)
 class _Assessed:
-    """An assertion's result: by whom, on what, and the raw result."""
+    """The result of an assertion: who assessed, on which criterion, and the raw result."""
 
     item: Mapping[str, Any]
     further: Mapping[str, Any]
@@ -153,7 +153,9 @@ def further_of(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class _Naming:
-    """Names of sources, generators and criteria, which need a look at all results."""
+    """Names of sources, generators and criteria, which can only be chosen after a look at all
+    results.
+    """
 
     def __init__(self, results: Iterable[Mapping[str, Any]]) -> None:
         self.sources: dict[str, str] = {}
@@ -214,7 +216,9 @@ class _Naming:
             yield _Assessed(item, further, component, rater, kind, criterion)
 
     def _rater(self, result: Mapping[str, Any], component: Mapping[str, Any], kind: str) -> str:
-        """The assertion's type, of a judge with the provider that graded if the file names it."""
+        """The rater's name: the assertion's type; for a judge, followed by the provider that
+        graded, if the file names it.
+        """
         assertion = mapping(component.get("assertion"))
         grader = assertion.get("provider")
         grader = grader or mapping(mapping(result.get("testCase")).get("options")).get("provider")
@@ -247,7 +251,9 @@ def _value_of(component: Mapping[str, Any]) -> str:
 
 
 def _kind_of(component: Mapping[str, Any]) -> str:
-    """Who assessed: a model if the type says so, or a prompt for grading was written."""
+    """The kind of rater that assessed: a model if the type says so, or if there is a prompt for
+    grading.
+    """
     name = _type_of(component).removeprefix("not-")
     prompted = "renderedGradingPrompt" in mapping(component.get("metadata"))
     if name == PERSON:
@@ -288,8 +294,9 @@ def _add_thumbs(
     people: list[tuple[dict[str, Any], dict[str, Any], Mapping[str, Any], list[_Assessed]]],
 ) -> None:
     """Add people's assessments, on the judges' criterion if there is one. People assess whole
-    outputs; with several judges they are compared with the whole suite, whose verdict is computed
-    here, as people's replace it in the file. Note: what people are compared with.
+    outputs; with several judges they are compared with the verdict of the whole suite. That verdict
+    is computed here, because people's assessments replace it in the file. A note says with what
+    people are compared.
     """
     judged = dict.fromkeys(each.criterion for each in assessed if each.kind == "llm")
     alone = len(judged) == 1

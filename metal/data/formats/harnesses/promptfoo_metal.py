@@ -1,5 +1,6 @@
 """What `metal export --to promptfoo` adds to results, so that they can be read back: METAL's ids of
-an output in the result's metadata, raters in that of its components, criteria in the suite's.
+an output in the result's metadata, raters in the metadata of the result's components, and criteria
+in the suite's metadata.
 """
 
 from __future__ import annotations

@@ -31,7 +31,9 @@ _LABEL = re.compile(r"\[(?P<provider>[^\]]{1,200})\] (?P<prompt>.*)", re.DOTALL)
 
 @dataclass(frozen=True)
 class _Block:
-    """The columns of one prompt: of its output, and of what is said of it, by name."""
+    """The columns of one prompt: the column of its output, and the columns about this output, by
+    name.
+    """
 
     output: int
     generator: str
@@ -126,7 +128,7 @@ def _add(
 
 
 def _named(cells: Mapping[str, str]) -> dict[str, Any]:
-    """Criterion -> score: the named scores, or in a column of each."""
+    """Criterion -> score, from the column of named scores or from one column for each criterion."""
     columns = {
         name.removeprefix("Metric: "): cell
         for name, cell in cells.items()

@@ -1,5 +1,5 @@
 """What exports of tracing tools have in common: a list of records in JSON, JSON Lines, CSV or
-Parquet, fields spelled in two ways, repeated ratings, and labels beside numbers.
+Parquet, fields with two spellings, repeated ratings, and labels beside numbers.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Repeats(Counter[tuple[str, ...]]):
 
 
 class LabelledNumbers:
-    """Numbers that records give beside a label, by criterion."""
+    """The numbers that records give together with a label, by criterion."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, dict[str, set[float]]] = defaultdict(lambda: defaultdict(set))
@@ -111,8 +111,8 @@ class LabelledNumbers:
             self._numbers[criterion][label].add(float(number))
 
     def say(self, gathered: HarnessRows) -> None:
-        """Declare the levels of each criterion whose labels and numbers belong together, one to
-        one.
+        """Declare the levels of each criterion in which every label goes with exactly one number,
+        and vice versa.
         """
         for criterion, numbers in self._numbers.items():
             values = {label: next(iter(each)) for label, each in numbers.items() if len(each) == 1}

@@ -1,4 +1,4 @@
-"""Which of an item's fields is the text that was rated, and which are what it was written for."""
+"""Find which of an item's fields holds the text that was rated, and which hold the text's input."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from metal.data.tables.names import GUESSES, plain
 
 
 def texts_in(fields: Mapping[str, Any]) -> tuple[str | None, Any]:
-    """The source's text and the output's. The output's is the field with such a name, else the last
-    one; the others are the source's, or those of them whose name says so.
+    """The source's text and the output's. The output is the field with a name of outputs or, if
+    there is none, the last field. The source is made of all other fields or, if some of these have
+    names of sources, only of those.
     """
     texts = {name: field for name, field in fields.items() if field is not None}
     named = [name for name in texts if plain(name) in GUESSES["text"]]

@@ -1,5 +1,5 @@
-"""Values of JSON as readers of harnesses need them: objects of any shape, metadata, texts and
-scores.
+"""Values of JSON in the form that readers of harnesses need: objects of any shape, metadata, texts
+and scores.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LARGEST = 10**300  # what a float holds
 
 
 def mapping(value: Any) -> Mapping[str, Any]:
-    """The value if it is an object of JSON, else an empty one."""
+    """The value if it is a JSON object; an empty object otherwise."""
     return value if isinstance(value, dict) else {}
 
 
@@ -48,14 +48,14 @@ def language_key(metadata: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=4096)  # the same few keys in every item
 def _keys_of_language(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """Those among the keys of an object that may name the language, the likeliest first."""
+    """The keys of an object that may name the language, the likeliest first."""
     by_name = {plain(key): key for key in keys}
     return tuple(by_name[name] for name in GUESSES["language"] if name in by_name)
 
 
 @dataclass
 class KnownInputs:
-    """The sources of outputs that name none: outputs with the same input share one. first: the
+    """The sources of outputs that name no source: outputs with the same input share one. first: the
     input -> the first output that has it.
     """
 
@@ -76,7 +76,7 @@ def prefixed(prefix: str, metadata: Any) -> dict[str, Any]:
 
 def is_number(value: Any) -> bool:
     """Whether a value of JSON or of a cell is a number, true or false; an integer of hundreds of
-    digits is none.
+    digits does not count.
     """
     if isinstance(value, str):
         return re.fullmatch(r"[+-]?\d{1,15}(\.\d{1,15})?", value.strip()) is not None
@@ -99,8 +99,8 @@ def as_text(value: Any) -> str | None:
 
 
 def as_answer(value: Any) -> Any:
-    """A score as the table reader takes it: true is 1, and what is no number or text is its JSON
-    text, which is no score.
+    """A score in the form that the table reader takes: true is 1; a value that is neither a number
+    nor a text becomes its JSON text, which is not a score.
     """
     if isinstance(value, float) and math.isnan(value):
         return None

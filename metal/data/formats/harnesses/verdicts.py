@@ -30,7 +30,8 @@ class Verdicts:
     def apply(self, gathered: HarnessRows) -> None:
         """Where people answered a criterion with 0 and 1 only, replace judges' scores between them
         by their verdicts; declare the levels of criteria that have only 0 and 1, or one of the
-        two as their verdicts say. Note: whose.
+        two as their verdicts say. A note says whose
+        scores were replaced.
         """
         replaced: dict[str, None] = {}
         for criterion in dict.fromkeys(row["criterion"] for row in gathered.rows):
@@ -71,8 +72,8 @@ def scores_in(gathered: HarnessRows, criterion: str, kind: str) -> Mapping[int, 
 
 
 def direction_of(cases: Sequence[tuple[float, float, bool]]) -> str:
-    """The direction that (score, threshold, passed) show: higher if scores from the threshold on
-    pass, lower if scores up to it do; "" if both or neither may be.
+    """The direction that the cases (score, threshold, passed) show: higher if scores at or above
+    the threshold pass, lower if scores at or below it pass; "" if the cases do not decide it.
     """
     higher = all((score >= threshold) == passed for score, threshold, passed in cases)
     lower = all((score <= threshold) == passed for score, threshold, passed in cases)

@@ -72,7 +72,8 @@ class Pool:
     def draw(self, sources: int, rounds: int, rng: np.random.Generator) -> Numbers:
         """The sums over this many sources, drawn with replacement: (rounds, columns).
 
-        Counts are drawn instead of sources, so the time does not grow with their number.
+        METAL draws how often each row of the pool occurs, not one source after another, so the time
+        hardly grows with the number of sources.
         """
         step = max(1, _MOST // len(self.chances))
         chunks = [
@@ -98,7 +99,7 @@ def _counts(chances: Numbers, draws: int, rounds: int, rng: np.random.Generator)
 
 
 def pool_of(rows: Numbers, sources: Codes) -> Pool:
-    """The pool of sources.
+    """Make a pool of sources.
 
     rows: (versions, items, columns) what each item adds to each statistic. sources: (items,) whole
     numbers that identify the source of each item.

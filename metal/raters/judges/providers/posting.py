@@ -40,7 +40,9 @@ def settings_of(model: Model, http: type[httpx2.AsyncClient]) -> dict[str, Any]:
 
 
 class Sender:
-    """Sends bodies to one path of a package's client. package: openai or anthropic."""
+    """Sends bodies to one path of a package's client. package: the imported package, openai or
+    anthropic.
+    """
 
     def __init__(self, package: Any, client: Any, http: httpx2.AsyncClient, path: str) -> None:
         self._package, self._client, self._http, self._path = package, client, http, path
