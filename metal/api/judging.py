@@ -285,7 +285,7 @@ async def judge_async(
     from metal.api.asked import Judging, default_callbacks
     from metal.raters.judges.engine import EngineOptions
     from metal.raters.judges.models import check_base_url
-    from metal.running.asking import Terms, carry_out
+    from metal.running.asking import Terms, carry_out, with_kept_limit
     from metal.running.judging import check_allowed, judge_job, left_out
 
     functions = _functions(judge, name)
@@ -321,6 +321,7 @@ async def judge_async(
     for warning in (*job.warnings, *(left_out(run, job) if resume else ())):
         callbacks.say(warning)
     terms = Terms(dry_run, max_cost, limit, tuple(map(Path, reuse)), force, how)
+    terms = with_kept_limit(run, terms, callbacks.say)
     return Judging(run, job, terms, await carry_out(job, run, terms, callbacks))
 
 

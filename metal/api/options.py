@@ -7,7 +7,6 @@ the annotations in this module, which several functions share.
 
 from __future__ import annotations
 
-import csv
 import functools
 import inspect
 import re
@@ -33,6 +32,7 @@ from metal.data.option import Resamples as Resamples
 from metal.data.option import Seed as Seed
 from metal.data.progress import Progress as Progress
 from metal.data.progress import no_progress as no_progress
+from metal.data.text import divided
 from metal.errors import check_known
 
 StrPath: TypeAlias = str | Path
@@ -114,22 +114,15 @@ def shared_options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Opti
 
 
 def names(value: Names | None) -> tuple[str, ...]:
-    """Names without repetitions; a string is split at its commas."""
+    """Names without repetitions; a string is split at its commas outside double quotes.
+
+    >>> names('"Smith, J",gpt-4o'), names(["Smith, J", "gpt-4o"])
+    (('Smith, J', 'gpt-4o'), ('Smith, J', 'gpt-4o'))
+    """
     if value is None:
         return ()
-    parts = value.split(",") if isinstance(value, str) else list(map(str, value))
+    parts = divided(value) if isinstance(value, str) else list(map(str, value))
     return tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
-
-
-def texts_in(value: Names) -> tuple[str, ...]:
-    """Like `names`, for texts that may contain commas: those in double quotes stay whole.
-
-    >>> texts_in('"3,5",-1'), texts_in(["3,5", "-1"])
-    (('3,5', '-1'), ('3,5', '-1'))
-    """
-    if not isinstance(value, str):
-        return names(value)
-    return names(next(csv.reader([value], skipinitialspace=True), []))
 
 
 def settings_of(kind: type[Value], parameters: Mapping[str, Any], **other: Any) -> Value:
@@ -343,7 +336,12 @@ DryRun = Annotated[
     bool, Option("Show calls, tokens, cost, time and the first prompt; send nothing.")
 ]
 MaxCost = Annotated[
-    float | None, Option("Stop before the cost exceeds this.", metavar="USD", least=0)
+    float | None,
+    Option(
+        "Stop before the whole run costs more; also holds when it is resumed.",
+        metavar="USD",
+        least=0,
+    ),
 ]
 Limit = Annotated[
     int | None,

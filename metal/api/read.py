@@ -18,8 +18,8 @@ from metal.api.options import (
     StrPath,
     by_criterion,
     documented,
+    names,
     no_progress,
-    texts_in,
 )
 from metal.api.reading import (
     BY_CRITERION,
@@ -198,7 +198,7 @@ def _for_the_reader(reading: Mapping[str, Any]) -> dict[str, Any]:
     options: dict[str, Any] = {**given(reading)}
     for name, value in options.items():
         if name in LISTS:
-            options[name] = texts_in(value)
+            options[name] = names(value)
         elif name == "missing":
             options[name] = no_answers(value)
         elif name in BY_CRITERION:

@@ -18,7 +18,7 @@ from metal.api.options import (
     Pairs,
     WordOrders,
     by_criterion,
-    texts_in,
+    names,
 )
 
 
@@ -45,12 +45,11 @@ class TableOptions(TypedDict, total=False):
         Option(
             "Wide table: the columns that hold answers; * allowed, or {rater}_{criterion}; {output}"
             " where a column is an output and a row a rater.",
-            quoted=True,
         ),
     ]
     ignore: Annotated[
         Names,
-        Option("Columns to leave out, as if the table had none of them; * allowed.", quoted=True),
+        Option("Columns to leave out, as if the table had none of them; * allowed."),
     ]
     language: Annotated[
         str,
@@ -170,7 +169,7 @@ def plain(reading: Mapping[str, Any]) -> dict[str, Any]:
     texts: dict[str, Any] = {}
     for name, value in given(reading).items():
         if name in LISTS:
-            texts[name] = list(texts_in(cast(Names, value)))
+            texts[name] = list(names(cast(Names, value)))
         elif name == "missing":
             texts[name] = {criterion: list(codes) for criterion, codes in no_answers(value).items()}
         elif name in BY_CRITERION:
@@ -189,7 +188,7 @@ def plain(reading: Mapping[str, Any]) -> dict[str, Any]:
 def no_answers(missing: ByCriterion) -> dict[str, tuple[str, ...]]:
     """Criterion (or `*` for all) -> texts that mean no answer."""
     return {
-        criterion: texts_in(str(codes) if isinstance(codes, int | float) else codes)
+        criterion: names(str(codes) if isinstance(codes, int | float) else codes)
         for criterion, codes in by_criterion(missing).items()
     }
 

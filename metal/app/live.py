@@ -40,6 +40,7 @@ LOOK = 0.25  # seconds that a look may read; a long journal is read in several l
 PARTS = ("state", "numbers", "judges", "trouble", "figures", "act")  # of the page, by their ids
 FOLLOWED = ("judge", "generate")
 UNREAD = 10_000  # answers that wait to be read; of more, the first are left out of the figures
+NO_LIMIT = "inf"  # dollars
 FEW = 5  # comparisons with people below which no share is shown
 
 
@@ -100,7 +101,12 @@ class LiveRun:
             self.asked = progress.began or 0.0
 
     def resume(self, jobs: Jobs, max_cost: str) -> None:
-        """Start the command that makes the remaining calls, unless one is at work."""
+        """Start the command that makes the remaining calls, unless one is at work.
+
+        max_cost: dollars, as somebody typed them; empty for no limit.
+        """
+        if not max_cost and self.look().max_cost is not None:
+            max_cost = NO_LIMIT
         with self.lock:
             if self.job is None or self.job.state != JOB_RUNNING:
                 self.job = jobs.start(resuming(self.folder, jobs.root, max_cost))
@@ -121,7 +127,7 @@ def _figures_of(folder: Path) -> FirstFigures:
 def resuming(folder: Path, root: Path, max_cost: str = "") -> list[str]:
     """The arguments of `metal` that resume a run.
 
-    max_cost: dollars, as somebody typed them; empty for no limit.
+    max_cost: dollars, as somebody typed them; empty for the limit that the run has.
     """
     limit = [f"--max-cost={max_cost}"] if max_cost else []
     return [command_of(folder), f"--resume={typed_path(folder, root)}", "--yes", *limit]
@@ -348,7 +354,8 @@ async def resume_run(request: Request) -> Response:
     """Start the command that makes the remaining calls of a run."""
     form = await request.form()
     live = await run_in_threadpool(_live, request)
-    live.resume(request.app.state.jobs, str(form.get("max_cost", "")).strip())
+    typed = str(form.get("max_cost", "")).strip()
+    await run_in_threadpool(live.resume, request.app.state.jobs, typed)
     return _back(request)
 
 

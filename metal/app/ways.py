@@ -13,7 +13,7 @@ from metal.app.cells import OpenedCell, unused
 from metal.app.library import Library
 from metal.auditing.settings import AuditSettings
 from metal.data.plugins import plugins
-from metal.data.text import name, slug
+from metal.data.text import in_list, name, slug
 from metal.errors import MetalError, UsageError, check_known
 from metal.questions.audit.confirmed import DECISIONS
 from metal.show.commands import named, typed_options
@@ -105,8 +105,8 @@ class Way:
 
 def _cell_words(cell: OpenedCell) -> list[str]:
     return [
-        f"--judges={cell.judge}",
-        f"--criteria={cell.criterion}",
+        f"--judges={in_list([cell.judge])}",
+        f"--criteria={in_list([cell.criterion])}",
         f"--languages={cell.language}",
     ]
 
@@ -233,9 +233,9 @@ def _ask(cell: OpenedCell, chosen: Chosen) -> list[str]:
     server = [f"--base-url={address}"] if address and ":" in model else []
     written_in = [f"--prompt-language={chosen['prompt_language']}"]
     return [
-        *("judge", f"--judge={model}", *server, f"--prompt={chosen['prompt']}"),
+        *("judge", f"--judge={in_list([model])}", *server, f"--prompt={chosen['prompt']}"),
         *(written_in if chosen["prompt_language"] else []),
-        *(f"--criteria={cell.criterion}", f"--languages={cell.language}"),
+        *(f"--criteria={in_list([cell.criterion])}", f"--languages={cell.language}"),
         _out(cell, f"judged-{chosen['prompt']}"),
         *_same_data(cell, people=False, runs=()),
     ]
@@ -274,7 +274,7 @@ def _same_settings(cell: OpenedCell) -> list[str]:
     for setting in fields(AuditSettings):
         value = recorded.get(setting.name, setting.default)
         if isinstance(value, list):
-            value = ",".join(map(str, value))
+            value = in_list(map(str, value))
         if value is True:
             options.append(named(setting.name))
         elif value and value != setting.default:

@@ -12,7 +12,7 @@ from metal.building.tasks import METAL, Assignment, TaskTemplate, load_template
 from metal.data.dataset import Dataset
 from metal.data.languages import check_languages
 from metal.data.records import Criterion, Output
-from metal.data.text import plural
+from metal.data.text import divided, plural
 from metal.errors import DataError, UnknownName, UsageError, check_known
 from metal.raters.judges.rubric import (
     SIMPLE,
@@ -29,7 +29,7 @@ def generators_named(dataset: Dataset, names: Iterable[str]) -> tuple[str, ...]:
     UnknownName.
     """
     generators = sorted({output.generator for output in dataset.outputs.values()})
-    parts = [part for text in names for part in ([text] if text in generators else text.split(","))]
+    parts = [part for text in names for part in ([text] if text in generators else divided(text))]
     chosen = tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
     check_known("generator", chosen, generators)
     return chosen

@@ -7,13 +7,15 @@ import types
 from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Union, get_args, get_origin
 
 import click
 
-from metal.api.options import Names, Option, by_criterion, texts_in
+from metal.api.options import Names, Option, by_criterion
+from metal.data.text import divided
 
 PATH = click.Path(path_type=Path)
 
@@ -96,8 +98,7 @@ def _of_several(kind: Any, plain: Any, declaration: Option, flag: str) -> dict[s
     if declaration.by_criterion:
         return {"callback": lambda context, option, values: by_criterion(values)}
     if set(get_args(Names)) <= set(get_args(kind)):
-        divided = _texts if declaration.quoted else _split
-        return {"callback": None if declaration.commas else divided, "metavar": "NAME[,NAME]"}
+        return {"callback": None if declaration.commas else _split, "metavar": "NAME[,NAME]"}
     if _is(plain, Mapping):
         return {"callback": partial(_pairs, flag, declaration.commas)}
     if not _is(plain, Sequence):
@@ -166,15 +167,8 @@ def _scalar(kind: Any, declaration: Option) -> Any:
 def _split(
     context: click.Context, option: click.Parameter, values: tuple[str, ...]
 ) -> tuple[str, ...]:
-    stripped = (name.strip() for value in values for name in value.split(","))
-    return tuple(filter(None, stripped))
-
-
-def _texts(
-    context: click.Context, option: click.Parameter, values: tuple[str, ...]
-) -> tuple[str, ...]:
     """An option's names, split at the commas outside double quotes."""
-    return tuple(text for value in values for text in texts_in(value))
+    return tuple(chain.from_iterable(map(divided, values)))
 
 
 def _whole_numbers(

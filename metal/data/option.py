@@ -22,9 +22,8 @@ class Option:
     the values it may have. least, most: its range, with an end excluded if `open_ends` names it.
     flag: its name on the command line, if that is not the parameter's. aliases: older spellings
     that still work. bare: its value if it is given without one. check: a `module:function` that
-    reads such a value. commas: names may contain commas, so the function splits them. quoted: names
-    in double quotes may contain commas. by_criterion: CRITERION=VALUE, or one value for all
-    criteria. rare: shown only by `--help-all`.
+    reads such a value. commas: names may contain commas, so the function splits them. by_criterion:
+    CRITERION=VALUE, or one value for all criteria. rare: shown only by `--help-all`.
     """
 
     help: str = ""
@@ -39,7 +38,6 @@ class Option:
     bare: str = ""
     check: str = ""
     commas: bool = False
-    quoted: bool = False
     by_criterion: bool = False
     rare: bool = False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from metal.data.text import first_few
+from metal.data.text import divided, first_few
 from metal.errors import UsageError, check_known
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def people_named(dataset: Dataset, reference: str) -> tuple[str, ...]:
         what, value = "group", reference
     if what not in ("group", "rater"):
         raise UsageError(f"`reference` {reference}: write group=NAME or rater=NAME,NAME")
-    named = list(filter(None, map(str.strip, value.split(","))))
+    named = divided(value)
     if equals and not named:
         raise UsageError(
             f"`reference` {reference}: nobody is named; write {what}=NAME, or leave it out for all"

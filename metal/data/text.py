@@ -4,6 +4,7 @@ number.
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 import unicodedata
@@ -290,6 +291,34 @@ def slugs(texts: Iterable[str]) -> dict[str, str]:
         plain = slug(text)
         names[text] = f"{plain}-{len(names) + 1}" if plain in names.values() else plain
     return names
+
+
+def divided(line: str) -> tuple[str, ...]:
+    """Split a line at its commas, without blanks around the texts. A text in double quotes, as in
+    CSV, may contain commas.
+
+    >>> divided('"3,5", -1,'), divided('5" x 7", a')
+    (('3,5', '-1'), ('5" x 7"', 'a'))
+    """
+    try:
+        parts = next(csv.reader([line], skipinitialspace=True, strict=True), [])
+    except csv.Error:  # a quote that is no quotation
+        parts = line.split(",")
+    return tuple(filter(None, map(str.strip, parts)))
+
+
+def in_list(texts: Iterable[str]) -> str:
+    """Join texts with commas, as `divided` reads them; a text that contains a comma is put in double
+    quotes.
+
+    >>> in_list(["3,5", "-1"])
+    '"3,5",-1'
+    """
+    parts = []
+    for text in texts:
+        plain = "," not in text and not text.startswith('"')
+        parts.append(text if plain else '"' + text.replace('"', '""') + '"')
+    return ",".join(parts)
 
 
 def listed(names: list[str]) -> str:

@@ -14,12 +14,14 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import Any, TypeVar
 
 from metal.data.progress import Progress, no_progress
 from metal.data.replacing import check_new
+from metal.data.run_toml import read_run_toml
 from metal.data.text import plural
 from metal.errors import Declined, UsageError
 from metal.raters.judges.call import BLOCKED, FAILING, TOO_LONG, VERDICT, JudgeStopped
@@ -40,7 +42,7 @@ from metal.raters.judges.journal import FILE as JOURNAL
 from metal.raters.judges.journal import Answered, Journal, lock_run, read_answered, scan
 from metal.raters.judges.limits import CostEstimate, check_priced, estimates
 from metal.raters.judges.secrets import Secrets
-from metal.running.job import Job, check_place, clear, discard, under_way
+from metal.running.job import MAX_COST, Job, check_place, clear, discard, under_way
 
 EVERY = 0.25  # seconds between two looks at the progress
 Value = TypeVar("Value")
@@ -139,6 +141,21 @@ def run_to_end(work: Coroutine[Any, Any, Value]) -> Value:
         return asyncio.run(work)
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, work).result()
+
+
+def with_kept_limit(out: Path, terms: Terms, say: Callable[[str], None]) -> Terms:
+    """The terms with the limit of cost that a run was begun with, unless another is stated; an
+    infinite limit is none.
+    """
+    limit = terms.max_cost
+    if limit is None and not terms.force:
+        limit = read_run_toml(out)["settings"].get(MAX_COST)
+        if limit is not None:
+            say(
+                f"The run may cost ${limit:g} in all, as when it was begun; `max_cost` changes"
+                " that, and inf removes the limit."
+            )
+    return replace(terms, max_cost=None if limit == inf else limit)
 
 
 async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> Outcome:
@@ -273,10 +290,10 @@ async def _run(
         if terms.max_cost is not None:  # of the whole run, whatever sessions it took
             prices = {model.name: (model.price, model.batch_price) for model in job.plan.models}
             statistics = index_journal(job.plan, out / JOURNAL).statistics
-            spent = (
+            costs = (
                 statistics[name].cost(*prices[model]) for (model, _), name in job.plan.names.items()
             )
-            answered.spent = sum(dollars or 0.0 for dollars in spent)
+            answered.spent = sum(cost or 0.0 for cost in costs)
         engine = kind(
             Session(job.plan, journal, answered, rules, secrets, out, terms.how, job.open_client)
         )

@@ -154,7 +154,7 @@ class RunFollower:
         self._recent: deque[float] = deque()
         self._newest = 0.0
         self._damaged = 0
-        self._settings: tuple[float, Mapping[str, Any]] = (0.0, {})
+        self._settings: tuple[tuple[int, int], Mapping[str, Any]] = ((0, 0), {})
 
     def look(self, seconds: float = inf) -> RunProgress:
         """Read what is new, for about so many seconds at most, and say how far the run is.
@@ -269,7 +269,8 @@ class RunFollower:
     def _read_settings(self) -> Mapping[str, Any]:
         """The settings in run.toml, which is read again only if it was written again."""
         path = self.folder / RUN_TOML
-        written = path.stat().st_mtime if path.is_file() else 0.0
+        state = path.stat() if path.is_file() else None
+        written = (state.st_ino, state.st_mtime_ns) if state else (0, 0)
         if written != self._settings[0]:
             self._settings = written, read_run_toml(self.folder)["settings"]
         return self._settings[1]

@@ -24,6 +24,7 @@ from metal.data.records import Rater
 from metal.data.replacing import check_new, kept_parts
 from metal.data.run_summary import WAITING, RunSummary, with_summary
 from metal.data.run_toml import read_run_toml
+from metal.data.text import in_list
 from metal.errors import DataError, UsageError
 from metal.raters.judges.batch.ledger import FILE as LEDGER
 from metal.raters.judges.batch.ledger import FOLDER as BATCHES
@@ -197,9 +198,7 @@ class Job(ABC):
             parameter = PARAMETERS.get(different, different)
             more = "ask for the same or for more"
             if different == "judges":
-                more = (
-                    f'`metal.judge(resume="{out}", judge="{",".join(self.raters)}")` adds to them'
-                )
+                more = f'`metal.judge(resume="{out}", judge="{in_list(self.raters)}")` adds to them'
             raise UsageError(
                 f'{out} was begun with `{parameter}="{shown}"`; {more}, or give another `out` '
                 f'(and `reuse="{out}"`, so that nothing is paid twice)'

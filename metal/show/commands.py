@@ -10,9 +10,12 @@ from __future__ import annotations
 import ast
 import re
 import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from metal.data.tables.typed import several_pairs
+from metal.data.text import in_list
 
 if TYPE_CHECKING:
     from metal.runs.run import Run
@@ -81,6 +84,9 @@ def next_command(data: Path, kinds: Collection[str], unexplained: Collection[str
     return f"metal judge {typed} --judge openai:gpt-4o{question}"
 
 
+SEVERAL_PAIRS = ("kinds", "groups")  # options in which commas part pairs, unless in double quotes
+
+
 def typed_options(options: Mapping[str, Any]) -> list[str]:
     """Options as words of a command line: NAME=VALUE for each item of a dictionary, and paths that
     work from any folder.
@@ -92,28 +98,16 @@ def typed_options(options: Mapping[str, Any]) -> list[str]:
                 key: in_list(item) if isinstance(item, tuple | list) else item
                 for key, item in value.items()
             }
-            typed_words += [
-                word for key, item in typed.items() for word in (named(name), f"{key}={item}")
-            ]
+            pairs = [f"{key}={item}" for key, item in typed.items()]
+            for pair in pairs:
+                is_split = name in SEVERAL_PAIRS and len(several_pairs(pair)) > 1
+                typed_words += [named(name), in_list([pair]) if is_split else pair]
         elif isinstance(value, tuple | list):
             typed_words += [named(name), in_list(value)] if value else []
         else:
             here = isinstance(value, Path) and value.exists()
             typed_words += [named(name), str(value.absolute() if here else value)]
     return typed_words
-
-
-def in_list(texts: Iterable[str]) -> str:
-    """Join texts with commas; a text that contains a comma is put in double quotes.
-
-    >>> in_list(["3,5", "-1"])
-    '"3,5",-1'
-    """
-    quoted = []
-    for text in texts:
-        plain = "," not in text or text.startswith('"')
-        quoted.append(text if plain else '"' + text.replace('"', '""') + '"')
-    return ",".join(quoted)
 
 
 def named(parameter: str) -> str:
@@ -178,7 +172,11 @@ def _text(node: ast.expr) -> str:
 def _item(node: ast.expr) -> str:
     """A text from a list, quoted for use within one word of a shell command."""
     is_text = isinstance(node, ast.Constant) and isinstance(node.value, str)
-    return shlex.quote(in_list([_text(node)])) if is_text else _word(node)
+    if not is_text:
+        return _word(node)
+    text = _text(node)
+    is_quoted = text.startswith('"') and "," in text  # whoever wrote the message did it
+    return shlex.quote(text if is_quoted else in_list([text]))
 
 
 def _word(node: ast.expr) -> str:

@@ -6,12 +6,14 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from html import unescape
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
+import pandas as pd
 import pytest
 import tomli_w
 
@@ -21,6 +23,7 @@ from metal.app.ways import WAYS
 from metal.building.store import read_given, read_tasks
 from metal.data.dataset import load_dataset
 from metal.data.files import read_toml
+from metal.data.text import in_list
 from tests.app.test_guard import asked
 from tests.app.test_managing import posted
 from tests.build.assignments import downloaded
@@ -533,3 +536,44 @@ def replace_in(table: Path, old: str, new: str) -> None:
     import pyarrow as pa
 
     pq.write_table(pa.Table.from_pylist(values, content.schema), table)
+
+
+def test_names_with_commas_and_quotes_go_through_every_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the table to the page of a verdict, and from its command to the outputs."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    judge, person = 'gpt-4o, "v2"', "Smith, J=S"
+    raters = {person: "human", "Ann": "human", judge: "llm", "b": "llm"}
+    rows = []
+    for number in range(40):
+        for at, rater in enumerate(raters):
+            away = number % 2 if at > 1 else 0
+            score = (number + away) % 3
+            rows.append((f"o{number}", f"text {number}", "en", rater, score))
+    table = pd.DataFrame(rows, columns=["output", "text", "language", "rater", "score"])
+    table.to_csv("a.csv", index=False)
+    kinds = [f"--kinds={in_list([f'{name}={kind}'])}" for name, kind in raters.items()]
+    run = [sys.executable, "-m", "metal"]
+    subprocess.run([*run, "import", "a.csv", *kinds, "--out=datasets/a"], check=True)
+    listed = in_list([judge, "b"])
+    reference = f"--reference=rater={in_list([person])},Ann"
+    settings = [f"--judges={listed}", reference, "--resamples=100", "--out=runs/a"]
+    subprocess.run([*run, "audit", "datasets/a", *settings], check=True)
+    audit = metal.open_run("runs/a")
+    assert sorted(audit.judge_names) == ["b", judge]
+    assert {name for name, each in audit.raters.items() if each.kind == "human"} == {person, "Ann"}
+    view = View.begin(tmp_path, 0)
+    try:
+        [criterion] = audit.criteria
+        asks = {"language": "en", "criterion": criterion, "judge": judge, "way": "hand-out"}
+        source = asked(view, f"on/runs/a?{urlencode(asks)}")[1]
+        [shown] = re.findall('data-copy="([^"]*)"', source)
+        typed = shlex.split(unescape(shown))
+        subprocess.run([*run, *typed[1:]], check=True)
+        again = asked(view, f"on/runs/a?{urlencode(asks | {'way': 'audit'})}")[1]
+        [shown] = re.findall('data-copy="([^"]*)"', again)
+        assert f"--judges={listed}" in shlex.split(unescape(shown))
+    finally:
+        view.stop()

@@ -9,7 +9,8 @@ import signal
 import subprocess
 from itertools import product
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -182,3 +183,21 @@ def test_equal_scores_are_counted_on_levels_only(shelf: Path) -> None:
     for row in rows:
         assert bool(row.same) == bool(row.levels)
         assert row.outputs
+
+
+@pytest.mark.parametrize(
+    ("recorded", "typed", "option"),
+    [(3.0, "", "--max-cost=inf"), (3.0, "2.5", "--max-cost=2.5"), (None, "", "")],
+)
+def test_an_emptied_limit_is_no_limit(
+    tmp_path: Path, recorded: float | None, typed: str, option: str
+) -> None:
+    """Without an option, the command would keep the limit that the run has."""
+    limit = "" if recorded is None else f"max_cost = {recorded}"
+    settings = f'dataset = "gone"\n{limit}\n[settings.identities]'
+    (tmp_path / "run.toml").write_text(f'command = "generate"\n[settings]\n{settings}\n')
+    commands: list[list[str]] = []
+    jobs = SimpleNamespace(root=tmp_path.parent, start=commands.append)
+    LiveRun.of(tmp_path).resume(cast(Any, jobs), typed)
+    assert commands[0][:3] == ["generate", f"--resume={tmp_path.name}", "--yes"]
+    assert "".join(commands[0][3:]) == option

@@ -16,9 +16,11 @@ from metal.api.read import load
 from metal.data.people import people_in
 from metal.data.run_toml import read_run_toml
 from metal.raters.judges.journal import lock_run
+from metal.running.asking import Callbacks
 from metal.running.first_figures import AnswerCounts, FirstFigures
 from metal.running.following import RUNNING, RunFollower
 from tests.llm_server import Fault, LlmServer, first_attempts
+from tests.saying import tells
 
 DEMO = Path(__file__).parents[2] / "datasets" / "demo"
 
@@ -44,6 +46,36 @@ def line(key: str, kind: str = "verdict", **more: Any) -> str:
         record |= {"seconds": 1.0, "retries": 0, "sent": {}, "model": "m", "fingerprint": ""}
         record |= {"tokens": [100, 10], "ending": "complete", "text": '{"score": 1}', "reply": {}}
     return json.dumps(record | more, separators=(",", ":")) + "\n"
+
+
+def test_a_limit_holds_when_a_run_is_resumed_until_another_is_stated(
+    tmp_path: Path, server: LlmServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "judges.toml").write_text(
+        '[judges.mine]\nmodel = "openai-compatible:m"\nprice = {input = 2, output = 8}\n'
+        f'base_url = "{server.openai_url}"\n'
+    )
+    monkeypatch.chdir(tmp_path)
+    options = {"prompt": "simple", "languages": "hi", "criteria": "task_quality"}
+    metal.judge(DEMO, "mine", out="run", max_cost=0.0, limit=3, **options)
+    assert server.requests == 0
+
+    def resumed(**more: Any) -> tuple[Any, list[str]]:
+        lines: list[str] = []
+        run = metal.judge(resume="run", callbacks=Callbacks(say=lines.append), **more)
+        return run, lines
+
+    run, lines = resumed()
+    assert (server.requests, run.terms.max_cost, run.outcome.over_budget) == (0, 0.0, True)
+    assert tells(lines, "$0", "`max_cost`")
+    assert read_run_toml(Path("run"))["settings"]["max_cost"] == 0.0
+    run, lines = resumed(max_cost=5.0, limit=2)
+    assert (server.requests, lines) == (2, [])
+    assert read_run_toml(Path("run"))["settings"]["max_cost"] == 5.0
+    run, lines = resumed(max_cost=float("inf"))
+    assert run.complete
+    assert run.terms.max_cost is None
+    assert "max_cost" not in read_run_toml(Path("run"))["settings"]
 
 
 def test_a_run_says_its_totals_prices_and_limit(tmp_path: Path, server: LlmServer) -> None:

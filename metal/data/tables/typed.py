@@ -5,16 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
+from metal.data.text import divided
+
 _NEXT_PAIR = re.compile(r",(?=[^,=]+=)")
 
 
 def several_pairs(text: str) -> list[str]:
     """Split `NAME=VALUE,NAME=VALUE` into its pairs; a comma begins a new pair if a name and =
-    follow it.
+    follow it. A pair in double quotes stays whole.
 
     >>> several_pairs("rater=who,output=id"), several_pairs("text=answer, in full")
     (['rater=who', 'output=id'], ['text=answer, in full'])
+    >>> several_pairs('"Smith, J=human",gpt=llm')
+    ['Smith, J=human', 'gpt=llm']
     """
+    if text.startswith('"') or ',"' in text:
+        pairs = list(divided(text))
+        if all("=" in pair for pair in pairs):
+            return pairs
     return _NEXT_PAIR.split(text)
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 from metal.auditing.in_order import NAMES as OF_ORDER
 from metal.data.grouping import grouped
 from metal.data.progress import counted_as
-from metal.data.text import UNDEFINED, name, percent, plural, printable
+from metal.data.text import UNDEFINED, in_list, name, percent, plural, printable
 from metal.questions.audit.confirmed import ADJUDICATED, DECISIONS
 from metal.questions.audit.run import ITEMS_OF, AuditRun
 from metal.questions.audit.verdicts import KEY, PLACE, VerdictCell, by_judge
@@ -148,7 +148,8 @@ def _settles(run: AuditRun, cell: VerdictCell) -> str:
     decided = any(line.startswith(ADJUDICATED) for line in cell.lines)
     if decided or not run.criteria[criterion].scale.levels or not cell.row["items"] > 0:
         return ""
-    only = ["--judges", judge, "--criteria", criterion, "--languages", language]
+    only = ["--judges", in_list([judge]), "--criteria", in_list([criterion])]
+    only += ["--languages", language]
     return f"{go_on(run, 'adjudicate plan')} {shlex.join(only)} --items {DECISIONS}"
 
 

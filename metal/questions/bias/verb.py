@@ -30,6 +30,7 @@ from metal.api.read import as_dataset, load
 from metal.api.reading import ReadingOptions
 from metal.auditing.settings import AuditSettings
 from metal.data.languages import check_language
+from metal.data.text import in_list
 from metal.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -333,7 +334,8 @@ def _command(
         asked += f" --examples {options['examples']}"
     if options["base_url"]:
         asked += f" --base-url {shlex.quote(options['base_url'])}"
-    return plan.command.format(data=data, judge=",".join(judges) or "JUDGE", prompt=asked)
+    judge = shlex.quote(in_list(judges)) if judges else "JUDGE"
+    return plan.command.format(data=data, judge=judge, prompt=asked)
 
 
 def _translated(path: Path) -> dict[str, str]:

@@ -110,7 +110,7 @@ async def generate_async(
     from metal.api.asked import default_callbacks
     from metal.questions.generate.run import GeneratedTexts, Generating
     from metal.raters.judges.models import check_base_url
-    from metal.running.asking import Terms, carry_out
+    from metal.running.asking import Terms, carry_out, with_kept_limit
     from metal.running.generating import GenerateRequest, generate_job
     from metal.running.job import read_request
     from metal.running.judging import dataset_of
@@ -157,6 +157,7 @@ async def generate_async(
     for warning in job.warnings:
         callbacks.say(warning)
     terms = Terms(dry_run, max_cost, limit, tuple(map(Path, reuse)), force)
+    terms = with_kept_limit(run, terms, callbacks.say)
     outcome = await carry_out(job, run, terms, callbacks)
     if outcome.dry_run:
         return Generating(run, job, terms, outcome)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from metal.auditing.verdict import LIKE_A_PERSON
 from metal.data.languages import language_name
-from metal.data.text import capital, plural, printable, within
+from metal.data.text import capital, in_list, plural, printable, within
 from metal.questions.passport.run import Passport
 from metal.questions.passport.words import best_verdict
 from metal.raters.judges.providers import provider_names
@@ -78,7 +78,7 @@ def cards(run: Passport) -> Iterator[Remark]:
         yield Remark(title, " ".join(f"{capital(gap)}." for gap in gaps))
     model = next(row["model"] for row in run.records("judges", judge=best))
     if model.partition(":")[0] in provider_names():
-        command = f"metal judge DATASET -j {shlex.quote(model)} --require passport.json"
+        command = f"metal judge DATASET -j {shlex.quote(in_list([model]))} --require passport.json"
         yield Remark("What to do next", "Judge only what the passport allows:", command)
     else:
         sentence = "Have METAL ask the judge, then audit that run; its passport can be required:"
