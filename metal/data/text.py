@@ -308,8 +308,8 @@ def divided(line: str) -> tuple[str, ...]:
 
 
 def in_list(texts: Iterable[str]) -> str:
-    """Join texts with commas, as `divided` reads them; a text that contains a comma is put in double
-    quotes.
+    """Join texts with commas, as `divided` reads them. A text that contains a comma is put in
+    double quotes.
 
     >>> in_list(["3,5", "-1"])
     '"3,5",-1'
