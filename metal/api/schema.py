@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from metal.api.options import Option, StrPath, documented
-from metal.data.holdings import SIDECAR
+from metal.data.files import parse_json
+from metal.data.holdings import CRITERION_RECORD, EXPORTED, SIDECAR, is_export
 from metal.errors import DataError, MetalError, UsageError, check_known
 
 if TYPE_CHECKING:
@@ -190,8 +191,12 @@ def _compare_file(path: Path, record: str | None, faults: Faults) -> None:
     holds.
     """
     from metal.api.record_schemas import schemas
+    from metal.data.tables.first_names import first_names
     from metal.data.validating import values_in
 
+    if path.is_file() and first_names(path) >= EXPORTED:
+        _compare_export(path, faults)
+        return
     if path.suffix in TABLES and path.is_file():
         _compare_table(path, faults)
         return
@@ -226,6 +231,9 @@ def _kind_of(path: Path, value: object) -> str:
     for kind, keys in MARKS:
         if isinstance(value, Mapping) and keys <= value.keys():
             return kind
+    if is_export(path):
+        problem = f"{path}: an export for another program, to which METAL's schemas do not apply"
+        raise UsageError(f"{problem}; `metal.read(...)` says whether METAL can read it")
     raise UsageError(
         f"{path}: no record is known by its keys; name it: `record`, one of {', '.join(RECORDS)}"
     )
@@ -257,6 +265,54 @@ def _compare_table(path: Path, faults: Faults) -> None:
     located = ((row_of(path, int(row)), rating) for row, rating in rows)
     faults.compare("rating", schemas()["rating"], located)
     faults.records["rating"] += len(facts) - len(first)
+
+
+def _compare_export(path: Path, faults: Faults) -> None:
+    """Compare the ratings and criteria in a table that `metal.export` wrote, and read it."""
+    from metal.api.record_schemas import schemas
+    from metal.data.ratings import row_of
+    from metal.data.tables.files import read_frame
+
+    try:
+        frame = read_frame(path).astype(object)
+    except DataError as error:
+        faults.add(error.where, error.problem)
+        return
+    if CRITERION_RECORD in frame:
+        records = frame[CRITERION_RECORD].replace("", None).dropna()
+        located = [(row_of(path, row), records[row]) for row in records.index]
+        faults.compare("criterion", schemas()["criterion"], _parsed(located, faults))
+    of_rating = [name for name in schemas()["rating"]["properties"] if name in frame]
+    rows = _with_numbers(frame[of_rating]).to_dict("records")
+    ratings = ((row_of(path, row), rating) for row, rating in enumerate(rows))
+    faults.compare("rating", schemas()["rating"], ratings)
+    if not faults.lines:
+        _read_as_well(path, faults)
+
+
+def _with_numbers(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Ratings with numbers where texts spell them, None without a number, and "" without a text."""
+    import pandas as pd
+
+    from metal.data.ratings import NUMBERS
+
+    columns = {}
+    for name in ratings:
+        column = ratings[name]
+        columns[name] = column.fillna("")
+        if name in ("score", *NUMBERS):
+            numbers = pd.to_numeric(column, errors="coerce").astype(object)
+            columns[name] = numbers.where(numbers.notna(), column).where(column.notna(), None)
+    return pd.DataFrame(columns)
+
+
+def _parsed(located: Iterable[tuple[str, str]], faults: Faults) -> Iterator[tuple[str, Any]]:
+    """The values of JSON texts with their places; what is no JSON is a fault."""
+    for location, text in located:
+        try:
+            yield location, parse_json(text)
+        except ValueError:
+            faults.add(location, f"{CRITERION_RECORD} is not JSON")
 
 
 def _sorts(facts: pd.DataFrame) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from metal.data.files import not_utf8, parse_json, read_toml, text_in
 from metal.data.missing import no_such
 from metal.data.progress import BYTES, counted_as
+from metal.data.tables.first_names import content_ending
 from metal.data.text import name
 from metal.errors import DataError, nearest
 
@@ -198,7 +199,7 @@ def values_in(path: Path, faults: Faults) -> Iterator[tuple[str, Any]]:
     """
     if not path.is_file():
         raise no_such(path, "file")
-    if path.suffix == ".jsonl":
+    if ".jsonl" in (path.suffix, content_ending(path)):
         yield from _lines(path, faults)
         return
     value = read_toml(path) if path.suffix == ".toml" else _strict(path.read_bytes(), path)

@@ -16,6 +16,7 @@ import metal
 from metal.data.dataset import Card, Dataset, assemble
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
+from metal.data.tables.files import is_table
 from metal.errors import DataError, MetalError
 from tests.saying import tells
 
@@ -90,6 +91,26 @@ def test_an_export_is_read_back_with_its_values(dataset: Dataset, to: str, tmp_p
     pd.testing.assert_frame_equal(rows(again)[rows(dataset).columns], rows(dataset))
 
 
+@pytest.mark.parametrize("name", ["out", "out.dat"])
+@pytest.mark.parametrize("to", ENDINGS)
+def test_an_export_is_recognized_whatever_its_name(
+    dataset: Dataset, to: str, name: str, tmp_path: Path
+) -> None:
+    metal.export(dataset, to=to, out=tmp_path / name)
+    again = metal.read(tmp_path / name)
+    assert again.criteria == dataset.criteria
+    pd.testing.assert_frame_equal(rows(again)[rows(dataset).columns], rows(dataset))
+
+
+@pytest.mark.parametrize("content", ["[[tasks]]\nname = 1\n", "a,b\n1,2\n", '{"cells": []}\n'])
+def test_other_files_whose_names_say_nothing_are_no_tables(content: str, tmp_path: Path) -> None:
+    path = tmp_path / "out.dat"
+    path.write_text(content)
+    assert not is_table(path)
+    with pytest.raises(MetalError, match="neither a dataset folder nor a table"):
+        metal.read(path)
+
+
 @pytest.mark.parametrize("to", ENDINGS)
 def test_the_demo_is_read_back(to: str, tmp_path: Path) -> None:
     demo = metal.read("datasets/demo")
@@ -161,6 +182,13 @@ def test_promptfoos_export_stays_itself_when_promptfoo_saved_it(
     lines.write_text("\n".join(map(json.dumps, content["results"]["results"])))
     labels = [level.label for level in metal.read(lines).criteria["topic"].scale.levels]
     assert labels == ["sports", "law"]
+
+
+def test_score_edits_are_named_as_what_they_are(dataset: Dataset, tmp_path: Path) -> None:
+    metal.export(dataset, to="inspect", out=tmp_path / "edits.jsonl")
+    with pytest.raises(DataError) as refused:
+        metal.read(tmp_path / "edits.jsonl")
+    assert tells(str(refused.value), "score edits of inspect_ai", "edit_score", "the log")
 
 
 def test_argillas_own_answers_come_before_what_was_exported(

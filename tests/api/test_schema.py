@@ -147,6 +147,42 @@ def test_each_fault_of_a_folder_is_said_with_its_place(
     assert tells(faults, *facts), faults
 
 
+@pytest.mark.parametrize("to", ["csv", "jsonl", "parquet"])
+@pytest.mark.parametrize("name", ["ratings.{}", "ratings.out"])
+def test_an_exported_table_is_valid(to: str, name: str, tmp_path: Path) -> None:
+    path = tmp_path / name.format(to)
+    table = metal.export("datasets/demo", to=to, out=path)
+    found = metal.schema_validate(path)
+    assert found.valid, found.faults
+    assert found.records == {"rating": len(table), "criterion": 4}
+
+
+def test_faults_of_an_exported_table_are_said_with_their_rows(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    table = metal.export("datasets/demo", to="csv", out=path)
+    table["score"] = table["score"].astype(object)
+    table.loc[2, "score"], table.loc[3, "kind"] = "x", "alien"
+    table["criterion_record"] = table["criterion_record"].str.replace("measure", "measur")
+    table.loc[9, "criterion_record"] = "{"
+    table.to_csv(path, index=False)
+    faults = metal.schema_validate(path).faults
+    assert tells(faults, "row 2: unknown key 'measur'")
+    assert tells(faults, "row 4", "score", '"x"', "number")
+    assert tells(faults, "row 5: kind", "alien")
+    assert tells(faults, "row 11", "not JSON")
+    table = metal.export("datasets/demo", to="csv", out=path, force=True)
+    table.loc[2, "score"] = 7
+    table.to_csv(path, index=False)
+    assert tells(metal.schema_validate(path).faults, "score 7", "not on the scale")
+
+
+def test_an_export_for_another_program_is_no_record(tmp_path: Path) -> None:
+    metal.export("datasets/demo", to="inspect", out=tmp_path / "edits")
+    with pytest.raises(UsageError) as refused:
+        metal.schema_validate(tmp_path / "edits")
+    assert tells(str(refused.value), "edits", "another program")
+
+
 GOOD = {"output": "o", "criterion": "c", "rater": "A", "score": 1}
 
 

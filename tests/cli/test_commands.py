@@ -158,7 +158,8 @@ def test_export_and_import_again(runs: Path, target: str) -> None:
 
 
 def test_hugging_face_round_trip(runs: Path) -> None:
-    metal("export", DEMO, "--to", "hf", "--out", "demo-hf", "--texts", cwd=runs)
+    written = metal("export", DEMO, "--to", "hf", "--out", "demo-hf", "--texts", cwd=runs)
+    assert "examples/s" not in written.err  # the progress of the library
     done = metal("import", "demo-hf", "--out", "from-hf", cwd=runs)  # recognized
     assert "1,200 ratings" in done.out
     assert (

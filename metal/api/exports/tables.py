@@ -7,8 +7,8 @@ from pathlib import Path
 
 from metal.api.exports import Exported, Target, json_text
 from metal.data.escaping import csv_text
+from metal.data.formats.hugging_face import load_library
 from metal.data.progress import Progress, followed
-from metal.errors import MissingExtra
 
 BLOCK = 20_000  # rows that are written at once
 
@@ -39,11 +39,8 @@ def _parquet(exported: Exported, path: Path, progress: Progress) -> Iterable[str
 
 
 def _hugging_face(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
-    try:
-        from datasets import Dataset
-    except ImportError:
-        raise MissingExtra("writing Hugging Face datasets", "hf") from None
-    Dataset.from_pandas(exported.table, preserve_index=False).save_to_disk(str(path))
+    datasets = load_library("writing Hugging Face datasets")
+    datasets.Dataset.from_pandas(exported.table, preserve_index=False).save_to_disk(str(path))
     return ()
 
 

@@ -22,7 +22,7 @@ import pandas as pd
 
 from metal.data.escaping import unguarded
 from metal.data.files import content_of, parse_json, read_text
-from metal.data.holdings import EXPORTED, first_row
+from metal.data.holdings import EXPORTED, first_row, is_export
 from metal.data.missing import no_such
 from metal.data.progress import Progress, followed, no_progress
 from metal.data.tables.first_names import OF_JSON, TEXT_TABLES, content_ending, named_ending
@@ -42,13 +42,14 @@ NAME_THEM = "Write a row above it that names them, as output,rater,criterion,sco
 
 
 def is_table(path: Path) -> bool:
-    """Whether the file's name has the ending of a table."""
-    return _ending(path) in ENDINGS
+    """Whether the file's name has the ending of a table, or METAL exported it."""
+    by_name = named_ending(path) in ENDINGS or path.suffix.lower() == ".gz"
+    return _ending(path) in ENDINGS and (by_name or is_export(path))
 
 
 def _ending(path: Path) -> str:
     ending = named_ending(path)
-    return ending if ending in ENDINGS or path.suffix.lower() != ".gz" else content_ending(path)
+    return ending if ending in ENDINGS else content_ending(path)
 
 
 def read_frame(path: str | Path, sheet: str = "", progress: Progress = no_progress) -> pd.DataFrame:

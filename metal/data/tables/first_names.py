@@ -16,6 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from metal.data.archives import files_in, is_archive
+from metal.data.holdings import is_export
 
 BEGINNING = 1 << 16  # bytes in which the columns of a text file are named
 FIRST_OBJECT = 1 << 20  # bytes in which the keys of a single large object are searched
@@ -26,6 +27,7 @@ TEXT_TABLES = (".csv", ".tsv", ".txt")
 OF_JSON = (".json", ".jsonl")
 OTHERS = (".parquet", ".xlsx")
 _JSON = re.compile(r'\s*(?:\{\s*"|\[\s*[\[{])')  # how JSON begins that is no row of a table
+_OBJECTS = re.compile(r'\s*(?:\{\s*"|\[\s*\{)')  # and no TOML
 # A string that the end of the text cuts off is a token, too: else each quote in it would be tried.
 _TOKEN = re.compile(r'"([^"\\]*+(?:\\.[^"\\]*+)*+)(?:"|\\?\Z)|[{}\[\]:,]', re.DOTALL)
 
@@ -36,20 +38,19 @@ def first_names(path: Path) -> frozenset[str]:
     Keys in an object within the first objects follow its own key: `eval`, `eval.task_id`. For a zip
     file, the names of its members.
     """
-    ending = named_ending(path)
     with suppress(Exception):  # a damaged file is refused by who reads it, with the reason
         if is_archive(path):
             members = files_in(path, ".tsv", FIRST_MEMBERS)  # its end would close the archive
             _, file = next(members)
             return frozenset(columns_in(file.read(BEGINNING).decode("utf-8-sig", "replace")))
-        if ending == ".parquet":
-            import pyarrow.parquet as pq
-
-            return frozenset(pq.read_schema(path).names)
         if is_zip(path):
             with zipfile.ZipFile(path) as file_of_files:
                 return frozenset(file_of_files.namelist()[:MOST_NAMES])
         ending = content_ending(path)
+        if ending == ".parquet":
+            import pyarrow.parquet as pq
+
+            return frozenset(pq.read_schema(path).names)
         if ending in OF_JSON:
             return frozenset(_keys(_beginning(path, FIRST_OBJECT)))
         if ending in TEXT_TABLES:
@@ -75,17 +76,25 @@ def named_ending(path: Path) -> str:
 
 def content_ending(path: Path) -> str:
     """The ending that the file's name should have. It is `.json` or `.jsonl` if the file holds JSON
-    of that kind under another name (the other JSON ending, CSV, TSV or text), and `.csv` for a
-    compressed text whose name says nothing. Otherwise it is the name's own ending in lower case.
+    of that kind under another name (the other JSON ending, CSV, TSV, text, or an unknown ending).
+    Under an unknown ending, Parquet is `.parquet`, and a table that METAL exported is `.csv`, as is
+    any compressed text. Otherwise it is the name's own ending in lower case.
     """
     ending = named_ending(path)
-    nameless = path.suffix.lower() == ".gz" and not is_archive(path)
-    nameless = nameless and ending not in (*TEXT_TABLES, *OF_JSON, *OTHERS)
-    if not path.is_file() or not (nameless or ending in (*TEXT_TABLES, *OF_JSON)):
+    says = ending in (*TEXT_TABLES, *OF_JSON)
+    if ending in OTHERS or not path.is_file() or (is_archive(path) and not says):
         return ending
     start = _beginning(path, FIRST_OBJECT)
-    if not _JSON.match(start):
-        return ".csv" if nameless else ending
+    packed = path.suffix.lower() == ".gz"
+    if (_JSON if says or packed else _OBJECTS).match(start):
+        return _of_json(start, ending)
+    if says or (start.startswith("PAR1") and not packed):
+        return ending if says else ".parquet"
+    return ".csv" if packed or is_export(path) else ending
+
+
+def _of_json(start: str, ending: str) -> str:
+    """The ending of a file that begins so, and holds JSON. ending: what its name says."""
     first, broken, rest = start.strip().partition("\n")
     if start.lstrip().startswith("["):
         return ".json"

@@ -40,6 +40,11 @@ HARNESSES = (
     ),
     Harness("a log of inspect_ai", frozenset({"_journal/start.json"}), format="inspect"),
     Harness("a log of inspect_ai", frozenset({"header.json", "samples/*"}), format="inspect"),
+    Harness(
+        "score edits of inspect_ai",
+        frozenset({"sample_id", "score_name", "edit"}),
+        "Apply them to their log with inspect_ai's edit_score, and give METAL the log",
+    ),
     Harness("results of DeepEval", frozenset({"metrics_data"}), format="deepeval"),
     Harness("results of DeepEval", frozenset({"test_results.metrics_data"}), format="deepeval"),
     Harness("a test run of DeepEval", frozenset({"testCases"}), format="deepeval"),
