@@ -265,11 +265,11 @@ class _OpenedRun:
 
     @cached_property
     def _rated(self) -> RowsByOutput:
-        return RowsByOutput.of(self.table)
+        return RowsByOutput.of(self.table, "judge")
 
     @cached_property
     def _by_people(self) -> RowsByOutput:
-        return RowsByOutput.of(_people(self.dataset))
+        return RowsByOutput.of(_people(self.dataset), "rater")
 
     def calls(
         self, output: str, judges: Collection[str] | None, criteria: Collection[str] | None
@@ -280,38 +280,51 @@ class _OpenedRun:
         people, rated = self._by_people.about(output), self._rated.about(output)
         calls = []
         for call in self._journaled.calls(output):
-            if judges is not None and _repeated(call) not in judges:
+            judge = _repeated(call)
+            if judges is not None and judge not in judges:
                 continue
             if criteria is not None and set(call.criteria).isdisjoint(criteria):
                 continue
-            own = rated[
-                (rated["judge"] == _repeated(call)) & rated["criterion"].isin(call.criteria)
-            ]
-            ratings = [_rating(row, row["judge"], "llm") for row in own.to_dict("records")]
-            beside = people[people["criterion"].isin(call.criteria)].to_dict("records")
-            ratings += [_rating(row, row["rater"], "human") for row in beside]
+            own = [row for row in rated if row["judge"] == judge]
+            ratings = [_rating(row, judge, "llm") for row in _on(own, call)]
+            ratings += [_rating(row, row["rater"], "human") for row in _on(people, call)]
             calls.append(replace(call, ratings=tuple(ratings)))
         return calls
 
 
+def _on(rows: Sequence[Mapping[str, Any]], call: AskedCall) -> list[Mapping[str, Any]]:
+    """The rows on a criterion that a call was about."""
+    return [row for row in rows if row["criterion"] in call.criteria]
+
+
 @dataclass(frozen=True)
 class RowsByOutput:
-    """A table whose rows are looked up by their output."""
+    """A table of ratings whose rows are looked up by their output.
 
-    table: pd.DataFrame
-    places: Mapping[Any, Any]
+    columns: of each name, the array with its values. positions: the rows of each output.
+    """
+
+    columns: Mapping[str, Any]
+    positions: Mapping[Any, Any]
 
     @classmethod
-    def of(cls, table: pd.DataFrame) -> RowsByOutput:
-        return cls(table, table.groupby("output", sort=False, observed=True).indices)
+    def of(cls, table: pd.DataFrame, rater: str) -> RowsByOutput:
+        """The ratings in a table; rater: its column of raters."""
+        names = (rater, "criterion", "score", "reason", "comment")
+        positions = table.groupby("output", sort=False, observed=True).indices
+        return cls({name: table[name].array for name in names}, positions)
 
-    def about(self, output: str) -> pd.DataFrame:
+    def about(self, output: str) -> list[dict[str, Any]]:
         """The rows about an output, in their order."""
-        rows: pd.DataFrame = self.table.iloc[self.places.get(output, [])]
-        return rows
+        if output not in self.positions:
+            return []
+        # a table of these rows would take ten times as long, and a bundle looks up thousands
+        rows = self.positions[output]
+        values = [column.take(rows).tolist() for column in self.columns.values()]
+        return [dict(zip(self.columns, row, strict=True)) for row in zip(*values, strict=True)]
 
 
-def _rating(row: dict[Any, Any], rater: str, kind: str) -> dict[str, Any]:
+def _rating(row: Mapping[str, Any], rater: str, kind: str) -> dict[str, Any]:
     score = None if pd.isna(row["score"]) else float(row["score"])
     rest = {"criterion": str(row["criterion"]), "score": score}
     return {

@@ -16,6 +16,8 @@ from metal.data.replacing import FILE_MARKS, check_new, new_folder
 from metal.errors import UsageError
 from metal.version import __version__
 
+OF_CELL = 3  # outputs with a page where nothing else is asked for
+
 
 @dataclass(frozen=True)
 class Bundle:
@@ -42,6 +44,15 @@ def view_bundle(
     hide_texts: Annotated[
         bool, Option("Leave out texts, comments, messages and replies; scores and ids stay.")
     ] = False,
+    outputs: Annotated[
+        int,
+        Option(
+            "Outputs of each language and criterion that have a page, those with the largest"
+            " differences; 0 for all.",
+            metavar="N",
+            least=0,
+        ),
+    ] = OF_CELL,
     force: Annotated[
         bool, Option("Replace an earlier bundle in `out`; it is kept as NAME.replaced.")
     ] = False,
@@ -50,9 +61,9 @@ def view_bundle(
     """Write the datasets and runs of FOLDER as web pages for others.
 
     The pages are plain files: put them on any web server, or open index.html from the disk. The
-    index lists all runs and can be searched; it links to each run's page, its outputs with the
-    largest differences, and the texts, scores, messages and replies of these. Absolute paths,
-    addresses of servers and API keys are not in the pages.
+    index lists all runs and can be searched; it links to each run's page and to lists of its
+    outputs. Those with the largest differences have a page with texts, scores, messages and
+    replies. Absolute paths, addresses of servers and API keys are not in the pages.
 
     Args:
         folder: Where the datasets and runs are.
@@ -79,7 +90,7 @@ def view_bundle(
             raise UsageError(f"{target} is in {parent}, a dataset or run; give another `out`")
     check_new(target, BUNDLE, force=force)
     with new_folder(target, BUNDLE, force=force) as partial:
-        bundling = Bundling(Library(start), partial, hide_texts)
+        bundling = Bundling(Library(start), partial, hide_texts, outputs)
         bundling.write(progress or no_progress)
         pages = [*partial.rglob("*.html")]
         card = f"pages = {len(pages)}\nhides_texts = {str(hide_texts).lower()}\n"

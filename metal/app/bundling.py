@@ -6,9 +6,8 @@ import html
 import re
 import secrets
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MOST_ROWS = 1000  # of a list of outputs
-MOST_OUTPUTS = 200  # of a run that have a page
+AT_ONCE = 200  # outputs whose texts are in memory
 INDEX = "index.html"
 FILES = {"app.css": "app.css", "bundle.js": "bundle.js"}
 LINK = re.compile(r'<a\b[^>]*?\shref="([^"]*)"[^>]*>(.*?)</a>', re.DOTALL)
@@ -73,13 +72,15 @@ def file_names(texts: Iterable[str]) -> dict[str, str]:
 class Bundling:
     """The pages of a folder's datasets and runs, written one after another.
 
-    site: the folder to write to. files: the file of each address that has a page. left_out: why a
-    run has no page, by its key. cut: how many outputs have none in runs that have too many.
+    site: the folder to write to. of_cell: how many outputs of each language and criterion have a
+    page, those with the largest differences; 0 for all. files: the file of each address that has a
+    page. left_out: why a run has no page, by its key. cut: how many outputs are listed without one.
     """
 
     library: Library
     site: Path
     hide_texts: bool
+    of_cell: int
     files: dict[Address, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     cut: int = 0
@@ -124,8 +125,9 @@ class Bundling:
             notes.append("Texts, comments, messages and replies are left out of all pages.")
         if self.cut:
             notes.append(
-                f"{count(self.cut)} outputs are listed without a page of their own: a run has at"
-                f" most {count(MOST_OUTPUTS)} such pages."
+                f"{count(self.cut)} outputs are listed without a page of their own. At most"
+                f" {count(self.of_cell)} of each language and criterion have one, those with the"
+                " largest differences."
             )
         notes += [f"{key} has no page: {why}" for key, why in self.left_out.items()]
         return notes
@@ -198,11 +200,12 @@ class Bundling:
             }
         if not is_kind(self.library.folder(key).kind):
             self.files[(f"/run/{key}", "")] = f"{name}/answers.html"
-        in_turn = _in_turn([lists[code] for code in languages[1:] or [""]])
-        with_page = set(islice(in_turn, MOST_OUTPUTS))
         every = lists[""].drop_duplicates("output")
-        self.cut += len(every) - len(with_page)
-        order = every[every["output"].astype(str).isin(with_page)]
+        order = every
+        if self.of_cell:
+            cells = lists[""].groupby(["language", "criterion"], sort=False, observed=True)
+            order = every[every["output"].isin(cells.head(self.of_cell)["output"])]
+        self.cut += len(every) - len(order)
         ids = order["output"].astype(str).tolist()
         pages = file_names(ids)
         for output in ids:
@@ -242,8 +245,9 @@ class Bundling:
         choice: Choice,
         sharing: Sharing,
     ) -> None:
-        beside = [(str(row["output"]), str(row["criterion"])) for row in order.to_dict("records")]
-        for position, (output, of) in enumerate(beside):
+        names = order["output"].astype(str).tolist()
+        beside = [*zip(names, order["criterion"].astype(str), strict=True)]
+        for position, shown in self._each_shown(key, path, answers, names):
             before, after = answers_page.beside_of(beside, position)
             content = {
                 "key": key,
@@ -253,18 +257,39 @@ class Bundling:
                 "total": len(beside),
                 "before": before,
                 "after": after,
-                "shown": sharing.of_output(self._shown(key, path, answers, output)),
-                "of": of,
+                "shown": sharing.of_output(shown),
+                "of": beside[position][1],
                 "about": about_answer,
             }
-            file = self.files[(f"/output/{key}", output)]
+            file = self.files[(f"/output/{key}", shown.output)]
             self._render(file, "output.html", content, sharing)
 
-    def _shown(self, key: str, path: Path, answers: RunAnswers, output: str) -> Shown:
+    def _each_shown(
+        self, key: str, path: Path, answers: RunAnswers, names: Sequence[str]
+    ) -> Iterator[tuple[int, Shown]]:
+        """Each output with its position among the names.
+
+        Those of an audit come as they lie in its file, so that it is read once, and never all of it
+        is in memory.
+        """
         if not is_kind(self.library.folder(key).kind):
-            return of_judges(self.library, path, output)
-        numbers = answers.items.index[answers.items["output"] == output]
-        return of_disagreements(self.library, path, output, rows_of(path, [*map(int, numbers)]))
+            for position, output in enumerate(names):
+                yield position, of_judges(self.library, path, output)
+            return
+        numbers: dict[str, list[int]] = {output: [] for output in names}
+        outputs = answers.items["output"].astype(str)
+        for number in outputs.index[outputs.isin(names)].tolist():
+            numbers[outputs[number]].append(number)
+        positions = {output: position for position, output in enumerate(names)}
+        in_file = sorted(names, key=lambda output: numbers[output][0])
+        for first in range(0, len(in_file), AT_ONCE):
+            part = in_file[first : first + AT_ONCE]
+            wanted = sorted(number for output in part for number in numbers[output])
+            rows = dict(zip(wanted, rows_of(path, wanted), strict=True))
+            for output in part:
+                own = [rows[number] for number in numbers[output]]
+                shown = of_disagreements(self.library, path, output, own, answers.by_name)
+                yield positions[output], shown
 
     def _render(
         self, file: str, template: str, content: Mapping[str, Any], sharing: Sharing
@@ -299,14 +324,3 @@ class Bundling:
         path = self.site / file
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
-
-
-def _in_turn(lists: list[pd.DataFrame]) -> Iterator[str]:
-    """The outputs of several lists, taken from each list in turn; each output comes once."""
-    seen = set[str]()
-    columns = [chosen["output"].astype(str) for chosen in lists]
-    for row in zip_longest(*columns):
-        for output in row:
-            if output is not None and output not in seen:
-                seen.add(output)
-                yield output

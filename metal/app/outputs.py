@@ -83,15 +83,18 @@ def of_run(library: Library, folder: Path, output: str, rows: Sequence[int]) -> 
     rows: its row numbers among the run's answers.
     """
     if is_kind(library.folder(library.key(folder)).kind):
-        return of_disagreements(library, folder, output, rows_of(folder, rows))
+        return of_disagreements(library, folder, output, rows_of(folder, rows), criteria_of(folder))
     return of_judges(library, folder, output)
 
 
 def of_disagreements(
-    library: Library, folder: Path, output: str, rows: Sequence[Mapping[str, Any]]
+    library: Library,
+    folder: Path,
+    output: str,
+    rows: Sequence[Mapping[str, Any]],
+    criteria: Mapping[str, Criterion],
 ) -> Shown:
     """An output of an audit; rows: its disagreements, one for each criterion."""
-    criteria = criteria_of(folder)
     parts = [_part(row["criterion"], criteria, row["people"], list(row["ratings"])) for row in rows]
     calls, notes = _calls(library, folder, output)
     texts = {name: rows[0][name] or "" for name in TEXTS}

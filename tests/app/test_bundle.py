@@ -22,11 +22,13 @@ import pytest
 from click.testing import CliRunner
 
 import metal
+from metal.api.answers import DIFFERS, Choice, of_audit, rows_of
 from metal.app import bundling
 from metal.app.bundling import address_of, file_names
 from metal.app.sharing import Sharing
 from metal.cli import metal as command
 from metal.data.dataset import save_dataset
+from metal.data.text import slug
 from metal.errors import UsageError
 from tests.saying import tells
 
@@ -76,7 +78,7 @@ def test_the_index_leads_to_an_output_in_three_clicks(site: metal.Bundle) -> Non
     text = at.read_text(encoding="utf-8")
     assert "User message" in text
     assert "Reason given" in text
-    assert site.outputs > 50
+    assert site.outputs > 30
 
 
 def test_nothing_is_offered_that_needs_a_server(site: metal.Bundle) -> None:
@@ -174,15 +176,52 @@ def test_what_is_too_much_is_counted(
     shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bundling, "MOST_ROWS", 5)
-    monkeypatch.setattr(bundling, "MOST_OUTPUTS", 4)
-    site = metal.view_bundle(shelf, out=tmp_path / "site")
-    assert tells(site.notes, "outputs are listed without a page", "at most 4")
+    site = metal.view_bundle(shelf, out=tmp_path / "site", outputs=1)
+    assert tells(site.notes, "outputs are listed without a page", "At most 1 of each language")
+    assert tells(site.index.read_text(encoding="utf-8"), "At most 1 of each language")
     listed = (tmp_path / "site" / "runs-audit" / "answers.html").read_text(encoding="utf-8")
     assert listed.count('<th scope="row">') == 5
     assert "more are not listed here" in listed
-    outputs = [*(tmp_path / "site" / "runs-audit" / "outputs").iterdir()]
-    assert len(outputs) == 4
-    assert {path.name[:2] for path in outputs} == {"hi", "ar"}
+
+
+def outputs_of(site: metal.Bundle, run: str) -> set[str]:
+    return {path.stem for path in (site.index.parent / run / "outputs").iterdir()}
+
+
+def test_the_largest_differences_of_each_cell_have_a_page(shelf: Path, tmp_path: Path) -> None:
+    answers = of_audit(shelf / "runs" / "audit")
+    wanted = set()
+    for language in answers.languages:
+        for criterion in answers.criteria:
+            chosen = answers.chosen(Choice(language, criterion, kind=DIFFERS))
+            wanted |= {*chosen["output"].astype(str).head(2)}
+    site = metal.view_bundle(shelf, out=tmp_path / "site", outputs=2)
+    assert outputs_of(site, "runs-audit") == {*map(slug, wanted)}
+    assert len(wanted) > 5
+    every = metal.view_bundle(shelf, out=tmp_path / "every", outputs=0)
+    assert not any("without a page" in note for note in every.notes)
+    assert outputs_of(site, "runs-audit") < outputs_of(every, "runs-audit")
+    words = ["view", "bundle", str(shelf), "--out", str(tmp_path / "other"), "--outputs", "-1"]
+    assert CliRunner().invoke(command, words).exit_code == 2
+
+
+def test_an_audit_is_read_once_for_all_its_pages(
+    shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[list[int]] = []
+
+    def counted(audit: Path, numbers: list[int]) -> list[dict[str, Any]]:
+        read.append(numbers)
+        return rows_of(audit, numbers)
+
+    monkeypatch.setattr(bundling, "rows_of", counted)
+    whole = metal.view_bundle(shelf, out=tmp_path / "whole")
+    assert len(read) == 1
+    monkeypatch.setattr(bundling, "AT_ONCE", 7)
+    parts = metal.view_bundle(shelf, out=tmp_path / "parts")
+    assert len(read) > 3
+    assert all(numbers == sorted(numbers) for numbers in read)
+    assert everything(whole.index.parent) == everything(parts.index.parent)
 
 
 def test_a_bundle_is_replaced_only_if_asked_and_kept(shelf: Path, tmp_path: Path) -> None:
