@@ -50,7 +50,7 @@ CORE_COLUMNS = {
 OTHERS: dict[str, str] = {
     "api": """
         __signature__, approved, country, endpoint_url, layout-{}.html, minutes, models,
-        more, path, people_given, probable, qualification, rating, to,
+        more, path, people_given, people_range, probable, qualification, rating, to,
         warnings,
         with_reference, word_orders,
         evalset, standard_reference, references/{}.{}.txt, system-outputs/{}/{}.txt,

@@ -1,145 +1,49 @@
-"""Outputs with the answers of judges and people. Those on which judges and people differ most come
-first.
-"""
+"""Outputs with the answers of judges and people, read from a dataset or run."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
+from metal.api.answer_table import DIFFERS, TEXTS, Choice, RunAnswers, ranges_of
 from metal.api.options import names
-from metal.data.dataset_lines import read_criterion, read_raters
+from metal.data.dataset_lines import read_criteria, read_criterion, read_raters
 from metal.data.pairs import swapped_pairs
-from metal.errors import DataError, UsageError, check_known
+from metal.data.people import people_in
+from metal.data.run_toml import RUN_TOML
+from metal.errors import DataError, UsageError
 from metal.runs.parts import again, command_of, read_manifest, read_parquet
+from metal.stats.aggregate import TIE, settled
 
 if TYPE_CHECKING:
     from metal.data.dataset import Dataset
     from metal.data.records import Criterion
+    from metal.runs.judges_run import RatingsRun
 
 DISAGREEMENTS = "disagreements.parquet"
 ITEM_COLUMNS = ("language", "criterion", "output", "generator", "people", "people_range")
 RATING_COLUMNS = ("ratings.list.element.rater", "ratings.list.element.score")
-
-HIGHER, LOWER, DIFFERS, PEOPLE, NO_SCORE = "higher", "lower", "differs", "people", "none"
-KINDS = {
-    DIFFERS: "a judge differs from the people",
-    HIGHER: "a judge scores higher than the people",
-    LOWER: "a judge scores lower than the people",
-    PEOPLE: "the people differ among themselves",
-    NO_SCORE: "a judge gave no score",
+KEYS = ["language", "criterion", "output"]
+RATED = dict.fromkeys((*KEYS, "generator", "rater", "kind", "reason", "comment"), "str") | {
+    "score": "float64"
 }
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What to look for; an empty value means all.
-
-    kind: a key of KINDS.
-    """
-
-    language: str = ""
-    criterion: str = ""
-    judge: str = ""
-    kind: str = ""
-
-    def to_dict(self) -> dict[str, str]:
-        """The values that are not empty, as they stand in an address."""
-        return {name: value for name, value in vars(self).items() if value}
-
-
-@dataclass(frozen=True)
-class RunAnswers:
-    """The outputs of a run, and what each judge answered on them.
-
-    items: one row for each output and criterion: language, criterion, output, generator, people
-    (their aggregate, NaN without one), people_range (the largest distance between two people) and
-    span (the range of the scale; 0 if it is nominal).
-
-    answers: one row for each answer of a judge: item (a row number of `items`), judge, score.
-
-    by_name: the criteria that are known, by name.
-    """
-
-    items: pd.DataFrame
-    answers: pd.DataFrame
-    by_name: Mapping[str, Criterion]
-    judges: Sequence[str]
-    languages: Sequence[str] = field(init=False)
-    criteria: Sequence[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        for column, name in (("language", "languages"), ("criterion", "criteria")):
-            object.__setattr__(self, name, sorted(map(str, self.items[column].unique())))
-
-    def chosen(self, choice: Choice) -> pd.DataFrame:
-        """The items of a choice with `judge`, `score` and `size`, the largest differences first.
-
-        Each item comes with the answer that is furthest from the people. size: the distance as a
-        share of the scale; of people among themselves if that is the kind chosen. Raises
-        UnknownName.
-        """
-        for what, wanted, choices in (
-            ("language", choice.language, self.languages),
-            ("criterion", choice.criterion, self.criteria),
-            ("judge", choice.judge, self.judges),
-            ("kind", choice.kind, KINDS),
-        ):
-            check_known(what, [wanted] if wanted else [], choices)
-        items = self._items_of(choice)
-        if choice.kind == PEOPLE:
-            span = items["span"].where(items["span"] > 0, 1.0)
-            apart = items.assign(judge="", score=np.nan, size=items["people_range"] / span)
-            return apart[apart["size"] > 0].sort_values("size", ascending=False, kind="stable")
-        answers = self.answers
-        if choice.judge:
-            answers = answers[answers["judge"] == choice.judge]
-        joined = answers.join(items, on="item", how="inner")
-        joined["size"] = _sizes(joined, choice.kind)
-        joined = joined[joined["size"].notna()]
-        # of equal differences, those on which people agree come first
-        order = ["size", "people_range", "item"]
-        joined = joined.sort_values(order, ascending=[False, True, True], kind="stable")
-        return joined.drop_duplicates("item")
-
-    def _items_of(self, choice: Choice) -> pd.DataFrame:
-        items = self.items
-        for column in ("language", "criterion"):
-            if wanted := getattr(choice, column):
-                items = items[items[column] == wanted]
-        return items
-
-
-def _sizes(joined: pd.DataFrame, kind: str) -> pd.Series:
-    """The distance of each answer from the people as a share of the scale; NaN for an answer that
-    is not of the chosen kind.
-    """
-    unanswered = joined["score"].isna()
-    if kind == NO_SCORE:
-        return unanswered.map({True: 0.0, False: np.nan})
-    away = joined["score"] - joined["people"]
-    nominal = joined["span"] == 0
-    sizes = (away.abs() / joined["span"].where(~nominal, 1.0)).where(~nominal, (away != 0) * 1.0)
-    sizes = sizes.where(away.notna())
-    if kind == HIGHER:
-        return sizes.where((away > 0) & ~nominal)
-    if kind == LOWER:
-        return sizes.where((away < 0) & ~nominal)
-    return sizes.where(sizes > 0) if kind == DIFFERS else sizes
+DIGITS = 10  # of the mean of equal scores, which would else differ from them
+SLICE = 20_000  # items whose classes are counted at a time
 
 
 def of_audit(folder: Path) -> RunAnswers:
     """The outputs of an audit on which a judge differs from people, or people differ among
     themselves.
 
-    Texts and comments are not read, so that a large audit needs little memory. Raises UsageError if
-    the folder is no audit, DataError if a part of it cannot be used.
+    Comments are not read, and texts only when they are asked for, so that a large audit needs
+    little memory. Raises UsageError if the folder is no audit, DataError if a part of it cannot be
+    used.
     """
     criteria = criteria_of(folder)
     table = read_parquet(folder / DISAGREEMENTS, "audit", [*ITEM_COLUMNS, *RATING_COLUMNS])
@@ -149,16 +53,21 @@ def of_audit(folder: Path) -> RunAnswers:
     items["span"] = _spans(items, criteria)
     ratings = table["ratings"].combine_chunks()
     flat = ratings.flatten()
-    answers = pd.DataFrame(
+    kinds = {rater.rater: rater.kind for rater in read_raters(folder)}
+    scored = pd.DataFrame(
         {
             "item": ratings.value_parent_indices().to_numpy().astype(np.int32),
-            "judge": flat.field("rater").dictionary_encode().to_pandas(),
+            "rater": flat.field("rater").dictionary_encode().to_pandas().astype("category"),
             "score": flat.field("score").to_numpy(zero_copy_only=False),
         }
     )
-    judges = sorted(rater.rater for rater in read_raters(folder) if rater.kind != "human")
-    answers = answers[answers["judge"].isin(judges)]
-    return RunAnswers(items, answers, criteria, judges)
+    first_rows = np.unique(items["output"].cat.codes.to_numpy(), return_index=True)[1]
+
+    def read_texts() -> pa.Table:
+        path = folder / DISAGREEMENTS
+        return read_parquet(path, "audit", [*TEXTS], dictionaries=TEXTS).take(first_rows)
+
+    return RunAnswers(items, scored, criteria, *_by_kind(kinds), read_texts)
 
 
 def criteria_of(audit: Path) -> dict[str, Criterion]:
@@ -167,20 +76,122 @@ def criteria_of(audit: Path) -> dict[str, Criterion]:
     return {key: read_criterion(key, entry, audit / "run.toml") for key, entry in entries.items()}
 
 
-def of_judges(table: pd.DataFrame, criteria: Mapping[str, Criterion]) -> RunAnswers:
-    """The outputs that a run of judges rated.
+def of_dataset(dataset: Dataset) -> RunAnswers:
+    """All outputs of a dataset that were rated."""
+    return _of_ratings(dataset.ratings, dataset.criteria, dataset)
 
-    table: the run's replies in the form of metal.api.replies.COLUMNS. criteria: those of the run's
-    dataset, as far as it is there.
+
+def of_raters(run: RatingsRun, dataset: Dataset | None) -> RunAnswers:
+    """The outputs that the raters of a run rated, with people's ratings of the same.
+
+    dataset: the one that the run rated; without it, languages, texts and people are missing.
     """
-    keys = ["language", "criterion", "output"]
-    numbers = table.groupby(keys, sort=False, observed=True).ngroup()
-    first = ~numbers.duplicated()
-    items = table.loc[first, [*keys, "people"]].reset_index(drop=True)
-    items = items.assign(generator="", people_range=0.0)
+    return _of_ratings(rated_in(run, dataset), criteria_in(run, dataset), dataset)
+
+
+def criteria_in(run: RatingsRun, dataset: Dataset | None) -> dict[str, Criterion]:
+    """The criteria of a run and of the dataset that it rated, by name."""
+    criteria = read_criteria(run.manifest["criteria"], run.folder / RUN_TOML)
+    return {**criteria, **(dataset.criteria if dataset else {})}
+
+
+def rated_in(run: RatingsRun, dataset: Dataset | None, output: str = "") -> pd.DataFrame:
+    """The ratings of a run and people's ratings of the same outputs and criteria, in the columns
+    RATED.
+
+    output: the only output; empty for all.
+    """
+    own, beside = run.ratings, dataset.ratings if dataset else run.ratings.iloc[:0]
+    if output:
+        own, beside = own[own["output"] == output], beside[beside["output"] == output]
+    kinds = {name: rater.kind for name, rater in run.raters.items()}
+    outputs = dataset.outputs if dataset else {}
+    names_of = [name for name in own["output"].astype(str).unique() if name in outputs]
+    own = own.assign(kind=own["rater"].astype(str).map(kinds))
+    for column in ("language", "generator"):
+        values = {name: getattr(outputs[name], column) for name in names_of}
+        own[column] = own["output"].astype(str).map(values).fillna("")
+    asked = own.loc[:, ["output", "criterion"]].astype(str).drop_duplicates()
+    own = own.loc[:, [*RATED]].astype(RATED)
+    if dataset is None:
+        return own.reset_index(drop=True)
+    people = beside[beside["rater"].isin(people_in(dataset.raters))].loc[:, [*RATED]].astype(RATED)
+    both = [people.merge(asked, on=["output", "criterion"]), own]
+    return pd.concat(both, ignore_index=True)
+
+
+def _of_ratings(
+    ratings: pd.DataFrame, criteria: Mapping[str, Criterion], dataset: Dataset | None
+) -> RunAnswers:
+    """The outputs in a table of ratings; dataset: where their texts are."""
+    keys = ratings.loc[:, KEYS].astype("category")
+    numbers = keys.groupby(KEYS, sort=False, observed=True).ngroup().to_numpy().astype(np.int32)
+    first = np.unique(numbers, return_index=True)[1]
+    items = keys.iloc[first].reset_index(drop=True)
+    items["output"] = items["output"].cat.remove_unused_categories()
+    items["generator"] = ratings["generator"].iloc[first].astype("category").array
+    scored = pd.DataFrame(
+        {
+            "item": numbers,
+            "rater": ratings["rater"].astype("category").array,
+            "score": ratings["score"].to_numpy(),
+        }
+    ).sort_values("item", kind="stable", ignore_index=True)
+    kinds = ratings.loc[:, ["rater", "kind"]].astype(str).drop_duplicates()
+    people, judges = _by_kind(dict(zip(kinds["rater"], kinds["kind"], strict=True)))
+    by_people = scored[scored["rater"].isin(people)]
+    items["people"] = _people_answers(by_people, items, criteria)
     items["span"] = _spans(items, criteria)
-    answers = pd.DataFrame({"item": numbers, "judge": table["judge"], "score": table["score"]})
-    return RunAnswers(items, answers, criteria, sorted(map(str, table["judge"].unique())))
+    items["people_range"] = ranges_of(items, by_people)
+    outputs = items["output"].cat.categories.astype(str).tolist()
+    return RunAnswers(
+        items, scored, criteria, people, judges, lambda: _texts_of_dataset(dataset, outputs)
+    )
+
+
+def _by_kind(kinds: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """The names of people, and of all other raters."""
+    people = sorted(name for name, kind in kinds.items() if kind == "human")
+    return people, sorted(kinds.keys() - set(people))
+
+
+def _people_answers(
+    by_people: pd.DataFrame, items: pd.DataFrame, criteria: Mapping[str, Criterion]
+) -> Any:
+    """(items,) the answer of the people: their most frequent one as an audit counts it or, of
+    scores without classes, their mean; NaN without one.
+    """
+    item, score = by_people["item"].to_numpy(), by_people["score"].to_numpy()
+    means = by_people.groupby("item")["score"].mean().reindex(range(len(items)))
+    answers = means.round(DIGITS).to_numpy(copy=True)
+    for name, criterion in criteria.items():
+        values = np.sort([level.value for level in criterion.scale.levels])
+        here = np.flatnonzero(items["criterion"] == name)
+        for start in range(0, len(here) if len(values) else 0, SLICE):
+            part = here[start : start + SLICE]
+            rows = np.isin(item, part) & ~np.isnan(score)
+            counts = np.zeros((len(part), len(values)), dtype=np.int64)
+            at = np.searchsorted(part, item[rows]), np.searchsorted(values, score[rows])
+            np.add.at(counts, at, 1)
+            ordered = criterion.scale.measure != "nominal"
+            classes = settled(counts, values, ordered=ordered)
+            if criterion.scale.tie is not None:
+                tie = criterion.scale.levels[criterion.scale.tie].value
+                classes = np.where(classes == TIE, np.searchsorted(values, tie), classes)
+            answers[part] = np.where(classes >= 0, values[classes], np.nan)
+    return answers
+
+
+def _texts_of_dataset(dataset: Dataset | None, outputs: Sequence[str]) -> pa.Table:
+    """The texts of outputs in a dataset; empty without one."""
+    texts: dict[str, list[str]] = {name: [] for name in TEXTS}
+    for name in outputs:
+        output = dataset.outputs.get(name) if dataset else None
+        source = dataset.sources[output.source] if dataset and output else None
+        texts["title"].append(source.title if source else "")
+        texts["source_text"].append(source.text if source else "")
+        texts["output_text"].append(output.text if output else "")
+    return pa.table({name: pa.array(column, pa.string()) for name, column in texts.items()})
 
 
 def outputs_named(

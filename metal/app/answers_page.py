@@ -1,31 +1,37 @@
-"""The pages of a run's answers: a list, and one output with everything that is known of it."""
+"""The pages of a dataset's or run's answers: a list, and one output with everything that is known
+of it.
+"""
 
 from __future__ import annotations
 
-from math import isnan
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from metal.api.answers import DIFFERS, KINDS, Choice, RunAnswers, of_audit, of_judges
+from metal.api.answer_files import csv_lines, json_lines
+from metal.api.answer_table import Choice, RunAnswers
+from metal.app.answer_list import content_of
 from metal.app.library import Library, NoSuchPage
-from metal.app.outputs import Shown, level_of, of_run, replies_of
+from metal.app.opening import answers_of
+from metal.app.outputs import Shown, of_run
 from metal.app.templating import respond
-from metal.data.languages import language_name
-from metal.data.text import percent
+from metal.data.text import slug
+from metal.errors import check_known
 from metal.show.replies import about_answer
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 PAGE = 50  # rows
+FILES = {  # of a download, by their ending
+    "csv": (csv_lines, "text/csv; charset=utf-8"),
+    "jsonl": (json_lines, "application/jsonl; charset=utf-8"),
+}
 
 
 def answers_page(request: Request) -> Response:
-    """The outputs of a run, those with the largest differences first."""
+    """The outputs of a dataset or run, those with the largest differences first."""
     library, key = _asked(request)
     folder = library.path(key)
     answers = answers_of(library, folder)
@@ -33,9 +39,8 @@ def answers_page(request: Request) -> Response:
     chosen = answers.chosen(choice)
     number = request.query_params.get("page", "1")
     page = max(int(number), 1) if number.isdecimal() and len(number) < 9 else 1
-    rows = chosen.iloc[PAGE * (page - 1) : PAGE * page]
     content = {
-        **content_of(answers, choice, rows),
+        **content_of(answers, choice, chosen.iloc[PAGE * (page - 1) : PAGE * page]),
         "key": key,
         "total": len(chosen),
         "page": page,
@@ -46,40 +51,33 @@ def answers_page(request: Request) -> Response:
     return respond(request, "answers.html", content)
 
 
-def content_of(answers: RunAnswers, choice: Choice, rows: pd.DataFrame) -> dict[str, Any]:
-    """What the list of a run's outputs shows.
-
-    rows: those on the page, from the outputs of the choice.
-    """
-    return {
-        "answers": answers,
-        "choice": choice,
-        "kinds": KINDS,
-        "rows": rows.to_dict("records"),
-        "share": percent,
-        "titles": {name: each.title for name, each in answers.by_name.items()},
-        "level": lambda row, score: (
-            "" if isnan(score) else level_of(answers.by_name.get(row["criterion"]), score)
-        ),
-        "named": [(code, language_name(code)) for code in answers.languages],
-    }
+def download(request: Request) -> Response:
+    """All outputs of a choice as a file."""
+    library, key = _asked(request)
+    folder = library.path(key)
+    ending = request.path_params["ending"]
+    check_known("format", [ending], FILES)
+    lines, kind = FILES[ending]
+    answers, choice = answers_of(library, folder), _choice(request)
+    name = slug("-".join([folder.resolve().name, choice.language, choice.criterion]))
+    headers = {"Content-Disposition": f'attachment; filename="{name}.{ending}"'}
+    content = lines(answers, answers.chosen(choice))
+    return StreamingResponse(content, media_type=kind, headers=headers)
 
 
 def output_page(request: Request) -> Response:
     """One output: its texts, all scores, what the judges were asked, and what they replied."""
     library, key = _asked(request)
     folder = library.path(key)
-    output = request.query_params.get("output", "")
+    output, of = (request.query_params.get(name, "") for name in ("output", "of"))
     answers, choice = answers_of(library, folder), _choice(request)
     chosen = answers.chosen(choice)
-    names = chosen["output"].astype(str).tolist()
-    criteria = chosen["criterion"].astype(str).tolist()
-    at = (output, request.query_params.get("of", ""))
-    positions = [
-        position for position, each in enumerate(zip(names, criteria, strict=True)) if each == at
-    ]
-    position = positions[0] if positions else None
-    before, after = beside_of(list(zip(names, criteria, strict=True)), position)
+    at = (chosen["output"] == output) & (chosen["criterion"] == of)
+    position = next(iter(np.flatnonzero(at).tolist()), None)
+    first = max(position - 1, 0) if position else 0
+    near = chosen.iloc[first : first + 3]
+    order = list(zip(near["output"].astype(str), near["criterion"].astype(str), strict=True))
+    before, after = beside_of(order, None if position is None else position - first)
     content = {
         "key": key,
         "title": folder.name,
@@ -89,14 +87,14 @@ def output_page(request: Request) -> Response:
         "before": before,
         "after": after,
         "shown": _shown(library, folder, answers, output),
-        "of": at[1],
+        "of": of,
         "about": about_answer,
     }
     return respond(request, "output.html", content)
 
 
 def beside_of(
-    order: list[tuple[str, str]], position: int | None
+    order: Sequence[tuple[str, str]], position: int | None
 ) -> tuple[tuple[str, str] | None, tuple[str, str] | None]:
     """The outputs before and after a position in a list."""
     if position is None:
@@ -111,31 +109,9 @@ def _asked(request: Request) -> tuple[Library, str]:
 
 
 def _choice(request: Request) -> Choice:
-    """The choice that an address names. Without a kind, it is the outputs on which a judge differs
-    from people.
-    """
-    query = request.query_params
-    parts = {name: query.get(name, "") for name in ("language", "criterion", "judge")}
-    return Choice(**parts, kind=query.get("kind", DIFFERS))
-
-
-def answers_of(library: Library, folder: Path) -> RunAnswers:
-    """The answers in a run. Raises NoSuchPage for a run that has none."""
-    return library.opened(folder, "answers", lambda: _read(library, folder))
-
-
-def _read(library: Library, folder: Path) -> RunAnswers:
-    from metal.runs.judges_run import COMMANDS
-    from metal.runs.parts import command_of
-
-    command = command_of(folder)
-    if command == "audit":
-        return of_audit(folder)
-    if command in COMMANDS:
-        opened = replies_of(library, folder)
-        return of_judges(opened.table, opened.dataset.criteria if opened.dataset else {})
-    what = f"A run of `metal {command}`" if command else "A dataset"
-    raise NoSuchPage(f"{what} has no list of answers; open an audit or a run of judges")
+    """The choice in an address."""
+    names = Choice.__annotations__
+    return Choice(**{name: request.query_params.get(name, "") for name in names})
 
 
 def _shown(library: Library, folder: Path, answers: RunAnswers, output: str) -> Shown:
@@ -147,5 +123,6 @@ def _shown(library: Library, folder: Path, answers: RunAnswers, output: str) -> 
 
 ROUTES = [
     Route("/answers/{key:path}", answers_page, name="answers"),
+    Route("/answers.{ending}/{key:path}", download, name="download"),
     Route("/output/{key:path}", output_page, name="output"),
 ]

@@ -12,11 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-from metal.api.answers import DIFFERS, Choice, RunAnswers, rows_of
+from metal.api.answer_table import Choice, RunAnswers
+from metal.api.answers import rows_of
 from metal.api.folders import NOUNS, Folder
 from metal.app import answers_page, start
+from metal.app.answer_list import content_of
 from metal.app.drawing import page_of_run
 from metal.app.library import Library
+from metal.app.opening import answers_of
 from metal.app.outputs import Shown, of_disagreements, of_judges
 from metal.app.sharing import Sharing
 from metal.app.templating import rendered, static
@@ -186,11 +189,10 @@ class Bundling:
 
     def _write_answers(self, key: str, path: Path, name: str, sharing: Sharing) -> None:
         """The lists of a run's outputs, one of each language, and the pages of outputs."""
-        answers = answers_page.answers_of(self.library, path)
-        kind = DIFFERS if len(answers.chosen(Choice(kind=DIFFERS))) else ""
+        answers = answers_of(self.library, path)
         languages = ["", *answers.languages] if len(answers.languages) > 1 else [""]
         own = file_names(languages[1:])
-        lists = {code: answers.chosen(Choice(code, kind=kind)) for code in languages}
+        lists = {code: answers.chosen(Choice(code)) for code in languages}
         for code in languages:
             file = f"{name}/answers-{own[code]}.html" if code else f"{name}/answers.html"
             self.files[(f"/answers/{key}", code)] = file
@@ -211,8 +213,8 @@ class Bundling:
         for output in ids:
             self.files[(f"/output/{key}", output)] = f"{name}/outputs/{pages[output]}.html"
         for code, chosen in lists.items():
-            self._write_list(key, answers, Choice(code, kind=kind), chosen, sharing)
-        self._write_outputs(key, path, answers, order, Choice(kind=kind), sharing)
+            self._write_list(key, answers, Choice(code), chosen, sharing)
+        self._write_outputs(key, path, answers, order, Choice(), sharing)
 
     def _write_list(
         self, key: str, answers: RunAnswers, choice: Choice, chosen: pd.DataFrame, sharing: Sharing
@@ -222,7 +224,7 @@ class Bundling:
         named = [(code, language_name(code)) for code in answers.languages]
         more = f"{count(left)} more are not listed here." if left else ""
         content = {
-            **answers_page.content_of(answers, choice, rows),
+            **content_of(answers, choice, rows, with_texts=not self.hide_texts),
             "key": key,
             "total": len(chosen),
             "page": 1,

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 
-from metal.api.answers import DIFFERS, Choice
-from metal.app.answers_page import answers_of
+from metal.api.answer_table import DIFFERS, Choice
 from metal.app.jobs import RUNNING, Jobs
 from metal.app.library import HERE, Library, NoSuchPage
 from metal.app.naming import free_name
+from metal.app.opening import answers_of
 from metal.auditing.verdict import (
     DISAGREE,
     INFORMATIVE,

@@ -6,22 +6,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metal.api.answers import criteria_of, rows_of
+from metal.api.answers import criteria_in, criteria_of, rated_in, rows_of
 from metal.app.library import Library
+from metal.app.opening import answers_of, dataset_in, kind_in, rated_run, replies_in
 from metal.data.records import KINDS
 from metal.data.text import figure
 from metal.errors import MetalError
-from metal.runs.kinds import is_kind
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from metal.api.replies import OpenedReplies
+    from metal.api.answer_table import RunAnswers
     from metal.data.dataset import Dataset
     from metal.data.records import Criterion
     from metal.running.replying import AskedCall
@@ -78,12 +77,15 @@ class Shown:
 
 
 def of_run(library: Library, folder: Path, output: str, rows: Sequence[int]) -> Shown:
-    """An output of an audit, or of a run of judges.
+    """An output of a dataset, an audit, or a run of judges or metrics.
 
-    rows: its row numbers among the run's answers.
+    rows: its row numbers among the answers.
     """
-    if is_kind(library.folder(library.key(folder)).kind):
+    kind = kind_in(library, folder)
+    if kind == "audit":
         return of_disagreements(library, folder, output, rows_of(folder, rows), criteria_of(folder))
+    if kind == "dataset":
+        return of_data(library, folder, output)
     return of_judges(library, folder, output)
 
 
@@ -102,32 +104,37 @@ def of_disagreements(
 
 
 def of_judges(library: Library, folder: Path, output: str) -> Shown:
-    """An output of a run of judges."""
-    opened = replies_of(library, folder)
-    dataset = opened.dataset
-    criteria = dataset.criteria if dataset else {}
-    calls = opened.calls(output)
-    of_people: dict[str, dict[str, Mapping[str, Any]]] = {}
-    for rating in chain.from_iterable(call.ratings for call in calls):
-        if rating["kind"] == "human":
-            of_people.setdefault(rating["criterion"], {})[rating["rater"]] = rating
+    """An output of a run of judges or metrics."""
+    run, dataset = rated_run(library, folder)
+    ratings, criteria = rated_in(run, dataset, output), criteria_in(run, dataset)
+    parts = _parts(answers_of(library, folder), output, ratings, criteria)
+    calls: Sequence[AskedCall] = ()
+    notes: Sequence[str] = ()
+    if kind_in(library, folder) == "judge":
+        opened = replies_in(library, folder)
+        calls, notes = opened.calls(output), opened.notes
+    return Shown(output, **_texts(dataset, output), parts=parts, calls=calls, notes=notes)
+
+
+def of_data(library: Library, folder: Path, output: str) -> Shown:
+    """An output of a dataset."""
+    dataset = dataset_in(library, folder)
+    ratings = dataset.ratings[dataset.ratings["output"] == output]
+    parts = _parts(answers_of(library, folder), output, ratings, dataset.criteria)
+    return Shown(output, **_texts(dataset, output), parts=parts, calls=(), notes=())
+
+
+def _parts(
+    answers: RunAnswers, output: str, ratings: pd.DataFrame, criteria: Mapping[str, Criterion]
+) -> list[OutputPart]:
+    """The answers about an output by criterion, people first."""
+    items = answers.items[answers.items["output"] == output]
+    people = dict(zip(items["criterion"].astype(str), items["people"], strict=True))
     parts = []
-    answers = opened.table[opened.table["output"] == output]
-    for criterion, rows in answers.groupby("criterion", sort=False):
-        ratings = [*of_people.get(str(criterion), {}).values()]
-        ratings += [{**row, "rater": row["judge"], "kind": "llm"} for row in plain_rows(rows)]
-        parts.append(_part(str(criterion), criteria, rows["people"].iloc[0], ratings))
-    texts = _texts(dataset, output)
-    return Shown(output, **texts, parts=parts, calls=calls, notes=opened.notes)
-
-
-def replies_of(library: Library, folder: Path) -> OpenedReplies:
-    """The replies in a run of judges, or in those of an audit. Raises UsageError if there are
-    none.
-    """
-    from metal.api.replies import OpenedReplies
-
-    return library.opened(folder, "replies", lambda: OpenedReplies.of(folder))
+    for criterion, rows in ratings.groupby("criterion", sort=False, observed=True):
+        rated = plain_rows(rows.sort_values("kind", key=lambda kinds: kinds != "human"))
+        parts.append(_part(str(criterion), criteria, people[str(criterion)], rated))
+    return parts
 
 
 def plain_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -195,7 +202,7 @@ def level_of(criterion: Criterion | None, score: float) -> str:
 def _calls(library: Library, audit: Path, output: str) -> tuple[Sequence[AskedCall], Sequence[str]]:
     """The calls about an output of an audit, and what is missing."""
     try:
-        opened = replies_of(library, audit)
+        opened = replies_in(library, audit)
     except MetalError as error:
         return (), (f"Messages and raw replies are missing: {error}",)
     return opened.calls(output), opened.notes

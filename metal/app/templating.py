@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 
@@ -20,6 +21,7 @@ from metal.show.commands import in_commands
 from metal.show.replies import marked_html
 
 LONGEST_MESSAGE = 2_000
+BREAKS = re.compile(r"[:/_-](?=\w{2})")  # after these signs, a name goes on in a new line
 
 
 @cache
@@ -39,6 +41,7 @@ def templates() -> Environment:
         "zipped": lambda names: [(each, name(each)) for each in names],
         "message": lambda text: in_commands(name(text, LONGEST_MESSAGE), {}),
         "path": quote,
+        "breakable": lambda text: Markup(BREAKS.sub(r"\g<0><wbr>", str(escape(text)))),  # noqa: S704
         "query": urlencode,
         "marked": lambda text, spans: Markup(printable(marked_html(text, spans))),  # noqa: S704
     }

@@ -204,10 +204,17 @@ def read_lines(path: Path, command: str) -> tuple[str, ...]:
         raise DataError(path, "not UTF-8", again(command)) from None
 
 
-def read_parquet(path: Path, command: str, columns: list[str] | None = None) -> pa.Table:
-    """Read a Parquet file, or only some of its columns."""
+def read_parquet(
+    path: Path,
+    command: str,
+    columns: list[str] | None = None,
+    dictionaries: Sequence[str] = (),
+) -> pa.Table:
+    """Read a Parquet file, or only some of its columns. dictionaries: columns of texts that occur
+    often; each is kept once.
+    """
     try:
-        return pq.ParquetFile(path).read(columns)
+        return pq.ParquetFile(path, read_dictionary=list(dictionaries)).read(columns)
     except FileNotFoundError:
         raise DataError(path, "the file is missing", again(command)) from None
     except (pa.ArrowInvalid, OSError) as error:

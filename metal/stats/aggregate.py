@@ -37,8 +37,18 @@ def aggregate(
     """
     if rule not in RULES:
         raise ValueError(f"rule {rule!r} is not one of {', '.join(RULES)}")
+    return settled(class_counts(rows, len(values)), values, rule, ordered=ordered)
+
+
+def settled(
+    counts: Codes, values: Numbers, rule: str = "majority-or-mean", *, ordered: bool = True
+) -> Codes:
+    """(patterns,) the same for the number of votes that each class has. counts: (patterns, classes)
+
+    >>> settled(np.array([[1, 0, 2], [1, 1, 1], [1, 1, 0]]), np.array([0.0, 1.0, 2.0])).tolist()
+    [2, 1, -1]
+    """
     values = np.asarray(values, dtype=np.float64)
-    counts = class_counts(rows, len(values))
     sizes = counts.sum(axis=1)
     tied = (counts == counts.max(axis=1, keepdims=True)).sum(axis=1) > 1
     settled = np.where(tied, TIE, counts.argmax(axis=1))
