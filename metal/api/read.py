@@ -311,12 +311,16 @@ def _format_of(path: Path) -> str:
     neither.
     """
     from metal.data.formats import recognize
+    from metal.data.formats.evalset.parts import check_whole
     from metal.data.tables.files import is_table
 
     if not path.exists():
         raise no_such(path)
-    if (recognized := recognize(path)) or is_table(path):
-        return recognized or "table"
+    if recognized := recognize(path):
+        return recognized
+    check_whole(path)
+    if is_table(path):
+        return "table"
     remedies = {
         ".xls": "Save it as .xlsx or CSV",
         ".zip": "Unpack it",

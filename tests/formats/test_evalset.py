@@ -208,6 +208,27 @@ def test_what_does_not_fit_is_refused(
     assert tells(str(raised.value), file.rpartition("/")[2].partition(".seg")[0], problem)
 
 
+@pytest.mark.parametrize(
+    "part", ["human-scores/en-de.mqm.seg.score", "metric-scores/en-de", "sources/en-de.txt"]
+)
+def test_a_part_of_a_folder_names_the_folder(
+    part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = test_set(tmp_path / "wmt")
+    for path, root in ((folder / part, str(folder)), (Path("wmt") / part, "wmt")):
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(UsageError) as refused:
+            metal.read(path)
+        assert str(refused.value).endswith(f"Give the folder: {root}")
+
+
+def test_scores_alone_say_where_they_belong(tmp_path: Path) -> None:
+    (tmp_path / "mine-refA.seg.score").write_text("A\t1.0\n")
+    with pytest.raises(UsageError) as refused:
+        metal.read(tmp_path / "mine-refA.seg.score")
+    assert tells(str(refused.value), "metric-scores/LP/", "the folder")
+
+
 def test_a_pair_that_no_language_has_is_refused(tmp_path: Path) -> None:
     folder = test_set(tmp_path / "wmt", **{"sources/english-x9x.txt": lines("a")})
     with pytest.raises(DataError, match="'english-x9x' is not a language pair"):
