@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import metal
@@ -54,6 +55,14 @@ def test_inspect_ai_applies_score_edits(tmp_path: Path) -> None:
         both_missing = math.isnan(score.value) and math.isnan(fields["value"])
         assert score.value == fields["value"] or both_missing
         assert score.metadata == fields["metadata"]
+    back = metal.read(tmp_path / "edited.eval", language="en").ratings
+    ours = table[table["generator"] == "constructed-strong"]
+    keys = ["source", "criterion", "rater", "kind", "score", "reason"]
+    assert facts(ours[keys]) == facts(back[back["rater"] != "match"][keys])
+
+
+def facts(ratings: pd.DataFrame) -> set[tuple[str, ...]]:
+    return set(ratings.astype(str).itertuples(index=False, name=None))
 
 
 def test_deepeval_reads_goldens(tmp_path: Path) -> None:

@@ -214,6 +214,51 @@ def test_scores_that_metal_wrote_into_a_log_are_its_raters_own(tmp_path: Path) -
     assert [*data.criteria] == ["tone"]
 
 
+def of_metal(rater: str, kind: str, value: float, **more: Any) -> dict[str, Any]:
+    """A score that an edit exported by METAL put into a log."""
+    mark = {"exported_by": "metal 0.2.0", "rater": rater, "kind": kind}
+    return {"value": value, "metadata": mark, **more}
+
+
+def test_scores_of_a_log_that_metal_exported_back_count_once(tmp_path: Path) -> None:
+    copied = {
+        "correctness by model_graded": of_metal("model_graded", "llm", 1),
+        "model_graded": "C",
+    }
+    people = {"correctness by ana": of_metal("ana", "human", 0)}
+    told = [
+        inspected(0, scores=copied | people),
+        inspected(1, scores=copied | {"model_graded": "I"}),
+    ]
+    data = metal.read(written(tmp_path, "log.json", inspect_log(*told)))
+    assert kinds(data) == {"model_graded": "llm", "ana": "human"}
+    assert scores(data, "model_graded") == [1, 0]  # the log's own
+    assert scores(data, "ana") == [0]  # and nothing is missing: ana was not asked about the other
+    assert tells(data.report, "2 scores that METAL exported", "itself")
+
+
+def test_labels_of_metals_scores_are_levels(tmp_path: Path) -> None:
+    labels = ((0, "Bad"), (2, "Good"), (1, "Fair"))
+    told = [
+        inspected(n, scores={"tone by ana": of_metal("ana", "human", score, answer=label)})
+        for n, (score, label) in enumerate(labels)
+    ]
+    data = metal.read(written(tmp_path, "log.json", inspect_log(*told)))
+    levels = [level.shown for level in data.criteria["tone"].scale.levels]
+    assert levels == ["0 Bad", "1 Fair", "2 Good"]
+
+
+def test_a_table_does_not_say_who_is_a_person(tmp_path: Path) -> None:
+    rows = {"sample_id": ["a", "b"], "eval_id": "e", "epoch": 1, "input": "?", "id": ["a", "b"]}
+    frame = pd.DataFrame({**rows, "score_qa": ["C", "I"], "score_correctness by ana": [1, 0]})
+    data = metal.read(frame)
+    assert [*data.raters] == ["qa"]
+    assert tells(data.report, "2 scores of raters", "read the log")
+    mark = json.dumps(of_metal("ana", "human", 1)["metadata"])
+    frame["score_correctness by ana_metadata"] = mark
+    assert kinds(metal.read(frame))["ana"] == "human"
+
+
 def test_a_log_on_the_command_line(tmp_path: Path) -> None:
     log = inspect_log(*(inspected(n, scores={"qa": "CI"[n % 2]}) for n in range(4)))
     path = archive(tmp_path / "a.eval", log)

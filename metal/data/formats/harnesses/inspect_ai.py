@@ -286,10 +286,11 @@ def _lacking(
     samples: Iterable[tuple[dict[str, Any], dict[str, Any], set[tuple[str, str]], str]],
 ) -> Iterator[InspectScore]:
     """A missing score for each scorer that scored other samples of the log, but not this one.
+    Raters whose scores METAL wrote into the log need not have rated everything.
 
     samples: the roles, the metadata, what was scored, and the reason why the rest was not.
     """
-    every = dict.fromkeys(score.answered for score in scores)
+    every = dict.fromkeys(score.answered for score in scores if not score.kind)
     for item, further, answered, reason in samples:
         for scorer, key in every:
             if (scorer, key) not in answered:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from metal.data.formats.harnesses import HarnessRows
+from metal.data.formats.harnesses.records import LabelledNumbers
 from metal.data.formats.harnesses.values import mapping, objects
 from metal.data.holdings import EXPORT_MARK
 from metal.data.records import KINDS
@@ -34,8 +35,8 @@ class InspectScore:
     """A scorer's value of a sample, or the value to which a person (`author`) changed it.
 
     item: the sample's roles; further: its metadata. key: the key, for a value by key. reason: why
-    there is no
-    value. kind: the author's, if METAL wrote the score (`metal export --to inspect`).
+    there is no value. kind: the author's, and label: the value's, if METAL wrote the score
+    (`metal export --to inspect`).
     """
 
     item: Mapping[str, Any]
@@ -47,6 +48,7 @@ class InspectScore:
     key: str = ""
     author: str = ""
     kind: str = ""
+    label: str = ""
 
     @property
     def answered(self) -> tuple[str, str]:
@@ -96,8 +98,9 @@ def scores_of(
     rater = ours.get("rater")
     if EXPORT_MARK in ours and isinstance(rater, str) and ours.get("kind") in KINDS:
         criterion = scorer.removesuffix(f" by {rater}")
+        kind, label = str(ours["kind"]), str(score.get("answer") or "")
         for each in _values(item, further, scorer, score):
-            yield replace(each, key=criterion, author=rater, kind=str(ours["kind"]))
+            yield replace(each, key=criterion, author=rater, kind=kind, label=label)
         return
     history = objects(score.get("history"))
     first = history[0] if history and not history[0].get("provenance") else score
@@ -146,22 +149,38 @@ def add_scores(gathered: HarnessRows, scores: Sequence[InspectScore], scorers: S
     """Add the scores of all samples as ratings, and note what was decided about them."""
     lettered = _lettered(scores)
     kept = _without_corrections(gathered, scores)
+    own = {_rated(score, lettered) for score in kept if not score.author}
+    labels = LabelledNumbers()
     for score in kept:
         if isinstance(score.value, list | dict):
             gathered.leave_out("values that are lists")
             continue
+        if score.kind and _rated(score, lettered) in own:
+            gathered.leave_out("scores that METAL exported and the log has itself")
+            continue
         letters = score.answered in lettered
-        criterion = score.key or (CORRECTNESS if letters else score.scorer)
+        *_, criterion = _rated(score, lettered)
         value = score.value
         if letters and isinstance(value, str):
             value = LETTERS[value]
         who = {"rater": score.scorer, "kind": scorers.kind(score.scorer)}
         if score.author:
             who = {"rater": score.author, "kind": score.kind or "human"}
+        if score.kind:
+            labels.note(criterion, score.label, value)
         answer = {"score": value, "reason": score.reason, "comment": score.comment}
         gathered.add(score.further, **score.item, **who, criterion=criterion, **answer)
+    labels.say(gathered)
     _say_levels(gathered, scores, lettered)
     _say_kinds(gathered, dict.fromkeys(score.scorer for score in kept if not score.author), scorers)
+
+
+def _rated(
+    score: InspectScore, lettered: Mapping[tuple[str, str], set[str]]
+) -> tuple[int, str, str]:
+    """The sample, the rater and the criterion of a score."""
+    criterion = score.key or (CORRECTNESS if score.answered in lettered else score.scorer)
+    return id(score.item), score.author or score.scorer, criterion
 
 
 def _lettered(scores: Iterable[InspectScore]) -> dict[tuple[str, str], set[str]]:

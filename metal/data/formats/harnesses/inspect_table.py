@@ -21,7 +21,8 @@ from metal.data.formats.harnesses.inspect_scores import (
     add_scores,
     scores_of,
 )
-from metal.data.formats.harnesses.values import language_in, prefixed
+from metal.data.formats.harnesses.values import language_in, mapping, prefixed
+from metal.data.holdings import EXPORT_MARK
 from metal.data.tables.cells import is_missing
 
 EDIT = (
@@ -30,6 +31,7 @@ EDIT = (
 )
 BESIDE = ("answer", "explanation", "metadata", "history")
 _SCORE, _METADATA = "score_", "metadata_"
+_BY = " by "  # in the names of scores that METAL wrote into the log; those of scorers have no blank
 
 
 def gathered_from(frame: pd.DataFrame) -> HarnessRows:
@@ -45,6 +47,9 @@ def gathered_from(frame: pd.DataFrame) -> HarnessRows:
         further = prefixed("metadata", metadata)
         for name in names:
             score = _score(name, cells)
+            if _BY in name and EXPORT_MARK not in mapping(score.get("metadata")):
+                gathered.leave_out("scores of raters whose kind only the log says: read the log")
+                continue
             scorers.note_score(name, score)
             scores += scores_of(item, further, name, score)
         gathered.add_people(metadata, further, **item)
