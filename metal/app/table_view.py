@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from metal.data.dataset import Dataset
     from metal.data.records import Criterion, Rater
 
-MOST_RATERS = 40  # that have a menu each
+MOST_RATERS, MOST_COLUMNS, MOST_CRITERIA = 40, 200, 40  # that have menus of their own
 NOT_READ = "not read"
-YOURS = "you chose it"
+YOURS, LEFT_OUT = "you chose it", "you left it out"
 ROLES: Mapping[str, Mapping[str, str]] = {
     "What was rated": {
         "output": "id of the output",
@@ -152,15 +152,19 @@ class CriterionShown:
 class TableShown:
     """Everything about a table that the wizard shows.
 
+    further_columns, further_raters, further_criteria: how many more there are.
+
     language, criterion: of all rows; None if a column names it. sources_by: the column whose texts
     name the sources.
     """
 
     read: AsRead
     columns: Sequence[ColumnShown] = ()
+    further_columns: int = 0
     raters: Sequence[RaterShown] = ()
     further_raters: int = 0
     criteria: Sequence[CriterionShown] = ()
+    further_criteria: int = 0
     language: str | None = None
     why_language: str = ""
     criterion: str | None = None
@@ -177,20 +181,25 @@ class TableShown:
 
 def table_shown(read: AsRead) -> TableShown:
     """What the wizard shows of a table as it was read."""
-    columns = columns_shown(read)
+    every_column = columns_shown(read)
+    columns = _most_telling(every_column)
+    further = len(every_column) - len(columns)
     if read.dataset is None:
         criteria = []
         if isinstance(read.error, UnknownOrder):
             unordered = CriterionShown(read.error.criterion, read.error.words, movable=True)
             criteria = [replace(unordered, scale="in words")]
-        return TableShown(read, columns, criteria=criteria)
+        return TableShown(read, columns, further, criteria=criteria)
     raters = list(_raters(read.dataset, read.options, in_column="kind" in read.sheet_like.roles))
+    criteria = _criteria(read)
     shown = TableShown(
         read,
         columns,
+        further,
         raters[:MOST_RATERS],
         len(raters[MOST_RATERS:]),
-        _criteria(read),
+        criteria[:MOST_CRITERIA],
+        len(criteria[MOST_CRITERIA:]),
         counts=_counts(read.dataset),
     )
     if read.columns is None:  # a format that says the rest
@@ -240,10 +249,23 @@ def columns_shown(read: AsRead) -> list[ColumnShown]:
             why = _why(name, role, columns, chosen=name in chosen.values(), fixed=fixed)
         shown.append(ColumnShown(name, role, why, cells.get(name, ()), fixed))
     left_out = [column_of(pattern) for pattern in read.options.get("ignore", ())]
-    shown += [
-        ColumnShown(name, "", "you left it out") for name in left_out if name not in columns.names
-    ]
+    shown += [ColumnShown(name, "", LEFT_OUT) for name in left_out if name not in columns.names]
     return shown
+
+
+def _most_telling(columns: Sequence[ColumnShown]) -> list[ColumnShown]:
+    """As many columns as can be shown, in their order: those first that play a role of their own,
+    and those that the user left out.
+    """
+    order = sorted(range(len(columns)), key=lambda number: _is_one_of_many(columns[number]))
+    return [columns[number] for number in sorted(order[:MOST_COLUMNS])]
+
+
+def _is_one_of_many(column: ColumnShown) -> int:
+    """0 for a column that has a role of its own or was left out, 1 for answers, 2 for the rest."""
+    if column.role == ANSWERS:
+        return 1
+    return 0 if column.role or column.why == LEFT_OUT else 2
 
 
 def whose(answer: AnswerColumn) -> str:

@@ -19,6 +19,7 @@ from starlette.datastructures import QueryParams
 import metal
 from metal.app.choices import options_in, query_of, read_as
 from metal.app.server import View
+from metal.app.table_view import MOST_COLUMNS
 from metal.app.uploads import MOST_KEPT, file_name
 from metal.cli.datasets import import_options
 from tests.app.test_guard import asked
@@ -332,6 +333,7 @@ def test_names_and_cells_of_a_table_are_text(desk: View) -> None:
         ("a.zip", b"PK\x03\x04", ("a.zip",)),
         ("empty.csv", b"", ("empty.csv",)),
         ("a.csv", b"a,b\n" + b"x,\n" * 3, ("no column for the rater",)),
+        ("a.csv", b"a,b" + b",c" * 50_000 + b"\nx,y", ("50,002 columns", "at most 16,384")),
     ],
 )
 def test_what_cannot_be_read_is_said_in_a_line(
@@ -444,3 +446,26 @@ def test_a_dataset_that_no_person_rated_is_given_to_people(desk: View) -> None:
     )
     assert tells(page(desk, address), "Open runs/judged-csv")
     assert tells(page(desk, "handed-out/runs/judged-csv"), "Files to send", "en-1.csv", "en-2.csv")
+
+
+def test_of_many_columns_those_that_are_not_alike_are_shown(desk: View) -> None:
+    answers = [f"judge_{number}" for number in range(300)]
+    lines = [",".join([*answers, "id", "note", "language"])]
+    for number in range(9):
+        scores = [str((number + at) % 3) for at in range(300)]
+        lines.append(",".join([*scores, f"o{number}", "x", "hi"]))
+    address = sent(desk, ("wide.csv", "\n".join(lines)))
+    text = page(desk, address)
+    assert text.count('name="column.') == MOST_COLUMNS
+    assert tells(text, "103 further columns of 303")
+    assert tells(text, "260 further raters of 300")
+    for name in ("id", "language", "judge_0"):
+        assert f"<bdi>{name}</bdi>" in text
+    field = next(n for n, name in enumerate(shown_columns(text)) if name == "judge_0")
+    status, _, address = chosen(desk, address, **{f"column_{field}": ""})
+    assert status == 303
+    assert tells(page(desk, address), "you left it out")
+
+
+def shown_columns(text: str) -> list[str]:
+    return re.findall(r'<label for="column-\d+"><bdi>(.*?)</bdi>', text)

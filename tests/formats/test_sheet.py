@@ -227,3 +227,26 @@ def test_a_million_formats_in_a_small_file_are_refused(tmp_path: Path) -> None:
             target.writestr(part, content)
     with pytest.raises(DataError, match="elements, packed into"):
         read_frame(larger)
+
+
+@pytest.mark.parametrize("packing", [b" ", b"<!---->", b"<row/>   "])
+def test_a_large_sheet_packed_into_a_hundredth_is_refused_before_it_is_read(
+    packing: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workbook, "LARGE_SHEET", 1_000_000)
+
+    def filled(sheet: bytes) -> bytes:
+        return sheet.replace(
+            b"</sheetData>", packing * (2_000_000 // len(packing)) + b"</sheetData>"
+        )
+
+    path = write_sheet(tmp_path / "t.xlsx", filled)
+    with pytest.raises(DataError, match=r"sheet1\.xml is 2,0\d\d,.* bytes, packed into .* as CSV"):
+        read_frame(path)
+
+
+def test_a_large_sheet_of_different_rows_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workbook, "LARGE_SHEET", 1000)
+    assert cells(write_sheet(tmp_path / "t.xlsx")) == AS_TEXT

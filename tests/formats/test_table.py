@@ -13,7 +13,9 @@ import pytest
 import metal
 from metal.data.dataset import Dataset
 from metal.data.formats.table import read, read_ratings
+from metal.data.tables.files import MOST_COLUMNS, read_frame
 from metal.data.tables.sheet import sheet_rows
+from metal.data.tables.table_columns import first_rows
 from metal.errors import DataError, MetalError
 from tests.conftest import write_table
 from tests.saying import tells
@@ -481,3 +483,28 @@ def test_bytes_in_parquet(tmp_path: Path, column: str) -> None:
     write_table(TABLE.assign(**{column: [b"\xff\x00", b"a"]}), path)
     with pytest.raises(DataError, match=rf"column '{column}'.*UTF-8"):
         metal.read(path)
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "jsonl", "parquet", "txt"])
+def test_more_columns_than_excel_knows_are_refused(ending: str, tmp_path: Path) -> None:
+    names = ["id", *(f"judge_{number}" for number in range(MOST_COLUMNS))]
+    path = tmp_path / f"wide.{ending}"
+    frame = pd.DataFrame([["a", *[1] * MOST_COLUMNS]], columns=names)
+    if ending == "parquet":
+        frame.to_parquet(path)
+    elif "json" in ending:
+        path.write_text(json.dumps([dict(frame.iloc[0].astype(str))]))
+    else:
+        path.write_text(frame.to_csv(index=False))
+    with pytest.raises(DataError) as refused:
+        read_frame(path)
+    assert tells(str(refused.value), "wide", "16,385 columns", "at most 16,384", "in each row")
+    if ending == "csv":
+        path.write_text(frame.drop(columns="id").to_csv(index=False))
+        assert len(read_frame(path).columns) == MOST_COLUMNS
+
+
+def test_the_first_cells_of_a_table_are_kept_as_texts() -> None:
+    cells = {"a": ["x" * 400, None], "b": pd.Categorical(["1", None]), "c": [["1", "2"], 2.5]}
+    assert first_rows(pd.DataFrame(cells)) == (("x" * 300, "1", "['1', '2']"), ("", "", "2.5"))
+    assert first_rows(pd.DataFrame(columns=["a"])) == ()

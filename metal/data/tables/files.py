@@ -37,6 +37,7 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 SNIFFED = 1 << 16  # characters that the separator is guessed from
 BLOCK = 1 << 24  # bytes that are read at once; a row must fit
 FEW_TEXTS = 100  # up to which columns are compared, since they may be answers of several raters
+MOST_COLUMNS = 1 << 14  # that Excel knows
 WRITE_AGAIN = "Write it again"
 NAME_THEM = "Write a row above it that names them, as output,rater,criterion,score,language"
 
@@ -68,7 +69,7 @@ def read_frame(path: str | Path, sheet: str = "", progress: Progress = no_progre
         raise UsageError(f"{path}: tables are read from {', '.join(ENDINGS)}")
     try:
         if ending == ".parquet":
-            return _without_bytes(pd.read_parquet(path), path)
+            return _from_parquet(path)
         if ending == ".xlsx":
             notes: list[str] = []
             return _with_header(sheet_rows(path, notes, sheet, progress), notes, path)
@@ -89,8 +90,12 @@ def read_frame(path: str | Path, sheet: str = "", progress: Progress = no_progre
         ) from None
 
 
-def _without_bytes(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """The frame with texts in place of bytes. Raises DataError if the bytes are not text."""
+def _from_parquet(path: Path) -> pd.DataFrame:
+    """The frame, with texts in place of bytes. Raises DataError if the bytes are not text."""
+    import pyarrow.parquet as pq
+
+    _check_width(len(pq.read_schema(path).names), path)
+    frame = pd.read_parquet(path)
     for name in [name for name in frame if frame[name].dtype == "object"]:
         try:
             frame[name] = [
@@ -323,7 +328,9 @@ def _from_json(path: Path, progress: Progress, *, lines: bool) -> pd.DataFrame:
         raise DataError(
             path, "not a list of JSON objects", 'Write one object per rating: [{"rater": ...}, ...]'
         )
-    return pd.DataFrame(records)
+    frame = pd.DataFrame(records)
+    _check_width(len(frame.columns), path)
+    return frame
 
 
 def _parsed(text: str, position: str, kind: str) -> Any:
@@ -397,11 +404,19 @@ def _with_header(rows: list[list[str | None]], notes: list[str], path: Path) -> 
     return _without_empty_columns(frame)
 
 
+def _check_width(columns: int, path: Path) -> None:
+    """Raise DataError for a table with more columns than Excel knows: they take very long."""
+    if columns > MOST_COLUMNS:
+        problem = f"{columns:,} columns; METAL reads at most {MOST_COLUMNS:,}"
+        raise DataError(path, problem, "Write one rating in each row, as output,rater,score")
+
+
 def _column_names(header: Row, path: Path) -> list[str]:
     """The names without blanks around them; columns without a name are named after their place."""
     names = [
         (name or "").strip() or f"column {number}" for number, name in enumerate(header, start=1)
     ]
+    _check_width(len(names), path)
     for name, times in Counter(names).items():
         if times > 1 and sum(map(is_cell, names)) > 1:
             problem = f"the first row names no columns: {first_few(names, 4)}"

@@ -46,9 +46,10 @@ class TableColumns:
 
 def first_rows(frame: pd.DataFrame) -> tuple[tuple[str, ...], ...]:
     """The beginnings of the first cells of all columns; empty cells are empty texts."""
-    rows = frame.head(FIRST_ROWS).astype(object)
-    rows = rows.where(rows.notna(), "")
-    return tuple(
-        tuple(str(cell)[:LONGEST_CELL] for cell in row)
-        for row in rows.itertuples(index=False, name=None)
-    )
+    columns = [_first_cells(column) for _, column in frame.head(FIRST_ROWS).items()]
+    return tuple(zip(*columns, strict=True))
+
+
+def _first_cells(column: pd.Series) -> list[str]:
+    filled = zip(column.tolist(), column.notna().tolist(), strict=True)
+    return [str(cell)[:LONGEST_CELL] if is_filled else "" for cell, is_filled in filled]

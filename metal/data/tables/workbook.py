@@ -18,8 +18,9 @@ CHUNK = 1 << 14
 LONGEST_TEXT = 1 << 24  # bytes of one cell; Excel writes 32,767 characters
 LARGE = 1 << 31  # bytes of a sheet that are read whatever its cells hold
 BYTES_OF_A_CELL = 10_000  # of a sheet that is larger, for each cell that holds something
-# bytes of any other part; how many times smaller it may be in the file
-LARGE_PART, PACKED = 1 << 26, 100
+# bytes of a sheet, and of any other part, from which on it may not be packed into a hundredth: no
+# table of different rows is, however many blank cells it has
+LARGE_SHEET, LARGE_PART, PACKED = 1 << 27, 1 << 26, 100
 # of another part whose elements are counted, since each takes memory
 COUNTED_PART, TIMES = 1 << 20, 10
 # of a row, or of another part but texts; Excel has 16,384 cells a row, 64,000 formats
@@ -44,8 +45,8 @@ class Workbook(zipfile.ZipFile):
     def __init__(self, path: Path) -> None:
         super().__init__(path)
         for part in self.infolist():
-            packed = part.file_size > LARGE_PART and part.file_size > PACKED * part.compress_size
-            if packed and not _is_sheet(part.filename):
+            large = LARGE_SHEET if _is_sheet(part.filename) else LARGE_PART
+            if part.file_size > large and part.file_size > PACKED * part.compress_size:
                 problem = (
                     f"{part.filename} is {part.file_size:,} bytes, packed into"
                     f" {part.compress_size:,}"
