@@ -151,8 +151,8 @@ def _add_verdicts(table: pd.DataFrame, folder: Path, texts: bool) -> None:
     if not any(cell in by_cell for cell in cells):
         judges = ", ".join(sorted({judge for judge, _, _ in by_cell})[:6]) or "no judge"
         raise UsageError(
-            f"{folder} has verdicts on {judges}, and none of them rated these outputs; give the"
-            " audit of these data"
+            f"{folder} has verdicts on {judges}, but none of these judges rated these outputs; give"
+            " the audit of these data"
         )
     end = len(table.columns) - (2 if texts else 0)
     for number, name in enumerate(VERDICTS):

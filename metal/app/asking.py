@@ -198,8 +198,8 @@ class Looked:
 
 
 @dataclass
-class Asking:
-    """A wish about a dataset.
+class JudgeAsking:
+    """What is asked of a judge about one dataset.
 
     path: the dataset. root: the app's folder. private: a folder for files that nobody keeps.
     """

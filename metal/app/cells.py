@@ -155,10 +155,10 @@ def path_from(root: Path, run: Path, path: str) -> str:
 
     Raises UsageError if nothing is there.
     """
-    there = named_by(run, path).absolute()
-    if there.exists():
-        inside = there.is_relative_to(root.resolve())
-        return str(there.relative_to(root.resolve()) if inside else there)
+    target = named_by(run, path).absolute()
+    if target.exists():
+        inside = target.is_relative_to(root.resolve())
+        return str(target.relative_to(root.resolve()) if inside else target)
     raise UsageError(
         f"{path} is not in {root.resolve()}; open `metal view` in the folder in which that command"
         " was run"

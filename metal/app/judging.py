@@ -15,7 +15,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from metal.api.criteria import PROMPTS
-from metal.app.asking import NEW, Asking, JudgeWish, Looked, choices_for, where_asked
+from metal.app.asking import NEW, JudgeAsking, JudgeWish, Looked, choices_for, where_asked
 from metal.app.jobs import RUNNING, Jobs, job_page
 from metal.app.library import Library, NoSuchPage
 from metal.app.templating import respond
@@ -63,7 +63,7 @@ def _answered(request: Request, form: dict[str, Any]) -> Response:
     content: dict[str, Any] = {}
     try:
         wish = JudgeWish.of(form)
-        asking = Asking(wish, path, library.root, private)
+        asking = JudgeAsking(wish, path, library.root, private)
         do, same = form.get("do"), form.get("seen") == wish.seen
         if do == "run" and same:
             return _run(request, asking)
@@ -77,7 +77,7 @@ def _answered(request: Request, form: dict[str, Any]) -> Response:
     return _page(request, wish, content)
 
 
-def _looked(asking: Asking) -> dict[str, Any]:
+def _looked(asking: JudgeAsking) -> dict[str, Any]:
     looked: Looked = asking.look()
     rows = []
     for each in looked.estimates:
@@ -94,7 +94,7 @@ def _looked(asking: Asking) -> dict[str, Any]:
     }
 
 
-def _run(request: Request, asking: Asking) -> Response:
+def _run(request: Request, asking: JudgeAsking) -> Response:
     """Write a new criterion and start the run."""
     jobs: Jobs = request.app.state.jobs
     command = asking.command()

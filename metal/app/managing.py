@@ -144,7 +144,7 @@ def _binned(library: Library) -> dict[str, Path]:
 
 
 def _users(library: Library, key: str) -> list[str]:
-    """The runs whose run.toml names this folder: they find it no longer if it is moved."""
+    """The runs whose run.toml names this folder: they no longer find it if it is moved."""
     path = library.path(key)
     spelled = {str(path), str(path.resolve()), key}
     return [

@@ -51,7 +51,7 @@ class Sharing:
 
     @classmethod
     def of(cls, root: Path, hide_texts: bool) -> Sharing:
-        """What is kept from others of any run in a folder."""
+        """What is kept from others, for every run in a folder."""
         replaced = {str(Path.home()): "~", str(Path.cwd()): ".", str(root.resolve()): "."}
         for name, value in os.environ.items():
             if SECRET.search(name) and len(value) >= SHORTEST:

@@ -107,5 +107,5 @@ def _places_in_lists(dataset: Dataset) -> Iterator[Finding]:
             "places-in-lists",
             f"{', '.join(places[:SHOWN])} are places in an output's list of ratings, and a place"
             " need not be the same person everywhere: figures of single people, and intervals"
-            " that leave one out, are figures of places",
+            " that leave one person out, are really about places",
         )

@@ -85,7 +85,7 @@ def questions(every: Sequence[Look], dataset: Dataset) -> Iterator[str]:
         agree, most = percent(look.copied.agreement), percent(look.copied.others)
         yield (
             f"did {within(person)} see {within(judge)}'s answers before rating? They agree on"
-            f" {agree}, other people and it on {most} at most ({look.case}), which is more than"
+            f" {agree}, it and other people on at most {most} ({look.case}), which is more than"
             " agreement with these people explains. If so,"
             f' {first}write "assisted_by": "{judge}" into the line of {within(person)} in'
             " raters.jsonl: these ratings then do not count for this judge"

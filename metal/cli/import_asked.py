@@ -254,8 +254,8 @@ def _answers(
             yield "columns", {"source": roles["output"]}
     elif unread and all(output.source == output.output for output in dataset.outputs.values()):
         question = (
-            f"Column of the source, what outputs answer ({', '.join(unread)}); none if each has"
-            " its own"
+            f"Column of the source to which an output replies ({', '.join(unread)}); none if each"
+            " output has a source of its own"
         )
         source = dialogue.ask(question, default="none", value_proc=one_of(["none", *unread]))
         if source != "none":

@@ -271,13 +271,14 @@ def checked_tables(tables: dict[str, Any], path: Path) -> dict[str, Any]:
             raise DataError(
                 path,
                 f"{name} is {tables[name]!r}",
-                f"METAL writes a table [{name}] here; take it out",
+                f"{name} must be a table, [{name}], as METAL writes it; take this line out",
             )
     for table, what in (("generators", "generator"), ("evalset", "evalset of")):
         for name, described in tables.get(table, {}).items():
             if not isinstance(described, Mapping):
                 problem = f"{what} {name} is {described!r}"
-                raise DataError(path, problem, f"METAL writes tables, [{table}.NAME]; take it out")
+                fix = f"It must be a table, [{table}.NAME], as METAL writes it; take this line out"
+                raise DataError(path, problem, fix)
     return tables
 
 

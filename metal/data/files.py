@@ -298,7 +298,7 @@ def _alive(process: int) -> bool:
 
 @contextmanager
 def held(folder: Path, how: str) -> Iterator[None]:
-    """Lock the folder that has the name now: LOCK_SH to read it, LOCK_EX to replace it.
+    """Lock the folder now at this path: LOCK_SH to read it, LOCK_EX to replace it.
 
     If folders cannot be locked on this system, it stays unlocked.
     """

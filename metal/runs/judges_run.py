@@ -1,5 +1,5 @@
-"""A run of judges or metrics whose ratings can be added to a dataset, and warnings about it for an
-audit.
+"""A run of judges or metrics: its ratings, which can be added to a dataset, and warnings about the
+run for an audit.
 """
 
 from __future__ import annotations

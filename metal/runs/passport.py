@@ -74,7 +74,8 @@ def read_passport(path: str | Path) -> IssuedPassport:
         recorded = str(content.get("sha256", ""))[:12] or "none"
         raise DataError(
             path,
-            f"altered since it was issued: its SHA-256 is {recorded}, its content's {actual[:12]}",
+            f"altered since it was issued: the SHA-256 in it is {recorded}, but that of its content"
+            f" is {actual[:12]}",
             AGAIN,
         )
     try:

@@ -270,7 +270,9 @@ def test_verdicts_on_other_judges_are_refused(
 ) -> None:
     with pytest.raises(UsageError) as refused:
         metal.export(dataset, to="deepeval", out=tmp_path / "out", verdicts=audit)
-    assert tells(str(refused.value), "constructed", "none of them rated", "audit of these data")
+    assert tells(
+        str(refused.value), "constructed", "none of these judges rated", "audit of these data"
+    )
     assert not (tmp_path / "out").exists()
     with pytest.raises(UsageError):
         metal.export(dataset, to="csv", out=tmp_path / "out", verdicts="datasets/demo")

@@ -793,7 +793,7 @@ def test_a_dataset_written_by_hand(metal: Metal, llm_server: LlmServer, mine: Pa
         (mine / "dataset.toml").write_text(f"{line}\n{whole}", encoding="utf-8")
         said = metal.refused("generate", mine, "-m", MODEL, "--out", "r")
         assert f"{line.split()[0].removesuffix('s')}" in said
-        assert "take it out" in said
+        assert "take this line out" in said
     (mine / "dataset.toml").write_text(
         f'sample = {{ encoding = "unheard" }}\n{whole}', encoding="utf-8"
     )

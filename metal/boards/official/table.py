@@ -106,11 +106,11 @@ def _languages(dataset: Dataset, choices: TableChoices) -> tuple[list[str], list
         return sorted(set(choices.languages)), []
     own = [language for language in dataset.languages if language in layout.languages]
     if not own:
-        note = f"{layout.name} is of other languages; its tasks are applied to all of the data"
+        note = f"{layout.name} is for other languages; its tasks are applied to all of the data"
         return list(dataset.languages), [note] if layout.languages else []
     notes = []
     if lacking := sorted(set(layout.languages) - set(own)):
-        notes.append(f"{layout.name} also has {first_few(lacking, 16)}, which the data lack")
+        notes.append(f"{layout.name} also has {first_few(lacking, 16)}, which are not in the data")
     if others := sorted(set(dataset.languages) - set(own)):
         notes.append(f"not in {layout.name} and left out: {first_few(others)} (`languages`)")
     return own, notes

@@ -166,7 +166,7 @@ def _check_read(tidy: pd.DataFrame, had: Any, file: Path) -> None:
             problem = f"{share:.0%} of {name}'s replies that its run could read give no score here"
             remedy = (
                 "Older journals do not say that letters were asked for: `metal.audit(DATASET, RUN)`"
-                " takes its ratings"
+                " takes the ratings of the run instead"
             )
             raise DataError(file, problem, remedy)
     if unread.all() and tidy["comment"].ne("").any():

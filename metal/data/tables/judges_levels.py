@@ -61,14 +61,14 @@ def _beside_people(
     extra = [level.shown for level in levels if level.judges_only]
     if extra:
         notes.append(
-            f"{criterion.name}: no person answered {first_few(extra)}, only {who}: counted as a"
-            " level only for judges that gave it; if people could have chosen it, list all"
-            " `levels`"
+            f"{criterion.name}: {first_few(extra)} was answered by {who}, but by no person, so it"
+            " counts as a level only for judges that gave it; if people could have chosen it, list"
+            " all `levels`"
         )
     elif not levels and len(judges) and are_levels(by_people):
         notes.append(
             f"{criterion.name}: people answered with whole numbers from {by_people[0]:g} to"
-            f" {by_people[-1]:g}, {who} did not: all are read as scores on a line; leave {who} out"
-            " of the file to compare the others by classes"
+            f" {by_people[-1]:g}, {who} did not, so all answers are read as continuous scores;"
+            f" leave {who} out of the file to compare the others by classes"
         )
     return replace(criterion, scale=replace(criterion.scale, levels=levels))

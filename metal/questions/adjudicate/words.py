@@ -18,7 +18,7 @@ WHICH = {
     DISPUTED: (
         "Outputs on which a judge and a person differ, drawn at random; half of them are outputs "
         "to which somebody gave the label at the bad end. An output on which all agree cannot "
-        "change the comparison, whatever is right."
+        "change the comparison, whichever answer is right."
     ),
     AMBIGUOUS: (
         "Outputs to which all people gave different answers, drawn at random; half of them are "

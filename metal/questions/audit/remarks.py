@@ -39,7 +39,7 @@ def with_remarks(audit: Kind, runs: Sequence[Run]) -> Kind:
     judge that was asked differently in that run, and about cases that were not audited, are left
     out with a warning. A run of other data is named in a warning and keeps its lines. Existing
     lines of the audit stay. run.toml lists the runs under `beside`, with the languages in which
-    each examined a judge, even if it has no line about it.
+    each run examined a judge, even if that run has no line about the judge.
     """
     if not runs:
         return audit

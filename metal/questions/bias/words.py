@@ -52,7 +52,7 @@ def definitions(run: LanguageBias) -> dict[str, str]:
             " over the languages."
         ),
         "Same contents": (
-            "Each content has a level of its own, each language a shift; shifts add up to 0."
+            "Each content has a level of its own and each language a shift; the shifts add up to 0."
         ),
         "Quality held equal": (
             "The judge's score regressed on people's mean, which is shrunk towards the"
@@ -65,7 +65,7 @@ def definitions(run: LanguageBias) -> dict[str, str]:
         ),
         "Naive": (
             "The usual figures: regression on people's raw mean, and judge minus people, each"
-            " less its mean over languages. When quality differs between languages, both find"
+            " minus its mean over languages. When quality differs between languages, both find"
             " gaps that are not there."
         ),
         "Slope on quality": (

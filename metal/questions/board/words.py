@@ -320,11 +320,11 @@ def definitions(run: Billboard) -> dict[str, str]:
         ),
         "Intervals": (
             "95%, over sources, for these people. Pearson's: percentile bootstrap with"
-            f" {count(resamples)} resamples of whole sources; of more than 2,048, random blocks"
-            " are drawn. rho, tau and one person: Fisher's transformation of the coefficient,"
-            " with its infinitesimal jackknife variance. SPA and pairwise accuracy: Wilson's, at"
-            " the number of pairs that the same variance is worth; the threshold for ties is"
-            " kept."
+            f" {count(resamples)} resamples of whole sources (of random blocks of sources if there"
+            " are more than 2,048). rho, tau and one person: Fisher's transformation of the"
+            " coefficient, with its infinitesimal jackknife variance. SPA and pairwise accuracy:"
+            " Wilson's, at the number of pairs that the same variance is worth; the threshold for"
+            " ties is kept."
         ),
         "Ranks": (
             "A two-sided paired test of every two raters (or generators) on the sources they"

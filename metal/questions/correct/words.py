@@ -49,7 +49,7 @@ def _drawn(run: CorrectedScores) -> str:
     if not labels or sources.empty:  # of a test set none are left out
         return ""
     if (sources <= labels).all():
-        return f"None was left out: no language has more than {labels}."
+        return f"All were used: no language has more than {labels}."
     rest = "; all if there are no more" if (sources <= labels).any() else ""
     return f"{labels} of each language, drawn for this run{rest}."
 

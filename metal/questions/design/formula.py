@@ -154,8 +154,8 @@ def _with_interval(value: float, drawn: Numbers, reason: str = "") -> Times:
 
 
 def _usable(pilot: AuditCell, judge: str) -> Standing:
-    """The judge compared with the people who count. Raises Undefined if more ratings would make no
-    verdict possible.
+    """The judge compared with the people who count. Raises Undefined if not even more ratings would
+    make a verdict possible.
     """
     beside, stop, _ = looked_at(pilot.seen_by(judge), judge)
     reason = stop[1] if stop else ""

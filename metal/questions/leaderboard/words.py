@@ -102,7 +102,7 @@ def _sure(run: Leaderboard, rows: list[dict[str, Any]]) -> str:
         sentence = f"Standard errors {ends}"
         if not in_own_units(rows[0]):
             most = max(row["worst_error"] for row in rows)
-            sentence += f", where such scores allow at most {share(most)}"
+            sentence += f" (the largest possible with such scores is {share(most)})"
     if len(rows) > 1:
         tested = run.records("comparisons", criterion=run.main, language=run.language)
         shown = sum(known(pair["p_adjusted"]) and pair["p_adjusted"] <= LEVEL for pair in tested)

@@ -285,7 +285,10 @@ def _notes_on_texts(pair: LanguagePair) -> Iterator[str]:
     if by_people:
         yield f"{texts.folder}: references that count as human generators: {first_few(by_people)}"
     if others:
-        yield f"{texts.folder}: references by no person, as their names say: {first_few(others)}"
+        yield (
+            f"{texts.folder}: references that were not written by people, to judge by their names:"
+            f" {first_few(others)}"
+        )
     lacking = sum(line == NO_TRANSLATION for lines in texts.systems.values() for line in lines)
     if lacking:
         yield f"{texts.folder}: {plural(lacking, 'output')} without a text ({NO_TRANSLATION})"

@@ -251,8 +251,8 @@ def _notes(
         both = plural(left, "output")
         yield (
             f"{start}: {len(experts)} experts; the released scores are the means of theirs and are"
-            f" not counted again. {panel.rater} stands for them on the {both} that none of them"
-            " rated"
+            f" not counted again. {panel.rater} stands for the experts on the {both} that have a"
+            " released score, but no rating by an expert"
         )
     else:
         yield (

@@ -317,7 +317,7 @@ def _add_thumbs(
         names = first_few(list(judged)) or "none"
         gathered.notes.append(
             f"people assessed whole outputs, and models several criteria ({names}): people are"
-            f" compared with {SUITE}, which passes what passes all assertions"
+            f" compared with {SUITE}, which passes an output if all its assertions pass"
         )
 
 
