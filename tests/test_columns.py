@@ -50,7 +50,7 @@ CORE_COLUMNS = {
 OTHERS: dict[str, str] = {
     "api": """
         __signature__, approved, country, endpoint_url, layout-{}.html, minutes, models,
-        more, path, people_given, people_range, probable, qualification, rating, to,
+        far, more, often, path, people_given, people_range, probable, qualification, rating, to,
         warnings,
         with_reference, word_orders,
         evalset, standard_reference, references/{}.{}.txt, system-outputs/{}/{}.txt,
@@ -80,7 +80,7 @@ OTHERS: dict[str, str] = {
     """,
     "questions/audit": """
         count_all, first_place, first_place_{}, identity, incomplete, judge_says, judges_differing,
-        kept_at_least, line, model, optimism, output_text, own,
+        item, kept_at_least, line, model, optimism, output_text, own,
         people_range, people_say, person_share, plan, preference, prompt, read,
         says, source_text, swap_consistency, table_6_items, tied, weight
     """,

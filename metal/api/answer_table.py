@@ -32,6 +32,7 @@ KINDS = {
 }
 BY_LANGUAGE, BY_PEOPLE, OF = "language", "people", "of:"  # orders; OF comes before a rater's name
 DOWN = "-"  # before an order: the largest first
+TYPICAL = 3  # outputs that show how a judge differs
 KEPT = 4  # choices whose outputs are kept
 TEXTS = ("title", "source_text", "output_text")
 
@@ -176,6 +177,19 @@ class RunAnswers:
         all_answers[at], all_sizes[at] = answers, sizes
         return every, all_answers, all_sizes
 
+    def differing(self) -> pd.DataFrame:
+        """Every answer of a judge that differs from the people's, in the columns of `chosen`."""
+        sizes = self._sizes(DIFFERS)
+        kept = np.flatnonzero(~np.isnan(sizes))
+        rows = self.ratings.iloc[self._judged["row"].to_numpy()[kept]]
+        items = self.items.iloc[rows["item"]].reset_index(drop=True)
+        return items.assign(
+            item=rows["item"].to_numpy(),
+            size=sizes[kept],
+            judge=rows["rater"].astype(str).to_numpy(),
+            score=rows["score"].to_numpy(),
+        )
+
     def _wanted(self, choice: Choice) -> Any:
         """(items,) whether an item has the language, the criterion and the words of a choice."""
         wanted = np.ones(len(self.items), dtype=bool)
@@ -289,6 +303,29 @@ class RunAnswers:
         numbers = pa.array(rows["output"].cat.codes.to_numpy())
         texts: list[dict[str, str]] = self.texts.take(numbers).to_pylist()
         return texts
+
+
+def typical(differing: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.DataFrame:
+    """Up to TYPICAL outputs that show how each judge differs from the people, for each language and
+    criterion.
+
+    On levels, those where the judge says what it most often says where people say something else,
+    first those on which people agree; of scores without levels, those where it is as far away as it
+    usually is. differing: answers of judges that differ, in the columns of `RunAnswers.chosen`.
+    """
+    cell = ["judge", "language", "criterion"]
+    rows = differing.astype(dict.fromkeys(("language", "criterion"), str))
+    on_levels = {name for name, each in criteria.items() if each.scale.levels}
+    rows["often"] = rows.groupby([*cell, "people", "score"])["item"].transform("size")
+    has_levels = rows["criterion"].isin(on_levels)
+    rows.loc[~has_levels, "often"] = 0
+    rows["far"] = rows["size"].where(~has_levels, 0.0)
+    order = ["far", "often", "people", "score", "people_range", "item"]
+    rows = rows.sort_values(order, ascending=[True, False, True, True, True, True])
+    groups = rows.groupby(cell, sort=False)["item"]
+    position, number = groups.cumcount(), groups.transform("size")
+    begin = ((number - TYPICAL) // 2).clip(lower=0).where(~rows["criterion"].isin(on_levels), 0)
+    return rows[(position >= begin) & (position < begin + TYPICAL)]
 
 
 def ranges_of(items: pd.DataFrame, ratings: pd.DataFrame) -> pd.Series:

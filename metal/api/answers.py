@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,11 +50,25 @@ def of_audit(folder: Path) -> RunAnswers:
     table = read_parquet(folder / DISAGREEMENTS, "audit", [*ITEM_COLUMNS, *RATING_COLUMNS])
     if not {*ITEM_COLUMNS, "ratings"} <= set(table.column_names):
         raise DataError(folder / DISAGREEMENTS, "not the columns of disagreements", again("audit"))
+    kinds = {rater.rater: rater.kind for rater in read_raters(folder)}
+    texts = partial(read_parquet, folder / DISAGREEMENTS, "audit", [*TEXTS], TEXTS)
+    return of_disagreements(table, criteria, kinds, texts)
+
+
+def of_disagreements(
+    table: pa.Table,
+    criteria: Mapping[str, Criterion],
+    kinds: Mapping[str, str],
+    read_texts: Callable[[], pa.Table],
+) -> RunAnswers:
+    """The outputs in an audit's table of disagreements.
+
+    kinds: of all raters. read_texts: reads the columns TEXTS of the table.
+    """
     items = table.select(ITEM_COLUMNS).to_pandas(strings_to_categorical=True)
     items["span"] = _spans(items, criteria)
     ratings = table["ratings"].combine_chunks()
     flat = ratings.flatten()
-    kinds = {rater.rater: rater.kind for rater in read_raters(folder)}
     scored = pd.DataFrame(
         {
             "item": ratings.value_parent_indices().to_numpy().astype(np.int32),
@@ -62,12 +77,10 @@ def of_audit(folder: Path) -> RunAnswers:
         }
     )
     first_rows = np.unique(items["output"].cat.codes.to_numpy(), return_index=True)[1]
-
-    def read_texts() -> pa.Table:
-        path = folder / DISAGREEMENTS
-        return read_parquet(path, "audit", [*TEXTS], dictionaries=TEXTS).take(first_rows)
-
-    return RunAnswers(items, scored, criteria, *_by_kind(kinds), read_texts)
+    people, judges = _by_kind(kinds)
+    return RunAnswers(
+        items, scored, criteria, people, judges, lambda: read_texts().take(first_rows)
+    )
 
 
 def criteria_of(audit: Path) -> dict[str, Criterion]:

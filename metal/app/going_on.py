@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from metal.api.answer_table import typical
 from metal.app.cells import NAMES, OpenedCell, audit_of, cell_of, choices_of
 from metal.app.library import Library, NoSuchPage
 from metal.app.outputs import level_of
@@ -19,7 +20,6 @@ from metal.app.templating import respond
 from metal.app.ways import WAYS, Way, dataset_of, model_of
 from metal.data.text import known, percent
 
-SHOWN = 3  # outputs of a cell
 MOST_FIELDS = 20
 NEEDS_DATASET = "hand-out"
 TRIAL = "trial"
@@ -75,6 +75,7 @@ def _choose(request: Request, asked: Mapping[str, str]) -> Response:
     key, run = audit_of(request)
     content = {
         "key": key,
+        "way": WAYS.get(asked.get("way", "")),
         "choices": choices_of(run),
         "asked": {part: asked.get(part, "") for part in NAMES},
         "missing": all(asked.get(part) for part in NAMES),
@@ -94,7 +95,7 @@ def _cell_page(request: Request, cell: OpenedCell) -> Response:
         "settles": advice,
         "first": first,
         "ways": ways,
-        "rows": cell.differing.head(SHOWN).to_dict("records"),
+        "rows": typical(cell.differing, cell.run.criteria).to_dict("records"),
         "total": len(cell.differing),
         "level": lambda score: level_of(criterion, score) if known(score) else "",
         "share": percent,

@@ -189,7 +189,9 @@ def job_page(request: Request) -> Response:
     library: Library = request.app.state.library
     job = jobs.job(request.path_params["key"])
     result = job.out if job.state == DONE and job.out in library.folders() else ""
-    return respond(request, "job.html", {"job": job, "state": job.state, "result": result})
+    says = job.says.replace(f"{jobs.root.resolve()}{os.sep}", "")  # as a command there names it
+    content = {"job": job, "state": job.state, "result": result, "says": says}
+    return respond(request, "job.html", content)
 
 
 def stop_job(request: Request) -> Response:

@@ -13,6 +13,7 @@ from metal.app.drawing import drawn
 from metal.app.library import Library
 from metal.app.live import FOLLOWED, has_ended
 from metal.app.templating import respond
+from metal.app.ways import COMMANDS
 from metal.data.holdings import FILLED_IN
 from metal.runs.kinds import is_kind
 from metal.show.pages import Links
@@ -38,7 +39,7 @@ def run_page(request: Request) -> Response:
     links = Links({"All datasets and runs": f"{base}/"})
     if kind == "audit":
         titles = {"All datasets and runs": f"{base}/", "Answers": f"{base}/answers/{path}"}
-        links = Links(titles, f"{base}/output/{path}", f"{base}/on/{path}")
+        links = Links(titles, f"{base}/output/{path}", f"{base}/on/{path}", COMMANDS)
     return HTMLResponse(drawn(library, folder, links), headers=OWN_POLICY)
 
 

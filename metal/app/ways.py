@@ -13,6 +13,7 @@ from metal.app.cells import OpenedCell, unused
 from metal.app.library import Library
 from metal.auditing.settings import AuditSettings
 from metal.data.plugins import plugins
+from metal.data.run_toml import named_by, read_run_toml
 from metal.data.text import in_list, name, slug
 from metal.errors import MetalError, UsageError, check_known
 from metal.questions.audit.confirmed import DECISIONS
@@ -254,10 +255,26 @@ def _plan(cell: OpenedCell, chosen: Chosen) -> list[str]:
 
 
 def _again_fields(cell: OpenedCell, library: Library) -> list[FormField]:
-    runs = [key for key, each in library.folders().items() if each.kind in RUNS_TO_ADD]
-    further = [key for key in runs if key not in cell.paths]
+    kinds = {key: each.kind for key, each in library.folders().items()}
+    runs = [key for key in kinds if kinds[key] in RUNS_TO_ADD and key not in cell.paths]
+    further = [key for key in runs if _is_of_same_data(cell, library, key)]
     choices = [("", "the same runs of judges"), *((key, f"and {key}") for key in further)]
     return [FormField("more", "With", "", choices)]
+
+
+def _is_of_same_data(cell: OpenedCell, library: Library, key: str) -> bool:
+    """Whether a run is of the audit's data: of the same folder or file, or of equal data."""
+    run = library.path(key)
+    audited = (cell.root / cell.paths[0]).resolve()
+    try:
+        described = read_run_toml(run)["datasets"]
+    except MetalError:  # a damaged run
+        return False
+    return any(
+        named_by(run, str(data.get("path", ""))).resolve() == audited
+        or data.get("digest") == cell.run.data["digest"]
+        for data in described
+    )
 
 
 def _again(cell: OpenedCell, chosen: Chosen) -> list[str]:
@@ -362,3 +379,10 @@ _ALL = (
     ),
 )
 WAYS = {way.key: way for way in _ALL}
+# Commands that an audit's page proposes, and the ways that make and run them.
+COMMANDS = {
+    "adjudicate plan": "adjudicate",
+    "design": "plan",
+    "annotate export": "hand-out",
+    "judge": "ask",
+}

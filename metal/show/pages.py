@@ -8,7 +8,7 @@ import re
 import zlib
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
 from typing import Any
@@ -300,12 +300,19 @@ class Links:
 
     pages: by their titles. output: the page of one output. on: the page with the next steps for a
     cell. Both are empty if the app has no such page. A query at the end of these addresses names
-    the output or cell.
+    the output or cell. ways: commands that `on` makes and runs, each with its `way` in the query.
     """
 
     pages: Mapping[str, str]
     output: str = ""
     on: str = ""
+    ways: Mapping[str, str] = field(default_factory=dict)
+
+    def way(self, remark: Remark) -> str:
+        """The way that does what a remark's command does; empty if there is none."""
+        last = remark.command.rpartition(" && ")[2]
+        ways = (way for command, way in self.ways.items() if last.startswith(f"metal {command} "))
+        return next(ways, "")
 
 
 def headline(run: Run) -> str:

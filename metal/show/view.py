@@ -281,12 +281,14 @@ Screen = Iterator[TableView | Paragraph]
 class Remark:
     """A short remark on a first screen.
 
-    command: a command that the reader can copy into a shell.
+    command: a command that the reader can copy into a shell. cell: the language, the criterion and
+    the judge that it is about, as far as it is about one.
     """
 
     title: str
     words: str
     command: str = ""
+    cell: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

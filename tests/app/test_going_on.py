@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from html import unescape
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import pandas as pd
 import pytest
@@ -93,6 +93,67 @@ def test_the_page_of_a_cell_says_what_is_known_and_what_can_be_done(own: View) -
         assert f"way={way}" in text
     assert len(set(re.findall("output=ar-[^&]*&", text))) == 3
     assert tells(text, "Not here", "does not name a model")
+
+
+def test_the_page_of_the_audit_shows_the_same_three_and_leads_here(own: View, browser: Any) -> None:
+    seen = browser.new_page()
+    for asks in (CELL, ON_A_LINE):
+        links = re.findall('/output/[^"]*', page_source(own, asks))
+        three = [parse_qs(urlsplit(unescape(link)).query)["output"][0] for link in links]
+        assert len(three) == 3
+        seen.goto(f"{own.address}run/runs/audit")
+        seen.wait_for_selector("body[data-ready]")
+        places = "unpack().then((data) => Object.entries(data.cells))"
+        [place] = [
+            place
+            for place, cell in seen.evaluate(places)
+            if (cell["l"], cell["c"], cell["j"]) == tuple(asks.values())
+        ]
+        seen.goto(f"{own.address}run/runs/audit#{place}")
+        seen.locator("#why article").first.wait_for()
+        shown = seen.locator("#why article p.soft bdi:nth-of-type(2)").all_inner_texts()
+        assert shown == three
+        settles = seen.locator("#why a[href*='way=adjudicate']")
+        assert settles.count() == (1 if asks is CELL else 0)
+    seen.close()
+
+
+def test_next_steps_on_the_page_of_the_audit_lead_to_the_ways(own: View) -> None:
+    text = asked(own, "run/runs/audit")[1]
+    links = [unescape(link) for link in re.findall(r'<a href="([^"]*/on/[^"]*)">Do it here', text)]
+    assert links
+    for link in links:
+        status, page, _ = asked(own, link.partition("/on/")[1][1:] + link.partition("/on/")[2])
+        assert status == 200
+        assert 'name="way"' in page
+    assert "Do it here" not in (own.folder / "runs" / "audit" / "report.html").read_text("utf-8")
+
+
+def test_a_command_that_has_ended_leads_to_its_result(own: View) -> None:
+    location = posted(own, "on/runs/audit", **CELL, way="plan")[2]["location"]
+    out = ended(own, location)
+    text = asked(own, f"job/{location.rpartition('/')[2]}")[1]
+    assert re.search(f'data-next="[^"]*/run/{out}"', text)
+    assert text.index('class="button"') < text.index('class="command"')
+    assert str(own.folder) not in text
+
+
+def test_an_audit_is_made_again_with_runs_of_the_same_data_only(own: View) -> None:
+    other = own.folder / "datasets" / "other"
+    shutil.copytree(own.folder / "datasets" / "demo", other)
+    runs = own.folder / "runs"
+    for name, path in (("of-demo", "datasets/demo"), ("of-other", "datasets/other")):
+        shutil.copytree(runs / "judged", runs / name)
+        file = runs / name / "run.toml"
+        text = re.sub(r'digest = "[^"]*"', f'digest = "{name}"', file.read_text("utf-8"))
+        file.write_text(text.replace("datasets/demo", path), "utf-8")
+    try:
+        text = page(own, CELL, way="audit")
+        assert "and runs/of-demo" in text
+        assert "runs/of-other" not in text
+    finally:
+        for folder in (other, runs / "of-demo", runs / "of-other"):
+            shutil.rmtree(folder)
 
 
 def test_what_cannot_be_done_says_why(own: View) -> None:
@@ -198,7 +259,7 @@ def test_forty_go_to_a_colleague_and_come_back(own: View, browser: Any, tmp_path
     seen.locator("#command", has_text="--items=40").wait_for()
     assert seen.evaluate("document.activeElement.name") == "raters"  # the focus stays
     seen.get_by_role("button", name="Write the files").click()
-    seen.get_by_role("link", name="Open runs/demo-ar-overall_quality-html").click()
+    seen.wait_for_url("**/handed-out/runs/demo-ar-overall_quality-html", timeout=120_000)
     with seen.expect_download() as download:
         seen.get_by_role("link", name="Download ar-4.html").click()
     form = tmp_path / download.value.suggested_filename

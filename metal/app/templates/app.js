@@ -99,6 +99,7 @@ async function again(part) {
       part = next;
     }
   }
+  if (part.dataset.next) return location.replace(part.dataset.next);
   if (part.dataset.again) setTimeout(again, Number(part.dataset.again), part);
 }
 for (const part of document.querySelectorAll("[data-again]")) setTimeout(again, Number(part.dataset.again), part);

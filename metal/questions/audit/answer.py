@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -42,7 +43,7 @@ from metal.questions.audit.holds import Cells, alone
 from metal.questions.audit.lead import lead as lead
 from metal.questions.audit.places import MOST_NAMED, place
 from metal.questions.audit.run import AuditRun
-from metal.questions.audit.verdicts import PLACE
+from metal.questions.audit.verdicts import KEY, PLACE
 from metal.runs.run import DISQUALIFIES, NOTED, WARNS
 from metal.show.parts import OR, data_of, go_on, in_a_folder, standard_table
 from metal.show.view import Remark
@@ -367,9 +368,15 @@ def _what_tells(run: AuditRun, cells: Cells) -> Remark:
     needed, now = near["items_needed"], near["items"]
     items, claim = f"About {needed:,.0f} items (now {now:,.0f})", f"that {who} is {what}"
     if needed - now > DECISIONS and _on_levels(run, near) and not decided:
-        return _decide(run, f"{items} would be needed to show {claim} {place(run, near)}.")
+        why = f"{items} would be needed to show {claim} {place(run, near)}."
+        return replace(_decide(run, why), cell=_named(near))
     advice = f"{items} give even odds of showing {claim} {place(run, near)}. For a chance of 80%:"
-    return Remark("What to do next", advice, go_on(run, "design"))
+    return Remark("What to do next", advice, go_on(run, "design"), _named(near))
+
+
+def _named(cell: Mapping[str, Any]) -> dict[str, str]:
+    """The names of a case's judge, criterion and language."""
+    return {key: str(cell[key]) for key in KEY}
 
 
 def _hardly_confirmed(run: AuditRun, cells: Cells) -> Remark | None:
@@ -392,6 +399,7 @@ def _hardly_confirmed(run: AuditRun, cells: Cells) -> Remark | None:
         f"People {hardly} confirm each other",
         f"{capital(place(run, worst))}, {doubt}{more}; {to_do()}:",
         go_on(run, "adjudicate plan"),
+        _named(worst),
     )
 
 

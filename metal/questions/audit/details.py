@@ -64,9 +64,13 @@ Key = tuple[str, str, str]
 Rows = Mapping[Key, list[Row]]
 
 
-def details(run: AuditRun, room: float, seed: int) -> dict[str, Any]:
+def details(
+    run: AuditRun, room: float, seed: int, typical: Mapping[Key, Sequence[str]]
+) -> dict[str, Any]:
     """The details of as many verdicts as fit into `room` characters, keyed by the verdict's anchor;
     if not all fit, a random sample.
+
+    typical: the outputs that show how a judge differs, by judge, criterion and language.
     """
     cells = [cell for of in by_judge(run) for cell in of.verdicts]
     tables = {table: _by_cell(run, table) for table in (*FIGURES, "by_class", "confusion")}
@@ -75,6 +79,7 @@ def details(run: AuditRun, room: float, seed: int) -> dict[str, Any]:
     while len(order):
         packed = {
             cells[index].place: _detail(run, cells[index], tables, differing)
+            | {"y": [*map(printable, typical.get(PLACE(cells[index].row), ()))]}
             for index in counted_as(sorted(order), "verdicts")
         }
         size = len(blob(packed))

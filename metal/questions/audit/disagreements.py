@@ -10,14 +10,18 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
+from metal.api.answer_table import TEXTS, typical
+from metal.api.answers import of_disagreements
 from metal.data.languages import language_name, text_direction
 from metal.data.progress import counted_as
 from metal.data.records import KINDS
 from metal.data.text import name, printable
 from metal.questions.audit.details import details
 from metal.questions.audit.run import AuditRun
+from metal.questions.audit.verdicts import PLACE
 from metal.show.pages import Payload, blob, fitting
 from metal.stats.patterns import find_patterns
 
@@ -37,17 +41,21 @@ def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
     """As many disagreements as fit into `room` characters, together with the CSV files of the
     tables.
 
-    If not all disagreements fit, the page gets a sample that takes from each language and criterion
-    in turn; the run's seed decides it. If details of verdicts would take more than the share
-    DETAILS of the room, a random part is left out. If the CSV files would take more than half of
-    the rest, the largest are left out.
+    If not all disagreements fit, the page gets those that show how judges differ, and a sample of
+    the others that takes from each language and criterion in turn; the run's seed decides it. If
+    details of verdicts would take more than the share DETAILS of the room, a random part is left
+    out. If the CSV files would take more than half of the rest, the largest are left out.
     """
     seed = int(run.manifest.get("settings", {}).get("seed", 0))
-    cells = details(run, room * DETAILS, seed)
+    shown = _typical(run)
+    of_cell: dict[tuple[str, str, str], list[str]] = {}
+    for row in shown.to_dict("records"):
+        of_cell.setdefault(PLACE(row), []).append(str(row["output"]))
+    cells = details(run, room * DETAILS, seed, of_cell)
     csv = fitting(csv, (room - len(blob(cells))) / 2)
     fixed = {"csv": csv, "cells": cells}
     table = run.disagreement_table
-    order = _in_turn(table, seed)
+    order = _in_turn(table, seed, shown["item"].to_numpy())
     taken = len(blob(fixed))
     most = min(_at_most(table, order, room), len(order))
     number, growing = min(most, PROBED), True
@@ -65,10 +73,19 @@ def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
             number = int(number * min(0.98, 0.99 * share))
 
 
-def _in_turn(table: pa.Table, seed: int) -> Any:
-    """Row numbers that take from each language and criterion in turn, in random order
-    within each.
+def _typical(run: AuditRun) -> pd.DataFrame:
+    """The outputs that show how each judge differs (metal.api.answer_table.typical)."""
+    kinds = {name: rater.kind for name, rater in run.raters.items()}
+    table = run.disagreement_table
+    answers = of_disagreements(table, run.criteria, kinds, lambda: table.select(TEXTS))
+    return typical(answers.differing(), run.criteria)
+
+
+def _in_turn(table: pa.Table, seed: int, first_rows: Any) -> Any:
+    """Row numbers that take from each language and criterion in turn: within each the rows of
+    `first_rows` first, the others in random order.
     """
+    is_first = np.isin(np.arange(len(table)), first_rows)
     rng = np.random.default_rng(seed)
     keys = [
         table[name].combine_chunks().dictionary_encode().indices.to_numpy()
@@ -79,7 +96,8 @@ def _in_turn(table: pa.Table, seed: int) -> Any:
     turn = np.empty(len(stratum), dtype=np.int64)
     for key in np.argsort(first):  # as they come in the table
         rows = np.flatnonzero(stratum == key)
-        turn[rng.permutation(rows)] = np.arange(len(rows))
+        rows = rng.permutation(rows)
+        turn[rows[np.argsort(~is_first[rows], kind="stable")]] = np.arange(len(rows))
     return np.lexsort((first[stratum], turn))
 
 

@@ -1,7 +1,6 @@
 
 // ---------------------------------------------------------------- the verdict that was chosen
 
-const TYPICAL = 3;
 const LEVELS =
   "Intervals are 95%, but 90% (5% beyond each end) for shares of a person's, differences to a person, leads over a constant, and in the reason. " +
   "Without one person: the lowest and highest value when each person is left out in turn.";
@@ -31,28 +30,15 @@ function table([caption, heads, rows]) {
   return scroll;
 }
 
-// Of the outputs on which the judge differs: those where it says what it most often says where people say something
-// else; of scores without classes those where it is as far away as it usually is.
-function typical(data, wanted, items) {
-  if (!data.criteria[wanted.criterion].levels.length) {
-    const away = new Map(items.map((item) => [item, difference(data, item, wanted)]));
-    const sorted = [...items].sort((one, other) => away.get(one) - away.get(other));
-    const first = Math.max(Math.floor((sorted.length - TYPICAL) / 2), 0);
-    return sorted.slice(first, first + TYPICAL);
-  }
-  const kinds = new Map();
-  for (const item of items) {
-    const rating = item.q.find(([rater]) => data.raters[rater][0] === wanted.judge);
-    const kind = `${item.p} ${rating[1]}`;
-    kinds.set(kind, [...(kinds.get(kind) ?? []), item]);
-  }
-  const most = [...kinds.values()].sort((one, other) => other.length - one.length)[0] ?? [];
-  return most.slice(0, TYPICAL);
-}
-
 // The list of reasons is for those without this script: with it, a link to a verdict opens it above.
 const reasons = new Map([...document.querySelectorAll(".reasons li")].map((reason) => [reason.id, reason.textContent]));
 for (const reason of document.querySelectorAll(".reasons li")) reason.removeAttribute("id");
+
+// Where an app shows the page: the address of what can be done about a verdict.
+function on(chosen, more = {}) {
+  const query = new URLSearchParams({ language: chosen.l, criterion: chosen.c, judge: chosen.j, ...more });
+  return `${document.body.dataset.on}?${query}`;
+}
 
 // What the matrix itself says of a verdict that has neither details nor a reason on the page.
 function unlisted(link) {
@@ -98,18 +84,19 @@ async function explain() {
     if (chosen.o.length) why.append(make("p", "Other runs say:"), others);
     if (chosen.s) {
       const settles = make("p", SETTLES, { class: "sign" });
+      if (document.body.dataset.on) settles.append(make("a", "do it here", { href: on(chosen, { way: "adjudicate" }) }), " or type ");
       settles.append(make("code", chosen.s));
       why.append(settles);
     }
     why.append(figures, make("p", LEVELS + (chosen.t.length ? CLASSES : ""), { class: "soft" }), tables);
     if (document.body.dataset.on) {
-      const query = new URLSearchParams({ language: chosen.l, criterion: chosen.c, judge: chosen.j });
-      const on = make("p");
-      on.append(make("a", "Go on from here: look at its answers, ask a person, ask the judge again", { href: `${document.body.dataset.on}?${query}` }));
-      why.append(on);
+      const further = make("p");
+      further.append(make("a", "Go on from here: look at its answers, ask a person, ask the judge again", { href: on(chosen) }));
+      why.append(further);
     }
     if (items.length) {
-      const cards = typical(data, wanted, items).map((item) => card(data, item));
+      const typical = chosen.y.map((output) => items.find((item) => item.o === output));
+      const cards = typical.filter(Boolean).map((item) => card(data, item));
       const all = items.length < chosen.n ? `${items.length.toLocaleString("en")} of its ${chosen.n.toLocaleString("en")} disagreements` : "All its disagreements";
       why.append(make("h3", "Typical disagreements"), ...cards, make("a", all, { href: `#disagreements?${new URLSearchParams(wanted)}` }));
     } else {
