@@ -115,6 +115,15 @@ class ColumnShown:
     cells: Sequence[str] = ()
     fixed: bool = False
 
+    @property
+    def alike(self) -> int:
+        """0 if it has a role of its own or was left out, 1 if it holds answers, 2 otherwise: of very
+        many columns, those with low numbers are shown.
+        """
+        if self.role == ANSWERS:
+            return 1
+        return 0 if self.role or self.why == LEFT_OUT else 2
+
 
 @dataclass(frozen=True)
 class RaterShown:
@@ -182,7 +191,8 @@ class TableShown:
 def table_shown(read: AsRead) -> TableShown:
     """What the wizard shows of a table as it was read."""
     every_column = columns_shown(read)
-    columns = _most_telling(every_column)
+    order = sorted(range(len(every_column)), key=lambda number: every_column[number].alike)
+    columns = [every_column[number] for number in sorted(order[:MOST_COLUMNS])]
     further = len(every_column) - len(columns)
     if read.dataset is None:
         criteria = []
@@ -251,21 +261,6 @@ def columns_shown(read: AsRead) -> list[ColumnShown]:
     left_out = [column_of(pattern) for pattern in read.options.get("ignore", ())]
     shown += [ColumnShown(name, "", LEFT_OUT) for name in left_out if name not in columns.names]
     return shown
-
-
-def _most_telling(columns: Sequence[ColumnShown]) -> list[ColumnShown]:
-    """As many columns as can be shown, in their order: those first that play a role of their own,
-    and those that the user left out.
-    """
-    order = sorted(range(len(columns)), key=lambda number: _is_one_of_many(columns[number]))
-    return [columns[number] for number in sorted(order[:MOST_COLUMNS])]
-
-
-def _is_one_of_many(column: ColumnShown) -> int:
-    """0 for a column that has a role of its own or was left out, 1 for answers, 2 for the rest."""
-    if column.role == ANSWERS:
-        return 1
-    return 0 if column.role or column.why == LEFT_OUT else 2
 
 
 def whose(answer: AnswerColumn) -> str:

@@ -46,10 +46,8 @@ class TableColumns:
 
 def first_rows(frame: pd.DataFrame) -> tuple[tuple[str, ...], ...]:
     """The beginnings of the first cells of all columns; empty cells are empty texts."""
-    columns = [_first_cells(column) for _, column in frame.head(FIRST_ROWS).items()]
+    columns = []
+    for _, column in frame.head(FIRST_ROWS).items():
+        cells = zip(column.tolist(), column.notna().tolist(), strict=True)
+        columns.append([str(cell)[:LONGEST_CELL] if filled else "" for cell, filled in cells])
     return tuple(zip(*columns, strict=True))
-
-
-def _first_cells(column: pd.Series) -> list[str]:
-    filled = zip(column.tolist(), column.notna().tolist(), strict=True)
-    return [str(cell)[:LONGEST_CELL] if is_filled else "" for cell, is_filled in filled]
