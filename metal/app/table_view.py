@@ -117,8 +117,8 @@ class ColumnShown:
 
     @property
     def alike(self) -> int:
-        """0 if it has a role of its own or was left out, 1 if it holds answers, 2 otherwise: of very
-        many columns, those with low numbers are shown.
+        """0 if it has a role of its own or was left out, 1 if it holds answers, 2 otherwise: those
+        with low numbers are shown.
         """
         if self.role == ANSWERS:
             return 1
