@@ -22,7 +22,8 @@ class Rankable:
     """Which parts of a dataset can be ranked.
 
     metrics: how many raters give scores of their own instead of answers on people's scale.
-    generators: how many people rated. texts: whether any output has a text, which a judge can rate.
+    generators: how many people rated one by one, not in pairs. texts: whether any output has a
+    text, which a judge can rate.
     layout, title: the name and the title of METAL's layout (`metal.billboard_layout`) that makes
     the usual table of the field; empty if none is known to fit.
     """
@@ -37,7 +38,9 @@ class Rankable:
     def of(cls, dataset: Dataset) -> Self:
         """What of this dataset can be ranked."""
         ratings = dataset.ratings
+        pairs = [output.output for output in dataset.outputs.values() if output.is_pair]
         by_people = (ratings["kind"] == "human") & ratings["score"].notna()
+        by_people &= ~ratings["output"].isin(pairs)
         generators = int(ratings.loc[by_people.to_numpy(), "generator"].nunique())
         own = ratings["criterion"] == METRIC_SCORE.name
         metrics = ratings.loc[own.to_numpy(), "rater"].nunique()

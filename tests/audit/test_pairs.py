@@ -15,7 +15,8 @@ import metal
 from metal.data.dataset import assemble, load_dataset
 from metal.data.pairs import CONTRADICTS, one_item_per_pair
 from metal.data.records import Scale
-from metal.errors import MetalError
+from metal.errors import MetalError, UsageError
+from metal.questions.audit.brief import brief
 from tests.saying import tells
 
 ARENA = pd.DataFrame(
@@ -219,6 +220,26 @@ def test_people_alone_on_pairs_told_apart_by_their_texts(tmp_path: Path) -> None
     audit.save(tmp_path / "run")
     assert audit.tables["strengths"][["rank", "rank_low", "rank_high"]].isna().all(axis=None)
     assert (tmp_path / "run" / "report.html").is_file()
+
+
+def test_people_alone_who_compared_systems_in_pairs(tmp_path: Path) -> None:
+    systems = [("m1", "m2"), ("m2", "m3"), ("m1", "m3")]
+    rows = [
+        {"id": f"q{number}", "model_a": first, "model_b": second, "language": "en"}
+        | {"annotator": person, "winner": "tie" if number % 5 == 0 else "model_a"}
+        for number, (first, second) in enumerate(systems * 20)
+        for person in ("A1", "A2")
+    ]
+    table = pd.DataFrame(rows)
+    audit = metal.audit(table, resamples=100)
+    titles = [table.title for table in brief(audit)]
+    assert titles == ["How far people agree: Fleiss' kappa", "Who wins the pairs"]
+    ranks = audit.tables["strengths"].set_index("generator")["rank"].to_dict()
+    assert ranks == {"m1": 1, "m2": 2, "m3": 3}
+    assert audit.rankable.generators == 0  # nobody gave a score
+    with pytest.raises(UsageError) as refused:
+        metal.leaderboard(table)
+    assert tells(str(refused.value), "in pairs", "`metal.audit(...)`")
 
 
 @pytest.mark.reference

@@ -57,7 +57,7 @@ def test_soft_preferences_draws_and_missing_ones(tmp_path: Path) -> None:
     assert (confidence["c"], confidence["d"]) == (0.75, 0.875)
     assert math.isnan(confidence["a"])
     assert {output.generator for output in data.outputs.values()} == {"base | new"}
-    assert tells(data.report, "the file does not say which was shown first")
+    assert tells(data.report, "the file does not say which output was shown first")
 
 
 def test_the_order_of_names_is_no_order_of_showing(tmp_path: Path) -> None:

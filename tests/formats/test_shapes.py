@@ -696,6 +696,7 @@ def test_one_id_in_several_languages_is_one_content_and_a_probability_is_kept(
         (("score", "gpt4_score"), {"score": "human", "gpt4_score": "llm"}),
         (("label", "prediction"), {"label": "human", "prediction": "llm"}),
         (("expert", "auto_judge"), {"expert": "human", "auto_judge": "llm"}),
+        (("human", "judge_answer"), {"human": "human", "judge_answer": "llm"}),
     ],
 )
 def test_a_persons_and_a_judges_column_are_both_read(

@@ -70,7 +70,7 @@ MODEL = re.compile(
     r"gpt|claude(?! (?!opus|sonnet|haiku|instant)[a-z]+$)|gemini|palm-?2|"  # not Claude Dupont
     r"llama|mistral|mixtral|qwen|deepseek|command[ _-]?r\b|\bg-?eval\b|\bai[ _-]judge|^4o|"
     r"prometheus|gemma|\bbard\b|vicuna|falcon|"
-    rf"^judge([ _.-]?(score|rating|label|verdict|grade|{_CHOICES}))?$|"  # beside people
+    rf"^judge([ _.-]?(score|rating|label|verdict|grade|answer|decision|prediction|{_CHOICES}))?$|"
     r"auto(mat(ic|ed))?[ _-]?(judge|eval|grader|rater|label|score|rating)|^predict(ion|ed)$|autoj|"
     r"\bllm|_llm\b|davinci|(^|_)model$|\b(opus|sonnet|haiku)\b|grok|kimi|olmo|nemotron|chatglm|selene|skywork|alpaca|"
     r"\b(phi|aya|glm|yi)-|\bo[134](-|$)|\bgemba\b|\bautomqm\b",

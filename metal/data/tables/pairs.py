@@ -82,19 +82,22 @@ def with_preferences(
         other = {"first": "second", "second": "first"}
         winner = np.where(backwards, [other.get(word, word) for word in winner], winner)
         turned = (turned != backwards) & order_known
-        shown_first = "the file does not say which was shown first"
         if order_known:
             named = "system" if written_by else "text"
-            shown_first = f"the {named} named first was shown first, unless `shown` says otherwise"
-        notes.append(f"pairs: {shown_first}")
+            notes.append(
+                f"pairs: the {named} named first was shown first, unless `shown` says otherwise"
+            )
         if not written_by:
             notes.append(
                 "pairs: the file does not say who wrote the two outputs; they are told apart by"
                 " their texts"
             )
+    order = "; the file does not say which output was shown first"
+    if order_known:
+        order = f", {int(turned.sum()):,} of them shown in reverse order"
     notes.append(
-        f"pairs: {plural(len(tidy), 'comparison')}, {int(turned.sum()):,} of them shown in reverse"
-        " order; `winner` names an output of the pair, not a place on the screen"
+        f"pairs: {plural(len(tidy), 'comparison')}{order}; `winner` names an output of the pair,"
+        " not a place on the screen"
     )
     if "generator" not in tidy and not options.get("generator"):
         tidy["generator"] = "pair"

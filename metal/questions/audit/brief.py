@@ -13,6 +13,7 @@ from metal.auditing.verdict import LIKE_A_PERSON, UNINFORMATIVE
 from metal.data.records import Criterion
 from metal.data.text import UNDEFINED, capital, known, listed, name, percent, plural
 from metal.questions.audit.headline import headline
+from metal.questions.audit.judges import winners_table
 from metal.questions.audit.people import kappa_table
 from metal.questions.audit.places import each_place
 from metal.questions.audit.run import AuditRun
@@ -52,12 +53,13 @@ Columns = Sequence[tuple[str, Cells]]  # of a language each
 
 def brief(run: AuditRun) -> Iterator[TableView]:
     """A matrix of verdicts for each judge; with many judges, a line for each and the best judge's
-    matrix.
+    matrix. Without judges, people's agreement, and who wins the pairs that they compared.
     """
     judges = sorted(by_judge(run), key=standing)
     judges = [of for of in judges if of.kind != "baseline"] or judges
     if not judges:
         yield kappa_table(run)
+        yield from winners_table(run)
     if len(judges) > 3 or (len(judges) > 1 and len(judges) * len(run.languages) > MOST_ROWS):
         yield _tally(run, judges)
         judges = judges[:1]

@@ -220,6 +220,13 @@ def further_tables(run: AuditRun) -> list[TableView]:
     return shown
 
 
+def winners_table(run: AuditRun) -> Iterator[TableView]:
+    """Who wins the pairs, if outputs were compared in pairs and some generator has a rank."""
+    for table in further_tables(run):
+        if table.name == "strengths" and run.tables["strengths"]["rank"].notna().any():
+            yield table
+
+
 def _chunks(judges: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
     """The judges in groups small enough for one chart, each group numbered like `1 of 2` if there
     are several.

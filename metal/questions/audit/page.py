@@ -82,6 +82,8 @@ def _people(run: AuditRun) -> Section:
     if charts := tuple(people.class_charts(run)):
         note = ("The people's aggregate answers, as shares with their counts.",)
         parts.append(Section("", "The classes people give", note, charts))
+    if not run.judge_names and (winners := tuple(judges.winners_table(run))):
+        parts.append(Section("", "Generators by people", tables=winners))
     tables = shown if run.audited else shown[1:]
     return Section("people", "Agreement among people", intro, tables=tables, parts=tuple(parts))
 
