@@ -10,10 +10,20 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class MetalError(Exception):
     """Something the user can fix. `str(error)` is the whole message."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # its arguments are not those of its class, which makes the message of them
+        return _again, (type(self), self.args), self.__dict__
+
+
+def _again(kind: type[MetalError], args: tuple[Any, ...]) -> MetalError:
+    """An error that comes from another process."""
+    return kind.__new__(kind, *args)
 
 
 class UsageError(MetalError):

@@ -10,18 +10,47 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from glob import escape
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 
-from metal.show.commands import typed_options
+from metal.data.languages import find_language
+from metal.errors import UsageError
+from metal.show.commands import in_commands, named, typed_options
 
 Options = dict[str, Any]
 ONE = ("format", "language", "criterion", "generator", "sheet", "decimal")
 SEVERAL = ("wide", "ignore")
 NAMED = ("columns", "kinds", "directions", "levels", "measures", "ranges", "shifts")
 MISSING = "missing"  # criterion -> several values
+ELSEWHERE = ("hf",)  # formats that are read from another place than a file
+FLAGS = {
+    name: named(name)
+    for name in (
+        *("columns", "wide", "ignore", "language", "criterion", "generator", "kinds", "groups"),
+        *("missing", "directions", "levels", "measures", "ranges", "shifts", "decimal", "sheet"),
+        *("format", "word_orders", "only", "weights"),
+    )
+}
+
+
+def check_options(options: Options) -> None:
+    """Raise UsageError for an unknown language, or a format that reads no file."""
+    if options.get("format") in ELSEWHERE:
+        raise UsageError(f"The format {options['format']} is not one of files")
+    language = options.get("language", "")
+    if language and language != "und" and find_language(language) is None:
+        raise UsageError(
+            f"The language {language!r} is not known. Write a code such as hi, or a name such as"
+            " Hindi"
+        )
+
+
+def worded(message: str, folder: Path) -> str:
+    """A message with options as a person types them, and without the private folder."""
+    return in_commands(message.replace(f"{folder}/", ""), FLAGS)
 
 
 def options_in(query: QueryParams) -> Options:

@@ -5,7 +5,9 @@ The app does not store a person's choices. They are in the address, as options o
 
 from __future__ import annotations
 
+import json
 import re
+import secrets
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,44 +20,43 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from metal.app.choices import Options, each_choice, options_in, query_of
+from metal.app import aside
+from metal.app.choices import (
+    ELSEWHERE,
+    check_options,
+    each_choice,
+    options_in,
+    query_of,
+    worded,
+)
 from metal.app.chosen import EACH, options_chosen
+from metal.app.jobs import Jobs
 from metal.app.library import Kept, Library
 from metal.app.naming import free_name
+from metal.app.reading import AsRead, as_read
 from metal.app.table_view import (
     ROLE_NAMES,
     ROLES,
-    AsRead,
     TableShown,
     column_wanted,
-    columns_of_file,
     failure,
     table_shown,
 )
 from metal.app.templating import respond
 from metal.app.uploads import Upload, Uploads
 from metal.app.ways import FILES, MOST_PEOPLE
-from metal.data.languages import find_language
 from metal.data.records import DIRECTIONS, KINDS
 from metal.data.text import HARMFUL, capital
 from metal.errors import MetalError, UsageError
-from metal.show.commands import in_commands, named, typed_options
+from metal.show.commands import typed_options
 
 MOST_FILES, MOST_FIELDS = 200, 20_000  # of a form
 RATERS = 3  # people for an output, unless somebody chooses another number
+WHOLE = "whole"  # in an address: all rows of a large table are read
 KEPT = 500_000  # ratings of tables as read; the last table is always kept
-ELSEWHERE = ("hf",)  # formats that are read from another place than a file
 NAME = re.compile(rf"[^/\\.{HARMFUL}\t\n][^/\\{HARMFUL}\t\n]{{0,99}}")
 # What a warning says of the command line, where the page has a field for it.
 HOW_ELSEWHERE = re.compile(r"; import with `metal\.read[^`]*`| \(`metal\.read[^`]*`\)")
-FLAGS = {
-    name: named(name)
-    for name in (
-        *("columns", "wide", "ignore", "language", "criterion", "generator", "kinds", "groups"),
-        *("missing", "directions", "levels", "measures", "ranges", "shifts", "decimal", "sheet"),
-        *("format", "word_orders", "only", "weights"),
-    )
-}
 
 
 def choose(request: Request) -> Response:
@@ -85,7 +86,7 @@ async def take(request: Request) -> Response:
 def table(request: Request) -> Response:
     """Show how a file is read with the options in the address."""
     upload = _uploads(request).get(request.path_params["key"])
-    reading = _shown(request, upload, options_in(request.query_params))
+    reading = _shown(request, upload)
     return _page(request, upload, reading, name=request.query_params.get("name", ""))
 
 
@@ -99,14 +100,17 @@ async def change(request: Request) -> Response:
 
 
 def _change(request: Request, upload: Upload, form: FormData) -> Response:
-    reading = _shown(request, upload, options_in(request.query_params))
+    reading = _shown(request, upload)
     base = request.scope["root_path"]
     asked, name = str(form.get("do", "")), str(form.get("name", "")).strip()
     try:
         options, part = options_chosen(form, reading)
-        _check(options)
+        check_options(options)
         if asked in ("make", "audit") and not part:
-            _make(request, reading, name)
+            _check_name(request, reading, name)
+            if reading.read.dataset is None or reading.read.total:
+                return _make_aside(request, upload, reading, name, with_audit=asked == "audit")
+            reading.read.dataset.save(_root(request) / "datasets" / name)
     except MetalError as error:
         return _page(request, upload, reading, str(error), name=name)
     if not asked or part:
@@ -121,31 +125,20 @@ def _change(request: Request, upload: Upload, form: FormData) -> Response:
     return RedirectResponse(f"{base}/imported/datasets/{quote(name)}", 303)
 
 
-def _check(options: Options) -> None:
-    """Raise UsageError for an unknown language, or a format that reads no file."""
-    if options.get("format") in ELSEWHERE:
-        raise UsageError(f"The format {options['format']} is not one of files")
-    language = options.get("language", "")
-    if language and language != "und" and find_language(language) is None:
-        raise UsageError(
-            f"The language {language!r} is not known. Write a code such as hi, or a name such as"
-            " Hindi"
-        )
-
-
 def _page(
     request: Request, upload: Upload, reading: TableShown, problem: str = "", *, name: str = ""
 ) -> Response:
     """The page of a table as read. problem: why the request was not carried out."""
     from metal.api.read import formats
 
-    options = reading.read.options
+    options, of_all = reading.read.options, reading.read.whole
     name = name or _proposed(request, upload)
-    error = reading.read.error
+    error, folder = reading.read.error, upload.path.parent
     content = {
         "upload": upload,
         "shown": reading,
-        "query": query_of(options),
+        "query": "&".join(filter(None, [query_of(options), f"{WHOLE}=1" if of_all else ""])),
+        "query_of_all": "&".join(filter(None, [query_of(options), f"{WHOLE}=1"])),
         "roles": ROLES,
         "role_names": ROLE_NAMES,
         "kinds": KINDS,
@@ -156,13 +149,13 @@ def _page(
         "format": options.get("format", ""),
         "name_of_dataset": name,
         "command": command(upload, options, name),
-        "problem": _worded(problem, upload),
-        "failure": _worded(failure(error), upload),
+        "problem": worded(problem, folder),
+        "failure": worded(failure(error), folder),
         "wanted": column_wanted(error),
         "each": EACH,
-        "notes": [_worded(note, upload) for note in reading.read.notes],
+        "notes": [worded(note, folder) for note in reading.read.notes],
         "warnings": [
-            capital(_worded(HOW_ELSEWHERE.sub("", warning), upload))
+            capital(worded(HOW_ELSEWHERE.sub("", warning), folder))
             for warning in reading.read.warnings
         ],
         "workbook": upload.path.suffix.lower() == ".xlsx",
@@ -170,11 +163,6 @@ def _page(
         "again": request.query_params.get("again") == "1",
     }
     return respond(request, "import_table.html", content, 400 if problem else 200)
-
-
-def _worded(message: str, upload: Upload) -> str:
-    """A message with options as a person types them, and without the private folder."""
-    return in_commands(message.replace(f"{upload.path.parent}/", ""), FLAGS)
 
 
 def command(upload: Upload, options: Mapping[str, Any], name: str) -> str:
@@ -193,32 +181,31 @@ def _uploads(request: Request) -> Uploads:
     return uploads
 
 
-def _shown(request: Request, upload: Upload, options: Options) -> TableShown:
-    kept: Kept = request.app.state.tables_read
-    key = (upload.key, query_of(options), upload.path.stat().st_mtime_ns)
-    reading: TableShown = kept.get(
-        key, lambda: table_shown(as_read(upload.path, options)), lambda reading: reading.read.size
-    )
-    return reading
+def _shown(request: Request, upload: Upload) -> TableShown:
+    """How a file is read with the options in the address.
 
-
-def as_read(path: Path, options: Options) -> AsRead:
-    """Read a file with these options. An error is part of the result, so that it can be shown
-    beside the choices that lead to it.
+    Of a large table, some rows are read; with `whole` in the address, all are.
     """
-    from metal.api.read import draft_of
-    from metal.auditing.check import lint
+    kept: Kept = request.app.state.tables_read
+    options = options_in(request.query_params)
+    of_all = request.query_params.get(WHOLE) == "1"
+    changed = upload.path.stat().st_mtime_ns
 
-    reading = {option: value for option, value in options.items() if option != "format"}
-    try:
-        _check(options)
-        draft = draft_of(path, options.get("format", ""), reading)
-        dataset = draft.assemble(path)
-    except MetalError as error:
-        columns = columns_of_file(path, options.get("sheet", ""))
-        return AsRead(path, options, columns=columns, error=error)
-    warnings = [finding.message for finding in lint(dataset)]
-    return AsRead(path, options, dataset, draft.columns, None, warnings, draft.notes)
+    def read() -> TableShown:
+        try:
+            rows = kept.get(
+                (upload.key, changed, options.get("format"), options.get("sheet")),
+                lambda: aside.rows_of(upload.path, options),
+                lambda rows: len(rows.frame) if rows else 1,
+            )
+            if rows and of_all:
+                return aside.read_whole(upload.path, options)
+        except MetalError as error:
+            return table_shown(AsRead(upload.path, options, error=error))
+        return table_shown(as_read(upload.path, options, rows))
+
+    key = (upload.key, changed, query_of(options), of_all)
+    return kept.get(key, read, lambda reading: reading.read.size)
 
 
 def _proposed(request: Request, upload: Upload) -> str:
@@ -227,20 +214,43 @@ def _proposed(request: Request, upload: Upload) -> str:
     return free_name(library.root / "datasets", upload.name)
 
 
-def _make(request: Request, reading: TableShown, name: str) -> None:
-    """Write the dataset. Raises UsageError for a name that is taken, or is none."""
+def _root(request: Request) -> Path:
     library: Library = request.app.state.library
-    dataset = reading.read.dataset
-    if dataset is None:
+    return library.root
+
+
+def _check_name(request: Request, reading: TableShown, name: str) -> None:
+    """Raise UsageError if there is nothing to write, or the name is taken or cannot be one."""
+    if not reading.read.done:
         raise UsageError("The file is not read yet: see what is missing")
     if not NAME.fullmatch(name):
         raise UsageError(
             f"{name!r} cannot be the name of a folder. Write up to 100 letters, without / and \\,"
             " that do not begin with a point"
         )
-    if (library.root / "datasets" / name).exists():
+    if (_root(request) / "datasets" / name).exists():
         raise UsageError(f"datasets/{name} exists. Choose another name")
-    dataset.save(library.root / "datasets" / name)
+
+
+def _make_aside(
+    request: Request, upload: Upload, reading: TableShown, name: str, *, with_audit: bool
+) -> Response:
+    """Start the job that reads all rows of a large table and writes the dataset."""
+    jobs: Jobs = request.app.state.jobs
+    dataset, typed = f"datasets/{name}", command(upload, reading.read.options, name)
+    audit = f"runs/{free_name(_root(request) / 'runs', name)}" if with_audit else ""
+    if audit:
+        typed += f" && {shlex.join(['metal', 'audit', dataset, '--out', audit])}"
+    task = aside.task_of(upload.path, reading, dataset, audit)
+    file = jobs.folder / f"{secrets.token_hex(6)}.json"
+    file.write_text(json.dumps(task), encoding="utf-8")
+    job = jobs.start(
+        [f"--out={audit or dataset}", f"--dataset={dataset}", str(file)],
+        program="metal.app.aside",
+        typed=typed,
+        before=f"import/{upload.key}?{request.url.query}",
+    )
+    return RedirectResponse(f"{request.scope['root_path']}/job/{job.key}", 303)
 
 
 # ---------------------------------------------------------------- a dataset that was made

@@ -38,20 +38,23 @@ INTERRUPTED = (130, -signal.SIGINT)
 class AppJob:
     """A command that is running or has ended.
 
-    arguments: those of `metal`. output: the file with what it prints. started: seconds of
-    time.monotonic.
+    arguments: those of `metal`, or of another of METAL's programs; typed is then the command that
+    does the same. output: the file with what it prints. started: seconds of time.monotonic.
+    before: the page from which it was started, below the app's address; may be empty.
     """
 
     key: str
     arguments: tuple[str, ...]
     output: Path
     process: subprocess.Popen[bytes]
+    typed: str = ""
+    before: str = ""
     started: float = field(default_factory=time.monotonic)
 
     @property
     def command(self) -> str:
         """The command line as somebody would type it."""
-        return shlex.join(["metal", *self.arguments])
+        return self.typed or shlex.join(["metal", *self.arguments])
 
     @property
     def state(self) -> str:
@@ -114,8 +117,15 @@ class Jobs:
         """A private folder for the files of the app; it is deleted when the app ends."""
         return Path(self._folder.name)
 
-    def start(self, arguments: Sequence[str]) -> AppJob:
-        """Start `metal ARGUMENTS` in the root folder.
+    def start(
+        self,
+        arguments: Sequence[str],
+        *,
+        program: str = "metal",
+        typed: str = "",
+        before: str = "",
+    ) -> AppJob:
+        """Start `metal ARGUMENTS`, or another of METAL's programs, in the root folder.
 
         Text that a person typed must not be read as an option: write `--name=value`, and paths
         after `--`.
@@ -124,7 +134,7 @@ class Jobs:
         output = self.folder / f"{key}.txt"
         with output.open("wb") as file:
             process = subprocess.Popen(  # noqa: S603  no shell, and METAL's own program
-                [sys.executable, "-m", "metal", *arguments],
+                [sys.executable, "-m", program, *arguments],
                 cwd=self.root,
                 stdin=subprocess.DEVNULL,
                 stdout=file,
@@ -132,7 +142,7 @@ class Jobs:
                 env={**os.environ, "NO_COLOR": "1", "COLUMNS": "100"},
                 start_new_session=True,
             )
-        self._jobs[key] = job = AppJob(key, tuple(arguments), output, process)
+        self._jobs[key] = job = AppJob(key, tuple(arguments), output, process, typed, before)
         return job
 
     def at_work_on(self, folder: Path) -> AppJob | None:

@@ -5,10 +5,9 @@ changed, and gives METAL's reason for each guess.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from glob import escape
 from math import inf
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metal.api.importing import (
@@ -18,10 +17,12 @@ from metal.api.importing import (
     is_stated,
 )
 from metal.app.choices import ANSWERS, Options, column_of
+from metal.app.reading import AsRead
+from metal.data.records import KINDS
 from metal.data.scale_texts import is_number
 from metal.data.tables.answer_columns import AnswerColumn
 from metal.data.tables.names import GUESSES, is_machine, plain
-from metal.data.tables.table_columns import TableColumns, first_rows
+from metal.data.tables.table_columns import TableColumns
 from metal.data.tables.worded import READ_AS_WORDS
 from metal.data.text import count, first_few, plural
 from metal.errors import MetalError, NoColumn, UnknownOrder
@@ -73,33 +74,6 @@ _BY_CELLS = {
     "source": "it tells the sources apart",
     "rater": "its cells name who rated",
 }
-
-
-@dataclass(frozen=True)
-class AsRead:
-    """The result of reading a file with some options.
-
-    dataset: None if it could not be read; error then says why. columns: those of the table; None
-    for a format that is no table. warnings: what METAL noticed in the data. notes: how it was read.
-    """
-
-    path: Path
-    options: Options
-    dataset: Dataset | None = None
-    columns: TableColumns | None = None
-    error: MetalError | None = None
-    warnings: Sequence[str] = ()
-    notes: Sequence[str] = ()
-
-    @property
-    def size(self) -> int:
-        """The number of ratings, which stands for the memory that they take."""
-        return 1 if self.dataset is None else len(self.dataset.ratings)
-
-    @property
-    def sheet_like(self) -> TableColumns:
-        """The columns; those of the file if it could not be read."""
-        return self.columns or TableColumns({}, (), ())
 
 
 @dataclass(frozen=True)
@@ -164,7 +138,8 @@ class TableShown:
     further_columns, further_raters, further_criteria: how many more there are.
 
     language, criterion: of all rows; None if a column names it. sources_by: the column whose texts
-    name the sources.
+    name the sources. sources: how many there are. facts: what must not change when further rows are
+    read: the roles of columns, raters with their kinds, criteria with their scales, languages.
     """
 
     read: AsRead
@@ -178,14 +153,16 @@ class TableShown:
     why_language: str = ""
     criterion: str | None = None
     sources_by: str = ""
+    sources: int = 0
+    facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     counts: Sequence[tuple[str, str]] = ()
 
     @property
     def auditable(self) -> bool:
         """Whether people and judges rated: what an audit needs."""
-        dataset = self.read.dataset
-        kinds = {rater.kind for rater in dataset.raters.values()} if dataset else set()
-        return "human" in kinds and not kinds.isdisjoint({"llm", "baseline", "metric"})
+        kinds = {*self.facts.get("rater", {}).values()}
+        machines = {KINDS[kind] for kind in ("llm", "baseline", "metric")}
+        return KINDS["human"] in kinds and not kinds.isdisjoint(machines)
 
 
 def table_shown(read: AsRead) -> TableShown:
@@ -210,7 +187,9 @@ def table_shown(read: AsRead) -> TableShown:
         len(raters[MOST_RATERS:]),
         criteria[:MOST_CRITERIA],
         len(criteria[MOST_CRITERIA:]),
+        sources=len(read.dataset.sources),
         counts=_counts(read.dataset),
+        facts=_facts(read.dataset, every_column),
     )
     if read.columns is None:  # a format that says the rest
         return shown
@@ -226,21 +205,6 @@ def table_shown(read: AsRead) -> TableShown:
 
 
 # ---------------------------------------------------------------- columns
-
-
-def columns_of_file(path: Path, sheet: str) -> TableColumns:
-    """The columns of a file that could not be read as ratings; none if it is no table."""
-    from metal.data.tables.files import read_frame
-    from metal.data.tables.nested import flattened
-    from metal.data.tables.roles import roles_of
-
-    try:
-        frame, _ = flattened(read_frame(path, sheet).rename(columns=str), [])
-        roles = roles_of(frame, (), {}, path)
-    except (MetalError, OSError):
-        return TableColumns({}, (), ())
-    names = tuple(frame.columns)
-    return TableColumns(roles, (), names, names=names, first_rows=first_rows(frame))
 
 
 def columns_shown(read: AsRead) -> list[ColumnShown]:
@@ -385,6 +349,21 @@ def _counts(dataset: Dataset) -> list[tuple[str, str]]:
         ("Criteria" if len(titles) > 1 else "Criterion", first_few(titles, 8)),
         ("Without a score", count(int(dataset.ratings["score"].isna().sum()))),
     ]
+
+
+def _facts(dataset: Dataset, columns: Sequence[ColumnShown]) -> dict[str, dict[str, str]]:
+    """What must not change when further rows are read; see TableShown."""
+    from metal.data.languages import language_name
+
+    criteria = dataset.criteria.values()
+    return {
+        "column": {
+            each.name: ROLE_NAMES.get(each.role, each.role) for each in columns if each.role
+        },
+        "rater": {name: KINDS[rater.kind] for name, rater in dataset.raters.items()},
+        "criterion": {each.name: f"{each.scale.describe()}; {each.direction}" for each in criteria},
+        "language": {code: language_name(code) for code in dataset.languages},
+    }
 
 
 def failure(error: MetalError | None) -> str:

@@ -151,7 +151,8 @@ class Client:
     def line(self, what: str, path: str) -> str:
         """Show a page twice, print what it took, and return it."""
         self.watch.taken()
-        first, (page, _) = timed(lambda: self.ask(path))
+        first, answer = timed(lambda: self.ask(path))
+        page: str = answer[0]
         second, _ = timed(lambda: self.ask(path))
         row(what, f"{first:.2f}", f"{second:.3f}", self.watch)
         return page

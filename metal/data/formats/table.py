@@ -66,6 +66,7 @@ OPTIONS = frozenset(
     "reader",
     "scales",
     "sheet",
+    "rows",
     "progress",
 }
 
@@ -73,7 +74,9 @@ OPTIONS = frozenset(
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read a table file; see `draft_from` for the options."""
     reading, making = divided(options.get("progress", no_progress), 2, 3)
-    frame = read_table(path, options.get("sheet", ""), reading)
+    frame = options.get("rows")
+    if frame is None:
+        frame = read_table(path, options.get("sheet", ""), reading)
     return draft_from(frame, {**options, "progress": making}, path)
 
 
@@ -121,7 +124,8 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], file: Path) -> D
       scales of the dataset that is joined
     - described: a function that gives a criterion by its name, or None for one that it does not
       know; recorded: the names of those whose records the data have (metal.data.tables.described)
-    - name: of the dataset; sheet: of an XLSX file; progress: of reading a file
+    - name: of the dataset; sheet: of an XLSX file; progress: of reading a file; rows: those of the
+      file that are looked at, if not all; their index is their positions in it
 
     Raises DataError or UsageError, with the names of the columns, when a needed column is missing.
     """
@@ -131,7 +135,9 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], file: Path) -> D
     shaped(0, 1)
     notes: list[str] = list(frame.attrs.get("notes", ()))
     above = frame.attrs.get("above", 0)
-    frame = frame.rename(columns=str).reset_index(drop=True)
+    frame = frame.rename(columns=str)
+    if "rows" not in options:
+        frame = frame.reset_index(drop=True)
     frame.index += above
     frame.attrs = {}  # pandas copies them with every column that is looked at
     roles = columns_of_export(frame.columns) | dict(options.get("columns") or {})

@@ -143,14 +143,15 @@ def _payload(run: AuditRun, table: pa.Table) -> dict[str, Any]:
     items = []
     for row in counted_as(zip(*columns, of_rows, strict=True), "outputs", len(table)):
         *plain, title, source, output, ratings = row
-        item = dict(zip(PLAIN, plain, strict=True))
-        item["t"] = _numbered(title, texts)
-        item["x"] = _numbered(source, texts)
-        item["y"] = _numbered(output, texts)
-        item["q"] = [
-            [_numbered(rater, raters), score, label, reason, _numbered(comment, texts)]
-            for rater, score, label, reason, comment in ratings
-        ]
+        item = dict(zip(PLAIN, plain, strict=True)) | {
+            "t": _numbered(title, texts),
+            "x": _numbered(source, texts),
+            "y": _numbered(output, texts),
+            "q": [
+                [_numbered(rater, raters), score, label, reason, _numbered(comment, texts)]
+                for rater, score, label, reason, comment in ratings
+            ],
+        }
         items.append(item)
     return {
         "items": items,
