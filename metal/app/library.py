@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from metal.api.folders import Folder, ls
+from metal.data.files import whole_text
 from metal.data.holdings import LOCK, WORKER
 from metal.data.run_toml import RUN_TOML, named_by, read_run_toml
 from metal.errors import MetalError, UsageError
@@ -82,11 +83,21 @@ class Library:
         self.root = root
         self._opened, self._pages, self._names = Kept(OPENED), Kept(PAGES), Kept(NAMES)
         self._listed: dict[str, Folder] = {}
+        self.nameless: list[str] = []
 
     def folders(self) -> dict[str, Folder]:
-        """The folders by key, as `metal ls` lists them now."""
-        self._listed = {self.key(Path(folder.path)): folder for folder in ls(self.root)}
-        return self._listed
+        """The folders by key, as `metal ls` lists them now. Those whose names are not UTF-8 have no
+        address: they are in `nameless`.
+        """
+        listed, self.nameless = {}, []
+        for folder in ls(self.root):
+            key = self.key(Path(folder.path))
+            if key.isprintable() or whole_text(key) == key:
+                listed[key] = folder
+            else:
+                self.nameless.append(key)
+        self._listed = listed
+        return listed
 
     def key(self, folder: Path) -> str:
         """The part of an address that stands for a folder."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import unicodedata
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
@@ -104,7 +104,8 @@ def compare(request: Request) -> Response:
     from metal.questions.drift.verb_diff import diff
 
     library: Library = request.app.state.library
-    keys = list(dict.fromkeys(request.query_params.getlist("run")))
+    # names are quoted, as browsers change line breaks in what they send
+    keys = list(dict.fromkeys(map(unquote, request.query_params.getlist("run"))))
     if len(keys) != 2:
         runs = [entry for entry in library.folders().items() if entry[1].kind in COMPARED]
         return respond(request, "compare.html", {"runs": runs, "ticked": keys})

@@ -44,6 +44,7 @@ def start(request: Request) -> Response:
         "first": PAGE * (page - 1),
         "last": PAGE * page,
         "replaced": [library.key(path) for path in replaced_in(library.root)],
+        "nameless": library.nameless,
     }
     return respond(request, "start.html", content)
 
@@ -68,6 +69,7 @@ def content_of(library: Library, listed: Sequence[tuple[str, Folder]]) -> dict[s
         "legend": [verdict for verdict in VERDICTS if verdict in seen],
         "searched": searched,
         "replaced": [],
+        "nameless": [],
     }
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
+from pathlib import PurePath
 from typing import Any
 
 from jinja2 import Environment, pass_context
@@ -19,7 +20,7 @@ from markupsafe import Markup, escape
 
 from metal.data.escaping import csv_text, environment, policy, source
 from metal.data.progress import Progress, divided, followed, no_progress
-from metal.data.text import END_ISOLATE, ISOLATE, count, name, printable_sentence
+from metal.data.text import END_ISOLATE, ISOLATE, count, name, printable, printable_sentence
 from metal.runs.kinds import kind_of, load
 from metal.runs.run import Run
 from metal.show import svg
@@ -223,6 +224,8 @@ def _unbroken(sentence: str) -> Markup:
 
 def harmless(value: Any) -> Any:
     """A value for a template, without characters that must not occur on a page."""
+    if isinstance(value, PurePath):
+        return printable(value)
     # What was markup before is markup again.
     return type(value)(printable_sentence(value)) if isinstance(value, str) else value
 
