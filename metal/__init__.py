@@ -121,6 +121,14 @@ if TYPE_CHECKING:
     from metal.raters.metrics.contract import Item as Item
     from metal.raters.metrics.contract import Metric as Metric
     from metal.running.asking import Callbacks as Callbacks
+    from metal.serving.server import Served as Served
+    from metal.serving.studies import Study as Study
+    from metal.serving.verb import serve as serve
+    from metal.serving.verb import serve_backup as serve_backup
+    from metal.serving.verb import serve_restore as serve_restore
+    from metal.serving.verb import serve_token as serve_token
+    from metal.serving.verb import study_ls as study_ls
+    from metal.serving.verb import study_new as study_new
 
 # Where the names above are that no kind of run brings (metal.runs.kinds); each is imported on its
 # first use.
@@ -166,6 +174,16 @@ _HOMES = {
     "metal.questions.probe.verb": ("probe_plan", "probe_run"),
     "metal.raters.metrics.contract": ("Answer", "Item", "Metric"),
     "metal.running.asking": ("Callbacks",),
+    "metal.serving.server": ("Served",),
+    "metal.serving.studies": ("Study",),
+    "metal.serving.verb": (
+        "serve",
+        "serve_backup",
+        "serve_restore",
+        "serve_token",
+        "study_ls",
+        "study_new",
+    ),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -33,6 +33,7 @@ FLOORS = [
     {"api"},
     {"questions"},
     {"app"},
+    {"serving"},
     {"cli"},
     {"__main__"},
 ]
@@ -48,6 +49,7 @@ TOUCHES_THE_WORLD = (
         "running/*",
         "api/*",
         "app/*",
+        "serving/*",
         "cli/*",
         "show/terminal/*",
     ),

@@ -59,7 +59,7 @@ OTHERS: dict[str, str] = {
         by further judges in the metadata: a question holds one suggestion, directions, kinds
     """,
     "cli": """
-        Cannot be used, alarm, directions, e_value, format, install, kinds, least, levels,
+        Cannot be used, alarm, answers, directions, e_value, format, install, kinds, least, levels,
         negated, output_text, path, people_comments, pull, push, rater_comments, ranges,
         ready, sha256, source_text, state, steps
     """,

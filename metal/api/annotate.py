@@ -200,7 +200,7 @@ def annotate_export(
     from metal.data.holdings import SHEETS
     from metal.data.replacing import check_new, new_folder
     from metal.genie.store import write_questions
-    from metal.running.handing_out import Asking, tasks_for_people
+    from metal.running.handing_out import AskingPeople, tasks_for_people
     from metal.running.prompting import prompt_folders as folders_of_prompts
     from metal.runs.parts import manifest
 
@@ -215,7 +215,7 @@ def annotate_export(
         say(text)
 
     folders = folders_of_prompts(map(str, prompt_folders), dataset)
-    asking = Asking(
+    asking = AskingPeople(
         languages=names(languages),
         criteria=names(criteria),
         generators=(generators,) if isinstance(generators, str) else tuple(generators),
@@ -232,7 +232,7 @@ def annotate_export(
         check_new(folder, SHEETS, force=force)
         board = with_submissions(before, dataset)
         asking = replace(asking, only=outputs_named(named_in, board, options), named_in=named_in)
-        handing = tasks_for_people(board, dataset, asking, folders, note)
+        handing = tasks_for_people(before, dataset, asking, folders, note)
         loaded, questions = handing.data, handing.questions
         assignments = assign(
             handing.tasks,
@@ -241,7 +241,7 @@ def annotate_export(
             raters=raters,
             people=people,
             common=common,
-            first=1 + _highest_number(loaded, read_given(dataset), new_people=only is not None),
+            first=1 + highest_number(loaded, read_given(dataset), new_people=only is not None),
             seed=seed,
             hidden=handing.hidden,
             template=handing.template,
@@ -311,7 +311,7 @@ def _recorded(
     return settings
 
 
-def _highest_number(
+def highest_number(
     dataset: Dataset, handed_out: Mapping[str, Assigned], *, new_people: bool
 ) -> int:
     """For each language, the highest number in a taken name such as hi-3; 0 if no name is taken.

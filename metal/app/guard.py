@@ -55,14 +55,14 @@ class Guard:
             await PlainTextResponse(why + "\n", status, HEADERS)(scope, receive, send)
             return
         inner = {**scope, "root_path": f"/{self.token}"}
-        await self.app(inner, _limited(receive), _with_headers(send))
+        await self.app(inner, limited(receive, LARGEST_BODY), with_headers(send, HEADERS))
 
     def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str]:
         """The status and the reason if the request is refused; the reason is empty if it is not."""
         host = headers.get("host", "")
         if host.rpartition(":")[0 if ":" in host.rpartition("]")[2] else 2] not in HOSTS:
             return 403, "This server answers only as 127.0.0.1 or localhost."
-        if not _is_own(scope["method"], headers, host):
+        if not is_own(scope["method"], headers, host):
             return 403, "This request comes from another page."
         token = scope["path"].split("/", 2)[1]
         if not hmac.compare_digest(token.encode(), self.token.encode()):
@@ -73,7 +73,7 @@ class Guard:
         return 200, ""
 
 
-def _is_own(method: str, headers: Mapping[str, str], host: str) -> bool:
+def is_own(method: str, headers: Mapping[str, str], host: str) -> bool:
     """Whether a request comes from a page of the app, or only opens one."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
     if origin is not None and urlsplit(origin).netloc != host:
@@ -82,28 +82,26 @@ def _is_own(method: str, headers: Mapping[str, str], host: str) -> bool:
     return opens or site in ("same-origin", "none")
 
 
-def _limited(receive: Receive) -> Receive:
-    """Pass on what a request sends, up to LARGEST_BODY bytes. A longer body counts as broken
-    off.
-    """
+def limited(receive: Receive, most: int) -> Receive:
+    """What a request sends, up to `most` bytes; a longer body counts as broken off."""
     received = 0
 
-    async def limited() -> Message:
+    async def receiving() -> Message:
         nonlocal received
         message = await receive()
         received += len(message.get("body", b""))
-        return message if received <= LARGEST_BODY else {"type": "http.disconnect"}
+        return message if received <= most else {"type": "http.disconnect"}
 
-    return limited
+    return receiving
 
 
-def _with_headers(send: Send) -> Send:
-    """Add the headers that every response needs, unless it sets them itself."""
+def with_headers(send: Send, more: Mapping[str, str]) -> Send:
+    """Add headers to every response, except those that it has itself."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
-            for name, value in HEADERS.items():
+            for name, value in more.items():
                 headers.setdefault(name, value)
         await send(message)
 

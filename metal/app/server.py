@@ -148,16 +148,16 @@ def token() -> str:
     return new
 
 
-def bound(port: int | None) -> socket.socket:
-    """A socket on the port. Without a port, PORT is used or, if that is taken, any free one.
+def bound(port: int | None, host: str = HOST) -> socket.socket:
+    """A socket on a port; without one, on PORT or, where that is taken, a free one.
 
     Raises UsageError if the port cannot be had.
     """
     for wanted in (PORT, 0) if port is None else (port,):
-        listening = socket.socket()
+        listening = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listening.bind((HOST, wanted))
+            listening.bind((host, wanted))
             listening.listen()  # who connects before the server is ready waits
         except (OSError, OverflowError) as error:
             listening.close()

@@ -25,9 +25,9 @@ BREAKS = re.compile(r"[:/_-](?=\w{2})")  # after these signs, a name goes on in 
 
 
 @cache
-def templates() -> Environment:
-    """The template environment of the app, which caches compiled templates."""
-    own = environment("metal.app", pages.harmless)
+def templates(package: str = "metal.app") -> Environment:
+    """The template environment of the app, or of another package with pages like its own."""
+    own = environment(package, pages.harmless)
     own.filters |= {
         "count": count,
         "name": name,

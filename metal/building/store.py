@@ -35,6 +35,7 @@ TEMPLATES = "templates.jsonl"
 DRAWN = "drawn.jsonl"
 # workers have names of their own, so nobody waits for the names in assignments
 CROWD = ("mturk", "crowd-csv")
+SERVED = "served"  # the form of tasks on a server
 
 
 def task_key(dataset: Path) -> str:
@@ -95,6 +96,32 @@ def note_given(
     dataset: Path, assignments: Sequence[Assignment], form: str, seed: int, key: str
 ) -> None:
     """Record the assignments handed out now, in addition to earlier ones."""
+    note_tasks(dataset, assignments, key)
+    folder = dataset / FOLDER
+    before = list(_lines(folder / GIVEN, ("rater",)))
+    records = [_given_record(assignment, form, seed) for assignment in assignments]
+    write_jsonl(folder / GIVEN, [*before, *(record for record in records if record not in before)])
+
+
+def note_served(dataset: Path, served: Iterable[Assigned]) -> None:
+    """Record tasks that a server handed out to people, as their answers come in."""
+    folder = dataset / FOLDER
+    records = [
+        {
+            "rater": person.rater,
+            "language": person.language,
+            "form": SERVED,
+            "seed": 0,
+            "criteria": list(next(iter(person.asked.values()), ())),
+            "tasks": list(person.asked),
+        }
+        for person in served
+    ]
+    write_jsonl(folder / GIVEN, [*_lines(folder / GIVEN, ("rater",)), *records])
+
+
+def note_tasks(dataset: Path, assignments: Sequence[Assignment], key: str) -> None:
+    """Record what the ids of tasks stand for, whoever will be given them."""
     folder = dataset / FOLDER
     folder.mkdir(exist_ok=True)
     with new_file(folder / KEY) as partial:
@@ -108,9 +135,6 @@ def note_given(
     _note_templates(
         folder, {each.template.name: each for each in assignments if each.template.paired}
     )
-    before = list(_lines(folder / GIVEN, ("rater",)))
-    records = [_given_record(assignment, form, seed) for assignment in assignments]
-    write_jsonl(folder / GIVEN, [*before, *(record for record in records if record not in before)])
 
 
 def _task_record(assignment: Assignment, task: Task) -> dict[str, Any]:
@@ -262,6 +286,17 @@ def history_files(
         f"{FOLDER}/{name}": "".join(f"{whole_text(line)}\n" for line in lines).encode()
         for name, lines in files.items()
     }
+
+
+def without_rater(dataset: Path, rater: str) -> dict[str, bytes]:
+    """The new content of answers.jsonl without the answers of a rater, for `update_dataset`."""
+    path = dataset / FOLDER / ANSWERS
+    kept = [
+        line
+        for row, line in enumerate(_text_lines(path), 1)
+        if _recorded(line, path, row)["rater"] != rater
+    ]
+    return {f"{FOLDER}/{ANSWERS}": "".join(f"{line}\n" for line in kept).encode()}
 
 
 def read_answered(dataset: Path) -> Counter[str]:

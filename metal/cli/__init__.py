@@ -48,6 +48,8 @@ VERBS = {
     "compare": ("metal.cli.datasets:compare", "Compare generators side by side."),
     "export": ("metal.cli.datasets:export", "Write the ratings in another program's format."),
     "schema": ("metal.cli.schema:schema", "Show the open format, or check a file."),
+    "serve": ("metal.cli.serve:serve", "Let people rate in their browsers."),
+    "study": ("metal.cli.serve:study", "Make and list the studies of a server."),
     "view": ("metal.cli.view:view", "Look at datasets and runs in the browser."),
     "ls": ("metal.cli.folders:ls", "List datasets and runs, with their answers."),
     "completion": ("metal.cli.folders:completion", "Set up tab completion in your shell."),
@@ -56,7 +58,7 @@ VERBS = {
 GROUPS: dict[str, tuple[str, ...]] = {
     "Start": ("init", "demo", "judge", "view", "ls"),
     "Data": ("import", "check", "describe", "compare", "export", "schema"),
-    "Build": ("sample", "annotate"),
+    "Build": ("sample", "annotate", "study", "serve"),
     "Judges": ("judges", "criterion", "prompt", "replies", "score", "metric"),
     "Trust": (),
     "In use": (),

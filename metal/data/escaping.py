@@ -167,8 +167,10 @@ def policy(style: str, script: str, *directives: str) -> str:
     """A content security policy that allows this style, this script, and nothing from anywhere
     else.
 
-    directives: further directives, added to those that every page has.
+    directives: further directives; one of a kind that every page has takes its place.
     """
+    own = {directive.split()[0] for directive in directives}
+    usual = ("base-uri 'none'", "form-action 'none'")
     style, script = (
         base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         for text in (style, script)
@@ -179,7 +181,6 @@ def policy(style: str, script: str, *directives: str) -> str:
             f"style-src 'sha256-{style}'",
             f"script-src 'sha256-{script}'",
             *directives,
-            "base-uri 'none'",
-            "form-action 'none'",
+            *(directive for directive in usual if directive.split()[0] not in own),
         ]
     )

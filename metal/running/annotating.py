@@ -268,3 +268,20 @@ def _agreement(dataset: Dataset) -> pd.DataFrame:
     ends = [f"{figure}_{end}" for figure in QUICK for end in ("low", "high")]
     columns = ["language", "criterion", "items", *QUICK, *ends]
     return pd.DataFrame(quick_rows(dataset) if people_in(dataset.raters) else (), columns=columns)
+
+
+def take_out_rater(folder: Path, rater: str) -> None:
+    """Remove a rater, their ratings and their recorded answers from a dataset."""
+    from metal.building.store import without_rater
+    from metal.data.dataset import dataset_to_change, update_dataset, with_parts
+    from metal.genie.store import answers_files, read_answers
+
+    with dataset_to_change(folder) as loaded:
+        if rater not in loaded.raters:
+            return
+        facts = loaded.ratings[loaded.ratings["rater"].astype(str) != rater]
+        raters = [each for each in loaded.raters.values() if each.rater != rater]
+        tested = read_answers(folder)
+        files = answers_files(tested[tested["rater"].astype(str) != rater])
+        files |= without_rater(folder, rater)
+        update_dataset(with_parts(loaded, raters=raters, facts=facts), folder, files)

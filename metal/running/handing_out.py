@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from metal.errors import UsageError
 
 if TYPE_CHECKING:
-    from metal.building.tasks import Task, TaskTemplate
+    from metal.building.tasks import Assignment, Task, TaskTemplate
     from metal.data.dataset import Dataset
     from metal.data.records import Output
     from metal.raters.judges.rubric import Rubric
@@ -21,7 +21,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Asking:
+class AskingPeople:
     """What to ask people, as options of `metal.annotate_export` say it.
 
     only: the ids of the outputs to rate, None for all; named_in: the file or audit that names them.
@@ -70,15 +70,26 @@ class TasksForPeople:
             more = [self.data.criteria[name] for name in self.added]
             update_dataset(with_parts(before, criteria=[*before.criteria.values(), *more]), folder)
 
+    def note(self, folder: Path, assignments: Sequence[Assignment]) -> None:
+        """Record in the dataset's folder what the tasks stand for, and the test questions."""
+        from metal.building.store import note_tasks
+        from metal.genie.store import write_questions
+
+        if self.questions:
+            write_questions(folder, self.questions)
+        note_tasks(folder, assignments, self.key)
+
 
 def tasks_for_people(
-    board: Dataset, folder: Path, asking: Asking, prompt_folders: Sequence[Path], say: Say
+    dataset: Dataset, folder: Path, asking: AskingPeople, prompt_folders: Sequence[Path], say: Say
 ) -> TasksForPeople:
     """The tasks that `asking` describes.
 
-    board: the dataset in `folder`, with the generators submitted to it. say: called with each note.
+    dataset: the one in `folder`; generators that were submitted to its board are rated, too. say:
+    called with each note.
     Raises UnknownName, UsageError or DataError, as `metal.annotate_export` does.
     """
+    from metal.boards.store import with_submissions
     from metal.building.also import with_second
     from metal.building.choose import (
         choose_template,
@@ -90,7 +101,7 @@ def tasks_for_people(
     from metal.building.tasks import make_tasks
 
     loaded, shown, rubrics = choose_template(
-        board,
+        with_submissions(dataset, folder),
         folder,
         asking.template,
         asking.criteria,
@@ -121,13 +132,13 @@ def tasks_for_people(
         questions,
         [make_tasks(key, group, loaded.sources, shown) for group in _by_side(questions)],
         chosen,
-        tuple(name for name in loaded.asked if name not in board.criteria),
+        tuple(name for name in loaded.asked if name not in dataset.criteria),
         key,
     )
 
 
 def _draw(
-    folder: Path, dataset: Dataset, outputs: Sequence[Output], asking: Asking, say: Say
+    folder: Path, dataset: Dataset, outputs: Sequence[Output], asking: AskingPeople, say: Say
 ) -> tuple[Output, ...]:
     """The test questions of a round, different from those that people were asked in
     earlier rounds.
@@ -154,7 +165,7 @@ def _by_side(questions: Iterable[Output]) -> list[list[Output]]:
     return list(groups.values())
 
 
-def _sources(dataset: Dataset, folder: Path, asking: Asking) -> frozenset[str] | None:
+def _sources(dataset: Dataset, folder: Path, asking: AskingPeople) -> frozenset[str] | None:
     """The sources of `sample`, or those that were drawn for labels; None if neither is
     asked for.
     """

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import click
 import pandas as pd
@@ -458,10 +459,38 @@ def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
         "submit_metric": lambda n: metal.submit_metric(demo, folder / "scores.csv",
             name=f"metric{n}"),
         "submit_withdraw": lambda n: metal.submit_withdraw(demo, f"metric{n}"),
+        "serve": lambda n: served(folder),
+        "serve_backup": lambda n: metal.serve_backup(
+            out / f"ledger{n}.db", folder=study_folder(folder)),
+        "serve_restore": lambda n: metal.serve_restore(
+            metal.serve_backup(out / f"again{n}.db", folder=study_folder(folder)),
+            folder=study_folder(folder)),
+        "serve_token": lambda n: metal.serve_token(study_folder(folder)),
+        "study_ls": lambda n: metal.study_ls(study_folder(folder)),
+        "study_new": lambda n: metal.study_new(
+            study_folder(folder) / "demo", folder=study_folder(folder), languages="en", people=1),
         "view": lambda n: viewed(folder),
         "view_bundle": lambda n: metal.view_bundle(folder / "copy", out=out / f"site{n}"),
         "verify": lambda n: metal.verify(metal.audit(demo, resamples=100).save(out / f"v{n}")),
     }  # fmt: skip
+
+
+def study_folder(folder: Path) -> Path:
+    """A folder with a dataset and a ledger."""
+    root = folder / "served"
+    if not root.is_dir():
+        shutil.copytree(folder / "demo", root / "demo")
+        metal.study_new(root / "demo", folder=root, name="first", languages="en")
+    return root
+
+
+def served(folder: Path) -> metal.Served:
+    """The server, which answered and ended."""
+    server = metal.serve(study_folder(folder))
+    with urlopen(f"{server.address}/healthz") as response:
+        assert response.status == 200
+    server.stop()
+    return server
 
 
 def viewed(folder: Path) -> metal.View:

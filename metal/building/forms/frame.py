@@ -26,6 +26,18 @@ from metal.data.text import listed
 from metal.errors import DataError, check_known
 from metal.raters.judges.rubric import UNREVIEWED, translated
 
+FILES = (
+    *("form.html", "form_parts.html", "served_task.html", "served_page.html"),
+    *("answers.js", "download.js", "served.js", "form.js"),
+)
+# Why somebody may leave a task to others: what is kept, and what they choose.
+REASONS = {
+    "language": "I do not read this language well enough",
+    "broken": "The text is broken or missing",
+    "upsetting": "I do not want to rate this text",
+    "other": "Another reason",
+}
+LACKING = "Please answer every question."  # to somebody whose browser has no script
 NO_LANGUAGE = ("und", SEVERAL)  # of outputs whose raters' language is not known
 _TEXT = re.compile(r'\bt\((?:\w+ === 1 \? )?"([^"]+)"(?: : "([^"]+)")?')
 _PLACE = re.compile(r"\{\w+\}")
@@ -35,11 +47,10 @@ _PLACE = re.compile(r"\{\w+\}")
 def english() -> frozenset[str]:
     """Every text of the form that can be translated."""
     templates = environment("metal.building.forms", str)
-    files = "".join(source(templates, file) for file in ("form.html", "answers.js", "form.js"))
+    files = "".join(source(templates, file) for file in FILES)
     texts = set(chain.from_iterable(_TEXT.findall(files))) - {""}
-    return frozenset(
-        texts | {heading for headings in HEADINGS.values() for heading in headings.values()}
-    )
+    texts |= {heading for headings in HEADINGS.values() for heading in headings.values()}
+    return frozenset(texts | {*REASONS.values(), LACKING})
 
 
 def translation(frame: Frame, text: str, **values: object) -> str:

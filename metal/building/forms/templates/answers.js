@@ -15,6 +15,9 @@ let unsent = false; // whether something was answered since the last download
 let storing = true;
 let later = 0;
 
+// What a form that is a file, or one on a server, does besides.
+const on = { save() {}, change() {}, tasks() {}, restored() {} };
+
 function blank() {
   return { scores: data.criteria.map(() => ""), comment: "", seconds: 0 };
 }
@@ -98,6 +101,8 @@ function warn() {
   $("saved").textContent = t("Not saved on this device");
 }
 
+const clock = () => new Date().toLocaleTimeString(data.locale, { hour: "2-digit", minute: "2-digit" });
+
 function save() {
   clearTimeout(later);
   later = 0;
@@ -105,12 +110,12 @@ function save() {
     localStorage.setItem(KEY, JSON.stringify({ ...answersFile(), unsent }));
     storing = true;
     $("warning").hidden = true;
-    const time = new Date().toLocaleTimeString(data.locale, { hour: "2-digit", minute: "2-digit" });
-    $("saved").textContent = t("Saved on this device, {time}", { time });
+    if (!data.served) $("saved").textContent = t("Saved on this device, {time}", { time: clock() });
   } catch {
     storing = false;
-    warn();
+    if (!data.served) warn();
   }
+  on.save();
 }
 
 function saveSoon() {
@@ -130,7 +135,7 @@ function restore(text) {
 
 function changed() {
   unsent = true;
-  $("sent").textContent = "";
+  on.change();
   showProgress();
   saveSoon();
 }

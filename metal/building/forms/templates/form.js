@@ -68,7 +68,7 @@ function showTasks() {
   const left = unrated();
   $("summary").textContent = left.length
     ? t("{rated} of {tasks} rated on every question, {left} still to do.", { rated: count - left.length, tasks: tasks(count), left: left.length })
-    : t("All tasks are rated. Download your answers and send the file back.");
+    : data.served ? t("All these tasks are rated.") : t("All tasks are rated. Download your answers and send the file back.");
   const times = answers.filter((answer, place) => isRated(place) && answer.seconds > 0).map(({ seconds }) => seconds);
   const middle = times.sort((one, other) => one - other)[Math.floor(times.length / 2)];
   const minutes = Math.max(1, Math.round((middle * left.length) / 60));
@@ -76,8 +76,7 @@ function showTasks() {
     left.length && times.length >= 5 ? t("At your pace so far, about {minutes} min are left.", { minutes }) : "";
   $("first-unrated").hidden = !left.length;
   if (left.length) $("first-unrated").href = `#task-${left[0] + 1}`;
-  $("unfinished").hidden = true;
-  $("by-hand").open = false;
+  on.tasks(left.length);
   fill(
     $("list"),
     ...data.tasks.map((_, place) => {
@@ -239,77 +238,6 @@ function onKey(event) {
   action();
 }
 
-// ---------------------------------------------------------------- answers out and in
-
-function download() {
-  tick();
-  const url = URL.createObjectURL(new Blob([fileText()], { type: "application/json" }));
-  const link = make("a", "", { href: url, download: data.file });
-  document.body.append(link);
-  link.click();
-  link.remove();
-  setTimeout(() => URL.revokeObjectURL(url), 60000);
-  unsent = false;
-  save();
-  $("unfinished").hidden = true;
-  $("sent").textContent = t("{file} was given to your browser to save. Find it among your downloads and send it back.", { file: data.file });
-}
-
-const fileText = () => `${JSON.stringify(answersFile(), null, 1)}\n`;
-
-function askToDownload() {
-  const left = unrated().length;
-  if (!left) {
-    download();
-    return;
-  }
-  $("sent").textContent = "";
-  $("unfinished").hidden = false;
-  $("unfinished").querySelector("p").textContent =
-    t(left === 1 ? "1 of {tasks} is not rated on every question." : "{left} of {tasks} are not rated on every question.", { left, tasks: tasks(count) }) + ` ${t("You can download what there is, and go on and download again later.")}`;
-}
-
-let before = null; // what was here before a file was loaded
-
-async function load(file) {
-  const problem = (words) => fill($("loading"), make("p", words, { class: "error" }));
-  let found;
-  try {
-    found = JSON.parse(await new Response(file).text());
-  } catch {
-    problem(t("This is no answers file. Choose the file that the download gave."));
-    return;
-  }
-  if (!found || found.metal !== "answers" || found.version !== 1 || !Array.isArray(found.answers)) {
-    problem(t("This is no answers file of a form like this."));
-  } else if (found.rater !== data.rater || found.dataset !== data.dataset) {
-    problem(t("This file is not yours: it is by {theirs}, this form is for {yours}.", { theirs: `${found.rater} (${found.dataset})`, yours: `${data.rater} (${data.dataset})` }));
-  } else {
-    before = { answers: JSON.parse(JSON.stringify(answers)), unsent };
-    sayLoaded(adopt(found));
-  }
-}
-
-function sayLoaded({ taken, unknown, refused }) {
-  changed();
-  save();
-  showTasks();
-  const words = [t("Answers to {tasks} were loaded.", { tasks: tasks(taken) })];
-  if (unknown) words.push(t("Left out, not in this form: {tasks}.", { tasks: tasks(unknown) }));
-  if (refused) words.push(t("Scores left out that are not on the scale: {number}.", { number: refused }));
-  fill($("loading"), make("p", words.join(" ")));
-  $("undo").hidden = false;
-}
-
-function undo() {
-  ({ answers, unsent } = before);
-  $("undo").hidden = true;
-  fill($("loading"), make("p", t("Your answers are again as they were before.")));
-  save();
-  showTasks();
-  showProgress();
-}
-
 // ---------------------------------------------------------------- wiring
 
 data.criteria.forEach((criterion, number) => {
@@ -334,14 +262,6 @@ $("comment").addEventListener("input", (event) => {
 $("previous").addEventListener("click", () => go(at - 1));
 $("next").addEventListener("click", () => go(at + 1));
 $("unrated").addEventListener("click", goToUnrated);
-$("download").addEventListener("click", askToDownload);
-$("anyway").addEventListener("click", download);
-$("by-hand").addEventListener("toggle", () => ($("as-text").value = $("by-hand").open ? fileText() : ""));
-$("load").addEventListener("change", async (event) => {
-  if (event.target.files.length) await load(event.target.files[0]);
-  event.target.value = "";
-});
-$("undo").addEventListener("click", undo);
 document.addEventListener("keydown", onKey);
 for (const kind of ["focusin", "focusout", "change"]) document.addEventListener(kind, () => setTimeout(mark));
 for (const kind of ["pointerdown", "pointermove", "wheel", "touchstart", "scroll"]) {
@@ -374,6 +294,7 @@ addEventListener("storage", (event) => {
 
 try {
   restore(localStorage.getItem(KEY));
+  on.restored();
 } catch {
   storing = false; // a browser may forbid even to look; saving says so
 }

@@ -1,0 +1,1 @@
+"""`metal serve`: studies and boards on the web, for several people at a time."""

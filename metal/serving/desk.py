@@ -1,0 +1,97 @@
+"""What every page of the server needs: the ledger, the folder, cookies, limits."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from metal.errors import UsageError
+from metal.serving.ledger import ServingLedger
+from metal.serving.people import DAY, SESSION_DAYS
+from metal.serving.studies import Forms, Study
+
+OWNER_COOKIE = "metal-owner"
+TRIES, WITHIN = 60, 60.0  # that one address may have with codes and newcomers, and the seconds
+MOST_ADDRESSES = 10_000
+
+
+class NotLetIn(UsageError):
+    """Somebody without a session of the study."""
+
+    def __init__(self, study: Study) -> None:
+        super().__init__("open the link that you were given")
+        self.study = study
+
+
+class TooMany(UsageError):
+    """More tries than one address may have."""
+
+
+class TriesOfLate:
+    """How often each address tried something of late; memory for it is bounded."""
+
+    def __init__(self) -> None:
+        self._tries: OrderedDict[str, list[float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def take(self, request: Request) -> None:
+        """Count a try. Raises TooMany."""
+        who, now = request.client.host if request.client else "", time.monotonic()
+        with self._lock:
+            recent = [each for each in self._tries.pop(who, []) if now - each < WITHIN]
+            self._tries[who] = [*recent, now][-TRIES - 1 :]
+            while len(self._tries) > MOST_ADDRESSES:
+                self._tries.popitem(last=False)
+            if len(self._tries[who]) > TRIES:
+                raise TooMany("too many tries from your network; wait a minute")
+
+
+@dataclass(frozen=True)
+class Desk:
+    """The server at work.
+
+    root: the folder whose datasets and boards it serves. secure: whether browsers reach it by
+    https, so that cookies must not travel otherwise.
+    """
+
+    ledger: ServingLedger
+    root: Path
+    secure: bool
+    forms: Forms
+    limits: TriesOfLate = field(default_factory=TriesOfLate)
+
+    def remember(self, request: Request, response: Response, study: str, cookie: str) -> None:
+        """Let the browser keep a session. study: whose pages get it; empty for the owner's."""
+        of_owner = (OWNER_COOKIE, "/")
+        name, path = (cookie_of(study), f"/study/{study}") if study else of_owner
+        response.set_cookie(
+            name,
+            cookie,
+            max_age=round(SESSION_DAYS * DAY),
+            path=address(request, path),
+            secure=self.secure,
+            httponly=True,
+            samesite="lax",
+        )
+
+
+def desk_of(request: Request) -> Desk:
+    """The desk of the server that answers the request."""
+    desk: Desk = request.app.state.desk
+    return desk
+
+
+def cookie_of(study: str) -> str:
+    """The name of a rater's cookie in a study."""
+    return f"metal-{study}"
+
+
+def address(request: Request, path: str) -> str:
+    """An address on this server, also behind a proxy that puts a path before it."""
+    return f"{request.scope.get('root_path', '')}{path}"

@@ -1,0 +1,341 @@
+"""Who is given which task, and what they answer.
+
+A task that is handed out is held for a while; then somebody else may get it, and its first holder's
+answer still counts. Nobody gets a task twice: the ledger has one row for each person and task.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, Select, exists, func, insert, select, update
+
+from metal.building.forms.frame import REASONS
+from metal.errors import UsageError
+from metal.serving import tables
+from metal.serving.ledger import ServingLedger
+from metal.serving.people import ACTIVE, RaterInStudy
+from metal.serving.studies import OPEN, RATE, TEST, Forms, Study
+
+HELD, ANSWERED, SKIPPED, LAPSED = "held", "answered", "skipped", "lapsed"
+LAPSES = 500  # held tasks that are freed at a time
+SHOWN = 100  # tasks on a person's page: those held, and the latest that they answered
+LONGEST, LONGEST_COMMENT = 100, 10_000  # characters of a score, and of a comment
+MOST_SECONDS = 3_600.0
+
+
+class NotYours(UsageError):
+    """A task that the person was not given, or an answer that cannot be taken."""
+
+
+@dataclass(frozen=True)
+class HeldTask:
+    """A task that a person was given, with what they answered so far.
+
+    content: what it shows, as a record of metal.building.tasks.Task.
+    """
+
+    task: str
+    language: str
+    state: str
+    content: Mapping[str, Any]
+    scores: Mapping[str, str] = field(default_factory=dict)
+    comment: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class GivenAnswer:
+    """An answer as it arrived. scores: criterion -> score as written, blank without one."""
+
+    task: str
+    scores: Mapping[str, str]
+    comment: str = ""
+    seconds: float = 0.0
+
+    @classmethod
+    def of(cls, content: Any) -> GivenAnswer:
+        """Read an answer that a browser sent. Raises NotYours if it is none."""
+        entry: dict[str, Any] = content if isinstance(content, dict) else {}
+        task, scores = entry.get("task"), entry.get("scores")
+        comment, seconds = entry.get("comment", ""), entry.get("seconds", 0)
+        if not (isinstance(task, str) and isinstance(scores, dict) and isinstance(comment, str)):
+            raise NotYours("an answer has a task, scores and a comment")
+        if not all(isinstance(score, str) and len(score) < LONGEST for score in scores.values()):
+            raise NotYours("scores are texts")
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+            raise NotYours("the seconds of an answer are a number")
+        if not math.isfinite(seconds) or len(comment) > LONGEST_COMMENT:
+            raise NotYours(f"a comment has at most {LONGEST_COMMENT:,} characters")
+        return cls(task, scores, comment, min(max(float(seconds), 0.0), MOST_SECONDS))
+
+
+def hand_out(ledger: ServingLedger, study: Study, rater: RaterInStudy, language: str) -> int:
+    """Give a person tasks in a language, and return how many they hold now.
+
+    Who holds tasks already keeps these for longer, and gets no others.
+    """
+    return ledger.writes(lambda connection: _hand_out(connection, study, rater, language))
+
+
+def _hand_out(connection: Connection, study: Study, rater: RaterInStudy, language: str) -> int:
+    person = tables.people.c.id
+    connection.execute(select(person).where(person == rater.id).with_for_update())  # in one tab
+    now = time.time()
+    until = now + study.settings.hours * 3600
+    theirs = (tables.handed.c.person == rater.id) & (tables.handed.c.state == HELD)
+    in_language = tables.tasks.c.language == language
+    held = connection.scalars(
+        select(tables.handed.c.id).join(tables.tasks).where(theirs, in_language)
+    ).all()
+    if held:
+        kept = tables.handed.c.id.in_(held)
+        connection.execute(update(tables.handed).where(kept).values(until=until))
+        return len(held)
+    room = _room(connection, study, rater)
+    if study.state != OPEN or rater.state != ACTIVE or room <= 0:
+        return 0
+    _free_lapsed(connection, study.id, now)
+    chosen = _free_tasks(connection, study, rater, language, min(room, study.settings.batch))
+    if not chosen:
+        return 0
+    ids = [*chosen, *_tests(connection, study, rater, language, len(chosen))]
+    random.Random(f"{study.settings.seed} {rater.name} {min(ids)}").shuffle(ids)  # noqa: S311
+    taken = tables.tasks.c.id.in_(ids)
+    one_less = update(tables.tasks).where(taken).values(free=tables.tasks.c.free - 1)
+    connection.execute(one_less)
+    row = {"person": rater.id, "study": study.id, "state": HELD, "reason": "", "until": until}
+    connection.execute(insert(tables.handed), [{**row, "task": task} for task in ids])
+    return len(ids)
+
+
+def _room(connection: Connection, study: Study, rater: RaterInStudy) -> int:
+    """How many tasks the person may still get, by the cap for one person and by the budget."""
+    settings = study.settings
+    room = study.settings.batch
+    if settings.most:
+        theirs = _number(connection, _ordinary(study.id, tables.handed.c.person == rater.id))
+        room = min(room, settings.most - theirs)
+    if settings.budget and settings.pay:
+        of_all = _number(connection, _ordinary(study.id))
+        room = min(room, int(settings.budget / settings.pay + 1e-9) - of_all)
+    return room
+
+
+def _ordinary(study: str, *more: Any) -> Select[Any]:
+    """How many outputs were handed out to be rated and not given back."""
+    handed = tables.handed
+    counted = handed.c.state.in_((HELD, ANSWERED))
+    wanted = select(func.count()).select_from(handed.join(tables.tasks))
+    return wanted.where(handed.c.study == study, tables.tasks.c.kind == RATE, counted, *more)
+
+
+def _number(connection: Connection, wanted: Select[Any]) -> int:
+    counted: int = connection.execute(wanted).scalar_one()
+    return counted
+
+
+def _free_tasks(
+    connection: Connection, study: Study, rater: RaterInStudy, language: str, number: int
+) -> list[int]:
+    """The next free tasks that the person has not had. All people get tasks in the same order, so
+    that outputs are finished one after the other.
+    """
+    task = tables.tasks
+    wanted = _unseen(study, rater, language, RATE).where(task.c.free > 0).limit(number)
+    skipping = wanted.with_for_update(skip_locked=True, of=task)
+    ids = connection.scalars(skipping).all() or connection.scalars(wanted.with_for_update()).all()
+    return [*map(int, ids)]
+
+
+def _tests(
+    connection: Connection, study: Study, rater: RaterInStudy, language: str, beside: int
+) -> list[int]:
+    """Test questions to hide among a number of tasks, as many as the study's share asks for."""
+    share = study.settings.tests
+    if not share:
+        return []
+    before = _number(connection, _ordinary(study.id, tables.handed.c.person == rater.id))
+    number = round(share * (before + beside)) - round(share * before)
+    return list(connection.scalars(_unseen(study, rater, language, TEST).limit(number)))
+
+
+def _unseen(study: Study, rater: RaterInStudy, language: str, kind: str) -> Select[Any]:
+    task, handed = tables.tasks, tables.handed
+    had = exists().where(handed.c.task == task.c.id, handed.c.person == rater.id)
+    return (
+        select(task.c.id)
+        .where(task.c.study == study.id, task.c.language == language, task.c.kind == kind, ~had)
+        .where(task.c.free > 0)
+        .order_by(task.c.place)
+    )
+
+
+def _free_lapsed(connection: Connection, study: str, now: float) -> None:
+    """Free the tasks that were held for too long."""
+    handed, task = tables.handed, tables.tasks
+    over = (handed.c.study == study) & (handed.c.state == HELD) & (handed.c.until < now)
+    late = select(handed.c.id, handed.c.task).where(over).limit(LAPSES)
+    rows = connection.execute(late.with_for_update(skip_locked=True, of=handed)).all()
+    for row, of_task in rows:
+        connection.execute(update(handed).where(handed.c.id == row).values(state=LAPSED))
+        change = update(task).where(task.c.id == of_task)
+        connection.execute(change.values(free=task.c.free + 1))
+
+
+# ---------------------------------------------------------------- what a person has
+
+
+def tasks_of(ledger: ServingLedger, rater: RaterInStudy, language: str) -> list[HeldTask]:
+    """The tasks on a person's page: those that they hold, and before them the latest that they
+    answered.
+    """
+    handed, task, answer, shown = tables.handed, tables.tasks, tables.answers, tables.shown
+    wanted = (
+        select(
+            *(task.c.task, task.c.language, handed.c.state, shown.c.content),
+            *(answer.c.scores, answer.c.comment, answer.c.seconds),
+        )
+        .select_from(handed.join(task).join(shown, shown.c.task == task.c.id).outerjoin(answer))
+        .where(handed.c.person == rater.id, task.c.language == language)
+        .where(handed.c.state.in_((HELD, ANSWERED)))
+        .order_by(handed.c.id.desc())
+        .limit(SHOWN)
+    )
+    rows = ledger.reads(lambda connection: connection.execute(wanted).all())
+    held = [
+        HeldTask(name, its_language, state, content, scores or {}, comment or "", seconds or 0.0)
+        for name, its_language, state, content, scores, comment, seconds in reversed(rows)
+    ]
+    return sorted(held, key=lambda each: each.state == HELD)
+
+
+def counts_of(ledger: ServingLedger, rater: RaterInStudy) -> dict[str, int]:
+    """How many tasks of a person are in each state."""
+    handed = tables.handed
+    wanted = select(handed.c.state, func.count()).where(handed.c.person == rater.id)
+    grouped = wanted.group_by(handed.c.state)
+    rows = ledger.reads(lambda connection: connection.execute(grouped).all())
+    return {str(state): int(number) for state, number in rows}
+
+
+# ---------------------------------------------------------------- what they answer
+
+
+def save(
+    ledger: ServingLedger,
+    forms: Forms,
+    study: Study,
+    rater: RaterInStudy,
+    answers: Sequence[GivenAnswer],
+) -> None:
+    """Keep answers; when this returns they are on disk. The same answers may come again.
+
+    An answer to a task that lapsed counts. Raises NotYours, and keeps none, if a task was not given
+    to the person or a score is off the scale.
+    """
+    languages = _given(ledger, rater, [answer.task for answer in answers])
+    for answer in answers:
+        if answer.task not in languages:
+            raise NotYours(f"task {answer.task[:40]!r} was not given to {rater.name}")
+        problem = forms.form(study.id, languages[answer.task]).refusal(answer.scores)
+        if problem:
+            raise NotYours(problem)
+    complete = {
+        each.task: forms.form(study.id, languages[each.task]).whole(each.scores) for each in answers
+    }
+
+    def write(connection: Connection) -> None:
+        for answer in sorted(answers, key=lambda each: each.task):  # one order, so no two block
+            _save(connection, study, rater, answer, complete[answer.task])
+
+    ledger.writes(write)
+
+
+def _given(ledger: ServingLedger, rater: RaterInStudy, names: Iterable[str]) -> dict[str, str]:
+    """Task -> its language, for those that the person was given."""
+    handed, task = tables.handed, tables.tasks
+    theirs = (handed.c.person == rater.id) & task.c.task.in_(list(names))
+    wanted = select(task.c.task, task.c.language).select_from(handed.join(task)).where(theirs)
+    rows = ledger.reads(lambda connection: connection.execute(wanted).all())
+    return {str(each): str(language) for each, language in rows}
+
+
+def _save(
+    connection: Connection, study: Study, rater: RaterInStudy, answer: GivenAnswer, complete: bool
+) -> None:
+    handed, task, kept = tables.handed, tables.tasks, tables.answers
+    theirs = (handed.c.person == rater.id) & (task.c.task == answer.task)
+    row_of = select(handed.c.id, handed.c.task, handed.c.state).select_from(handed.join(task))
+    row, of_task, state = connection.execute(row_of.where(theirs).with_for_update(of=handed)).one()
+    content = {
+        "scores": dict(answer.scores),
+        "comment": answer.comment,
+        "seconds": answer.seconds,
+        "whole": complete,
+        "consent": rater.consent,
+    }
+    before = connection.execute(select(kept).where(kept.c.handed == row)).mappings().first()
+    if before is None:
+        new = {"handed": row, "study": study.id, "at": time.time(), "version": 1, "kept": 0}
+        connection.execute(insert(kept).values(**new, **content))
+    elif any(before[name] != content[name] for name in ("scores", "comment", "whole")):
+        change = update(kept).where(kept.c.handed == row)
+        connection.execute(change.values(**content, at=time.time(), version=kept.c.version + 1))
+    if not complete or state == ANSWERED:
+        return
+    connection.execute(update(handed).where(handed.c.id == row).values(state=ANSWERED))
+    fewer = 0 if state == HELD else 1  # it had been freed for somebody else
+    change = update(task).where(task.c.id == of_task)
+    connection.execute(change.values(answered=task.c.answered + 1, free=task.c.free - fewer))
+    if study.settings.one_more:
+        _ask_one_more(connection, study, of_task)
+
+
+def _ask_one_more(connection: Connection, study: Study, of_task: int) -> None:
+    """Ask one more person if everybody has answered and no answer has more than half of them."""
+    handed, task, kept = tables.handed, tables.tasks, tables.answers
+    state = select(task.c.kind, task.c.wanted, task.c.answered).where(task.c.id == of_task)
+    kind, wanted, answered = connection.execute(state).one()
+    if kind != RATE or answered != wanted or wanted != study.settings.raters:
+        return
+    rows = connection.scalars(
+        select(kept.c.scores).select_from(kept.join(handed)).where(handed.c.task == of_task)
+    ).all()
+    if any(_split([scores.get(name, "") for scores in rows]) for name in rows[0]):
+        change = update(task).where(task.c.id == of_task)
+        connection.execute(change.values(wanted=task.c.wanted + 1, free=task.c.free + 1))
+
+
+def _split(scores: Sequence[str]) -> bool:
+    """Whether no answer has more than half of the people who answered."""
+    filled = [score for score in scores if score]
+    return bool(filled) and 2 * max(map(filled.count, filled)) <= len(filled)
+
+
+def skip(ledger: ServingLedger, rater: RaterInStudy, name: str, reason: str) -> None:
+    """Leave a task to others. Raises NotYours if the person does not hold it, or for an unknown
+    reason.
+    """
+    if reason not in REASONS:
+        raise NotYours(f"{reason[:40]!r} is none of the reasons: {', '.join(REASONS)}")
+    handed, task = tables.handed, tables.tasks
+
+    def write(connection: Connection) -> None:
+        theirs = (handed.c.person == rater.id) & (task.c.task == name)
+        row_of = select(handed.c.id, handed.c.task, handed.c.state).select_from(handed.join(task))
+        row = connection.execute(row_of.where(theirs).with_for_update(of=handed)).first()
+        if row is None or row.state not in (HELD, LAPSED):
+            raise NotYours(f"task {name[:40]!r} is not among those that {rater.name} has to rate")
+        left = update(handed).where(handed.c.id == row.id)
+        connection.execute(left.values(state=SKIPPED, reason=reason))
+        if row.state == HELD:
+            change = update(task).where(task.c.id == row.task)
+            connection.execute(change.values(free=task.c.free + 1))
+
+    ledger.writes(write)

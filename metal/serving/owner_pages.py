@@ -1,0 +1,252 @@
+"""The owner's pages: studies, who rates in them, and how far they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from metal.errors import UsageError
+from metal.serving.desk import OWNER_COOKIE, Desk, address, desk_of
+from metal.serving.handing import NotYours
+from metal.serving.keeping import set_aside
+from metal.serving.ledger import ServingLedger
+from metal.serving.people import (
+    ACTIVE,
+    JOIN,
+    OWNER,
+    RATER,
+    NotValid,
+    Visitor,
+    answered_by,
+    link_of,
+    new_link,
+    new_person,
+    people_of,
+    person_named,
+    revoke,
+    same,
+    session_of,
+    set_person,
+    visitor_of,
+)
+from metal.serving.studies import (
+    STATES,
+    Study,
+    StudySettings,
+    all_studies,
+    ask_more,
+    progress,
+    set_state,
+    study_of,
+)
+from metal.serving.templating import respond
+from metal.serving.watching import pace_of, skipped_of
+
+MOST_NEW = 100  # people at a time
+YEARS = 3650.0
+
+
+def owner_secret(ledger: ServingLedger) -> str:
+    """A new secret of the owner; those before still work."""
+    return new_link(ledger, OWNER, days=YEARS)
+
+
+def renew_owner(ledger: ServingLedger) -> str:
+    """A new secret of the owner; those before let nobody in any more."""
+    revoke(ledger, role=OWNER)
+    return owner_secret(ledger)
+
+
+def _owner(request: Request) -> tuple[Desk, Visitor]:
+    """The desk, if the request is the owner's. Raises NotValid."""
+    desk = desk_of(request)
+    cookie = request.cookies.get(OWNER_COOKIE, "")
+    visitor = visitor_of(desk.ledger, cookie) if cookie else None
+    if visitor is None or visitor.role != OWNER:
+        raise NotValid(
+            "Open the owner's link that `metal serve` printed; `metal serve token` makes a new one"
+        )
+    return desk, visitor
+
+
+def come_in(request: Request) -> Response:
+    """Make a browser the owner's by the owner's link."""
+    desk = desk_of(request)
+    desk.limits.take(request)
+    secret = request.path_params["secret"]
+    link_of(desk.ledger, secret, OWNER)
+    response = RedirectResponse(address(request, "/owner"), 303)
+    desk.remember(request, response, "", session_of(desk.ledger, secret))
+    return response
+
+
+def start(request: Request) -> Response:
+    """All studies, and the datasets of which one can be made."""
+    desk, visitor = _owner(request)
+    rows = [(study, progress(desk.ledger, study.id)) for study in all_studies(desk.ledger)]
+    content = {"studies": rows, "datasets": _datasets(desk.root), "csrf": visitor.csrf}
+    return respond(request, "owner.html", content)
+
+
+def _datasets(root: Path) -> list[str]:
+    from metal.api.folders import ls
+
+    return [Path(each.path).relative_to(root).as_posix() for each in ls(root) if not each.kind]
+
+
+async def make(request: Request) -> Response:
+    """Make a study."""
+    fields = dict(await request.form())
+    return await run_in_threadpool(_make, request, fields)
+
+
+def _make(request: Request, fields: Mapping[str, Any]) -> Response:
+    from metal.running.handing_out import AskingPeople
+    from metal.serving.making import new_study
+
+    desk, visitor = _owner(request)
+    _check(visitor, fields)
+    dataset = str(fields.get("dataset", ""))
+    if dataset not in _datasets(desk.root):
+        raise UsageError(f"there is no dataset {dataset!r} in {desk.root}")
+    settings = StudySettings(
+        raters=_number(fields, "raters", 3, 1, 1000),
+        one_more="one_more" in fields,
+        consent=str(fields.get("consent", "")).strip()[:20_000],
+        most=_number(fields, "most", 0, 0, 10**6),
+        code=str(fields.get("code", "")).strip()[:100],
+    )
+    asking = AskingPeople(test_questions=str(fields.get("test_questions", "")).strip())
+    notes: list[str] = []
+    study = new_study(desk.ledger, desk.root, desk.root / dataset, asking, settings, notes.append)
+    return RedirectResponse(address(request, f"/owner/study/{study.id}"), 303)
+
+
+def _number(fields: Mapping[str, Any], name: str, default: int, least: int, most: int) -> int:
+    text = str(fields.get(name, "")).strip() or str(default)
+    if not text.isdecimal() or len(text) > 9 or not least <= int(text) <= most:
+        raise UsageError(f"{name} is {text[:40]!r}; write a number from {least} to {most}")
+    return int(text)
+
+
+def _check(visitor: Visitor, fields: Mapping[str, Any]) -> None:
+    if not same(str(fields.get("csrf", "")), visitor.csrf):
+        raise NotYours("this form is not of your session; load the page again")
+
+
+def study_page(request: Request) -> Response:
+    """A study as it is now."""
+    desk, visitor = _owner(request)
+    study = study_of(desk.ledger, request.path_params["study"])
+    return _study_page(request, desk, visitor, study)
+
+
+def _study_page(
+    request: Request,
+    desk: Desk,
+    visitor: Visitor,
+    study: Study,
+    links: list[dict[str, str]] | None = None,
+) -> Response:
+    answered = answered_by(desk.ledger, study.id)
+    noisy = study.figures.get("noisy", {})
+    people = [
+        {"rater": each, "answered": answered.get(each.name, 0), "noisy": noisy.get(each.name, ())}
+        for each in people_of(desk.ledger, study.id)
+    ]
+    languages = progress(desk.ledger, study.id)
+    left = sum(row["wanted"] - row["answered"] for row in languages)
+    content = {
+        "study": study,
+        "languages": languages,
+        "people": people,
+        "links": links or [],
+        "pace": pace_of(desk.ledger, study.id, left),
+        "skipped": skipped_of(desk.ledger, study.id),
+        "states": [state for state in STATES if state != study.state],
+        "csrf": visitor.csrf,
+    }
+    return respond(request, "owner_study.html", content)
+
+
+async def change(request: Request) -> Response:
+    """Change a study: its state, its people, how many are asked."""
+    fields = dict(await request.form())
+    return await run_in_threadpool(_change, request, fields)
+
+
+def _change(request: Request, fields: Mapping[str, Any]) -> Response:
+    desk, visitor = _owner(request)
+    _check(visitor, fields)
+    study = study_of(desk.ledger, request.path_params["study"])
+    what, person = request.path_params["what"], str(fields.get("person", ""))
+    if what in ("people", "link", "open-link"):
+        links = _new_links(request, desk, study, what, fields)
+        return _study_page(request, desk, visitor, study, links)
+    if what == "state":
+        set_state(desk.ledger, study.id, str(fields.get("state", "")))
+    elif what == "exclude":
+        rater = person_named(desk.ledger, study.id, person)
+        if rater is None:
+            raise UsageError(f"nobody in {study.id} is called {person!r}")
+        set_aside(desk.ledger, desk.root, study, rater)
+        revoke(desk.ledger, person=rater.id)
+    elif what == "readmit":
+        set_person(desk.ledger, study.id, person, ACTIVE)
+    elif what == "more":
+        language = str(fields.get("language", ""))
+        ask_more(desk.ledger, study.id, _number(fields, "raters", 1, 1, 100), language)
+    return RedirectResponse(address(request, f"/owner/study/{study.id}"), 303)
+
+
+def _new_links(
+    request: Request, desk: Desk, study: Study, what: str, fields: Mapping[str, Any]
+) -> list[dict[str, str]]:
+    """New links, which are shown once: for new people, for somebody who lost theirs, or one link
+    for everybody.
+    """
+    origin = f"{request.url.scheme}://{request.url.netloc}"
+    if what == "open-link":
+        revoke(desk.ledger, role=JOIN, study=study.id)
+        secret = new_link(desk.ledger, JOIN, study=study.id)
+        return [_shown(f"{origin}{address(request, f'/join/{secret}')}", "everybody")]
+    if what == "link":
+        rater = person_named(desk.ledger, study.id, str(fields.get("person", "")))
+        if rater is None:
+            raise UsageError(f"nobody in {study.id} is called {fields.get('person')!r}")
+        revoke(desk.ledger, person=rater.id)
+        raters = [rater]
+    else:
+        language, number = (
+            str(fields.get("language", "")),
+            _number(fields, "number", 1, 1, MOST_NEW),
+        )
+        raters = [new_person(desk.ledger, study, [language])[0] for _ in range(number)]
+    links = []
+    for rater in raters:
+        secret = new_link(desk.ledger, RATER, study=study.id, person=rater.id)
+        links.append(_shown(f"{origin}{address(request, f'/r/{secret}')}", rater.name))
+    return links
+
+
+def _shown(link: str, rater: str) -> dict[str, str]:
+    """A link with its QR code, as an image in the page."""
+    import segno
+
+    return {"link": link, "rater": rater, "image": segno.make(link).svg_data_uri(scale=3)}
+
+
+ROUTES = [
+    Route("/", start),
+    Route("/owner", start),
+    Route("/owner/studies", make, methods=["POST"]),
+    Route("/owner/study/{study}", study_page),
+    Route("/owner/study/{study}/{what}", change, methods=["POST"]),
+    Route("/owner/{secret}", come_in),
+]

@@ -1,0 +1,285 @@
+"""The people of a study, and the links and sessions by which the server knows them."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, func, insert, select, update
+
+from metal.errors import UsageError
+from metal.serving import tables
+from metal.serving.ledger import ServingLedger
+from metal.serving.studies import Study
+
+ACTIVE, EXCLUDED, WITHDRAWN = "active", "excluded", "withdrawn"
+OWNER, RATER, JOIN, VIEWER, SUBMITTER = "owner", "rater", "join", "viewer", "submitter"
+DAY = 86_400.0
+LINK_DAYS = 180
+SESSION_DAYS = 30
+# letters and digits that nobody confuses
+READABLE = "23456789abcdefghjkmnpqrstuvwxyz"
+
+
+class NotValid(UsageError):
+    """A link that lets nobody in."""
+
+
+@dataclass(frozen=True)
+class RaterInStudy:
+    """Somebody who rates in a study.
+
+    name: as raters are called in the dataset. consent: the version that they agreed to; empty
+    before.
+    """
+
+    id: int
+    study: str
+    name: str
+    languages: tuple[str, ...]
+    state: str
+    consent: str
+    platform: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Who a session is: a role, and the person, study or team of its link."""
+
+    role: str
+    study: str
+    person: int | None
+    label: str
+    csrf: str
+
+
+def hashed(secret: str) -> str:
+    """The hash under which the ledger keeps a secret; secrets are long and random, so that no slow
+    hash is needed.
+    """
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def new_link(
+    ledger: ServingLedger,
+    role: str,
+    *,
+    study: str | None = None,
+    person: int | None = None,
+    label: str = "",
+    days: float = LINK_DAYS,
+) -> str:
+    """A new secret that lets somebody in; only its hash is kept."""
+    secret = secrets.token_urlsafe(24)
+    row: dict[str, Any] = {"hash": hashed(secret), "role": role, "study": study, "person": person}
+    row |= {"label": label, "until": time.time() + days * DAY, "revoked": False}
+    ledger.writes(lambda connection: connection.execute(insert(tables.links).values(**row)))
+    return secret
+
+
+def revoke(
+    ledger: ServingLedger, *, person: int | None = None, role: str = "", study: str = ""
+) -> None:
+    """Make the links of a person, or those of a role in a study, useless, with their sessions."""
+    link = tables.links
+    chosen = link.c.person == person if person is not None else link.c.role == role
+    if study:
+        chosen &= link.c.study == study
+    change = update(link).where(chosen).values(revoked=True)
+    ledger.writes(lambda connection: connection.execute(change))
+
+
+def session_of(ledger: ServingLedger, secret: str) -> str:
+    """Begin a session by a link: the secret that the browser keeps. Raises UsageError for a link
+    that is unknown, over or revoked.
+    """
+    link = tables.links
+    cookie, csrf = secrets.token_urlsafe(24), secrets.token_urlsafe(18)
+
+    def write(connection: Connection) -> None:
+        row = connection.execute(select(link).where(link.c.hash == hashed(secret))).first()
+        if row is None or row.revoked or row.until < time.time():
+            raise NotValid("this link is not valid, or no longer; ask for a new one")
+        until = min(row.until, time.time() + SESSION_DAYS * DAY)
+        new = {"hash": hashed(cookie), "link": row.hash, "csrf": csrf, "until": until}
+        connection.execute(insert(tables.sessions).values(**new))
+
+    ledger.writes(write)
+    return cookie
+
+
+def visitor_of(ledger: ServingLedger, cookie: str) -> Visitor | None:
+    """Who a session belongs to; None if it is unknown or over, or its link was revoked."""
+    session, link = tables.sessions, tables.links
+    wanted = (
+        select(link.c.role, link.c.study, link.c.person, link.c.label, session.c.csrf)
+        .select_from(session.join(link))
+        .where(session.c.hash == hashed(cookie), session.c.until > time.time())
+        .where(~link.c.revoked, link.c.until > time.time())
+    )
+    row = ledger.reads(lambda connection: connection.execute(wanted).first())
+    return None if row is None else Visitor(row[0], row[1] or "", row[2], row[3], row[4])
+
+
+def same(secret: str, other: str) -> bool:
+    """Whether two secrets are equal, in a time that says nothing about them."""
+    return hmac.compare_digest(secret.encode(), other.encode())
+
+
+# ---------------------------------------------------------------- people
+
+
+def new_person(
+    ledger: ServingLedger,
+    study: Study,
+    languages: Sequence[str],
+    *,
+    name: str = "",
+    platform: Mapping[str, Any] | None = None,
+) -> tuple[RaterInStudy, str]:
+    """Somebody new in a study, and their recovery code, which is not kept.
+
+    name: how they are called in the dataset; without one, the next such as hi-3. Who comes from a
+    platform again is who they were; their code is then empty.
+    """
+    unknown = [each for each in languages if each not in study.languages]
+    if unknown or not languages:
+        raise UsageError(f"choose one or more of {', '.join(study.languages)}")
+    code = "-".join("".join(secrets.choice(READABLE) for _ in range(4)) for _ in range(3))
+    person = tables.people
+
+    def write(connection: Connection) -> bool:
+        # One at a time, so that no two get one name.
+        connection.execute(
+            select(tables.studies.c.id).where(tables.studies.c.dataset == study.dataset)
+            .with_for_update()
+        )  # fmt: skip
+        taken = (person.c.study == study.id) & (person.c.name == name)
+        if name and connection.scalar(select(person.c.id).where(taken)):
+            return False
+        called = name or _next_name(connection, study, languages[0])
+        row = {"study": study.id, "name": called, "languages": list(languages), "state": ACTIVE}
+        more = {"consent": "", "platform": dict(platform or {}), "made": time.time()}
+        connection.execute(insert(person).values(**row, **more, recovery=hashed(code)))
+        written.append(called)
+        return True
+
+    written: list[str] = []
+    new = ledger.writes(write)
+    rater = person_named(ledger, study.id, written[-1] if new else name)
+    assert rater is not None
+    return rater, code if new else ""
+
+
+def _next_name(connection: Connection, study: Study, language: str) -> str:
+    """The next free name of a language, in all studies of the dataset."""
+    person, every = tables.people, tables.studies
+    begins = person.c.name.like(f"{language}-%")
+    wanted = select(person.c.name).join(every).where(every.c.dataset == study.dataset, begins)
+    numbers = [name.rpartition("-")[2] for name in connection.scalars(wanted)]
+    taken = [int(number) for number in numbers if number.isdecimal()]
+    return f"{language}-{max([study.settings.first - 1, *taken]) + 1}"
+
+
+def person_named(ledger: ServingLedger, study: str, name: str) -> RaterInStudy | None:
+    """The person of a name in a study."""
+    person = tables.people
+    return _person(ledger, (person.c.study == study) & (person.c.name == name))
+
+
+def person_of(ledger: ServingLedger, key: int) -> RaterInStudy | None:
+    """The person with a key."""
+    return _person(ledger, tables.people.c.id == key)
+
+
+def _person(ledger: ServingLedger, which: Any) -> RaterInStudy | None:
+    wanted = select(tables.people).where(which)
+    row = ledger.reads(lambda connection: connection.execute(wanted).mappings().first())
+    return None if row is None else _rater(row)
+
+
+def _rater(row: Mapping[Any, Any]) -> RaterInStudy:
+    return RaterInStudy(
+        row["id"],
+        row["study"],
+        row["name"],
+        tuple(row["languages"]),
+        row["state"],
+        row["consent"],
+        row["platform"],
+    )
+
+
+def people_of(ledger: ServingLedger, study: str) -> list[RaterInStudy]:
+    """The people of a study, in the order in which they came."""
+    person = tables.people
+    wanted = select(person).where(person.c.study == study).order_by(person.c.id)
+    return list(map(_rater, ledger.reads(lambda c: c.execute(wanted).mappings().all())))
+
+
+def recovered(ledger: ServingLedger, study: str, name: str, code: str) -> RaterInStudy:
+    """The person who has a name and its recovery code. Raises UsageError for any other code."""
+    person = tables.people
+    wanted = select(person.c.recovery).where(person.c.study == study, person.c.name == name)
+    kept = ledger.reads(lambda connection: connection.scalar(wanted)) or hashed("")
+    written = "".join(code.lower().split())
+    if not same(hashed(written), kept) or not written:
+        raise UsageError("this name and code do not belong together; look again at your note")
+    rater = person_named(ledger, study, name)
+    assert rater is not None
+    return rater
+
+
+def consented(ledger: ServingLedger, key: int, version: str) -> None:
+    """Note that a person agreed to the consent of this version."""
+    person = tables.people
+    change = update(person).where(person.c.id == key)
+    noted = change.values(consent=version, consented=time.time())
+    ledger.writes(lambda connection: connection.execute(noted))
+
+
+def set_person(ledger: ServingLedger, study: str, name: str, state: str) -> None:
+    """Exclude a person, or let them rate again. Raises UsageError for an unknown name."""
+    person = tables.people
+    chosen = (person.c.study == study) & (person.c.name == name)
+    change = update(person).where(chosen).values(state=state)
+    if not ledger.writes(lambda connection: connection.execute(change).rowcount):
+        raise UsageError(f"nobody in {study} is called {name!r}")
+
+
+def answered_by(ledger: ServingLedger, study: str) -> dict[str, int]:
+    """Person -> how many tasks they answered, test questions among them."""
+    person, handed = tables.people, tables.handed
+    wanted = (
+        select(person.c.name, func.count())
+        .select_from(handed.join(person))
+        .where(handed.c.study == study, handed.c.state == "answered")
+        .group_by(person.c.name)
+    )
+    rows = ledger.reads(lambda connection: connection.execute(wanted).all())
+    return {str(name): int(number) for name, number in rows}
+
+
+@dataclass(frozen=True)
+class Link:
+    """What a link lets somebody into."""
+
+    role: str
+    study: str
+    person: int | None
+    label: str
+
+
+def link_of(ledger: ServingLedger, secret: str, role: str) -> Link:
+    """The link of a secret. Raises UsageError if it is not valid, or lets in somebody else."""
+    link = tables.links
+    wanted = select(link).where(link.c.hash == hashed(secret), link.c.role == role)
+    row = ledger.reads(lambda connection: connection.execute(wanted).first())
+    if row is None or row.revoked or row.until < time.time():
+        raise NotValid("this link is not valid, or no longer; ask for a new one")
+    return Link(row.role, row.study or "", row.person, row.label)

@@ -1,0 +1,407 @@
+"""The pages of people who rate: they come by a link, agree, rate, and can look at and withdraw what
+they answered.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from metal.building.forms.frame import LACKING, REASONS, translation
+from metal.building.forms.rating_page import rating_page, task_page, words_page
+from metal.building.tasks import Frame
+from metal.data.languages import language_name, name_in
+from metal.serving.desk import Desk, NotLetIn, address, cookie_of, desk_of
+from metal.serving.handing import (
+    ANSWERED,
+    HELD,
+    GivenAnswer,
+    HeldTask,
+    NotYours,
+    counts_of,
+    hand_out,
+    save,
+    skip,
+    tasks_of,
+)
+from metal.serving.keeping import withdraw
+from metal.serving.people import (
+    ACTIVE,
+    JOIN,
+    RATER,
+    RaterInStudy,
+    consented,
+    link_of,
+    new_link,
+    new_person,
+    person_of,
+    recovered,
+    same,
+    session_of,
+    visitor_of,
+)
+from metal.serving.studies import CLOSED, AskedForm, NoSuchStudy, Study, study_of
+
+MOST_ANSWERS = 100  # in a request
+# parameters of crowd platforms: what names the person, and what is kept besides
+PLATFORMS = {
+    "PROLIFIC_PID": ("prolific", ("STUDY_ID", "SESSION_ID")),
+    "workerId": ("cloudresearch", ("assignmentId", "hitId", "projectId")),
+    "participantId": ("cloudresearch", ("assignmentId", "projectId")),
+}
+
+
+class Seat:
+    """A person in a study, on a request of theirs. Raises NotLetIn without a session of theirs."""
+
+    def __init__(self, request: Request) -> None:
+        self.desk: Desk = desk_of(request)
+        self.study = study_of(self.desk.ledger, request.path_params["study"])
+        cookie = request.cookies.get(cookie_of(self.study.id), "")
+        visitor = visitor_of(self.desk.ledger, cookie) if cookie else None
+        person = None
+        if visitor and (visitor.role, visitor.study) == (RATER, self.study.id) and visitor.person:
+            person = person_of(self.desk.ledger, visitor.person)
+        if visitor is None or person is None:
+            raise NotLetIn(self.study)
+        self.rater: RaterInStudy = person
+        self.csrf = visitor.csrf
+        self.base = address(request, f"/study/{self.study.id}")
+
+    @property
+    def served(self) -> dict[str, Any]:
+        """What pages and their script need to ask the server."""
+        paths = ("answers", "skip", "more", "mine", "plain", "consent", "withdraw", "recover")
+        addresses = {path: f"{self.base}/{path}" for path in paths}
+        return {**addresses, "form": self.base, "csrf": self.csrf, "reasons": REASONS}
+
+    def check(self, token: Any) -> None:
+        """Raise NotYours for a form that another page sent."""
+        if not isinstance(token, str) or not same(token, self.csrf):
+            raise NotYours("this form is not of your session; load the page again")
+
+    def form(self, language: str) -> AskedForm:
+        """What is asked in a language."""
+        return self.desk.forms.form(self.study.id, language)
+
+    def frame(self) -> Frame:
+        """The words of pages in the person's first language."""
+        return self.form(self.rater.languages[0]).assignment("", ()).frame
+
+    def words(self, part: str, status: int = 200, **content: Any) -> Response:
+        """A page of words in the person's language."""
+        common = {"rater": self.rater.name, "served": self.served}
+        return HTMLResponse(words_page(self.frame(), part, **common, **content), status)
+
+    def before_rating(self) -> Response | None:
+        """The page that comes first: consent, or the end; None if the person can rate."""
+        if self.study.state == CLOSED or self.rater.state != ACTIVE:
+            return self.words("stopped")
+        settings = self.study.settings
+        if settings.version and self.rater.consent != settings.version:
+            paragraphs = [part for part in settings.consent.split("\n") if part.strip()]
+            return self.words("consent", consent=paragraphs, version=settings.version)
+        return None
+
+    def tasks(self, wanted: str = "") -> list[HeldTask]:
+        """The person's tasks in the first of their languages in which there are some.
+
+        wanted: the language that they chose.
+        """
+        languages = [each for each in self.rater.languages if each != wanted]
+        if wanted in self.rater.languages:
+            languages = [wanted, *languages]
+        for language in languages:
+            if hand_out(self.desk.ledger, self.study, self.rater, language):
+                return tasks_of(self.desk.ledger, self.rater, language)
+        return []
+
+    def done(self) -> Response:
+        """The page for somebody to whom nothing is left to rate."""
+        rated = counts_of(self.desk.ledger, self.rater).get(ANSWERED, 0)
+        return self.words("done", code=self.study.settings.code, rated=rated)
+
+
+def form(request: Request) -> Response:
+    """The form with the person's tasks."""
+    seat = Seat(request)
+    first = seat.before_rating()
+    if first:
+        return first
+    tasks = seat.tasks(request.query_params.get("language", ""))
+    if not tasks:
+        return seat.done()
+    asked = seat.form(tasks[0].language)
+    assignment = asked.assignment(seat.rater.name, (task.content for task in tasks))
+    answered = [
+        {"task": task.task, "scores": dict(task.scores), "comment": task.comment,
+         "seconds": task.seconds}
+        for task in tasks
+    ]  # fmt: skip
+    served = {**seat.served, "given": answered}
+    return HTMLResponse(rating_page(assignment, asked.questions, "", served))
+
+
+async def answers(request: Request) -> Response:
+    """Take answers as JSON; the reply comes when they are on disk."""
+    body = await request.body()
+    return await run_in_threadpool(_answers, request, body)
+
+
+def _answers(request: Request, body: bytes) -> Response:
+    seat = Seat(request)
+    seat.check(request.headers.get("x-csrf"))
+    try:
+        content = json.loads(body)
+    except (ValueError, RecursionError):
+        raise NotYours("answers come as JSON") from None
+    entries = content.get("answers") if isinstance(content, dict) else None
+    if not isinstance(entries, list) or not 0 < len(entries) <= MOST_ANSWERS:
+        raise NotYours(f"send 1 to {MOST_ANSWERS} answers at a time")
+    seat_open(seat)
+    arrived = list(map(GivenAnswer.of, entries))
+    save(seat.desk.ledger, seat.desk.forms, seat.study, seat.rater, arrived)
+    return JSONResponse({"saved": len(arrived)})
+
+
+def seat_open(seat: Seat) -> None:
+    """Raise NotLetIn if the person's answers are no longer taken."""
+    if seat.study.state == CLOSED or seat.rater.state != ACTIVE:
+        raise NotLetIn(seat.study)
+
+
+async def posted(request: Request) -> Response:
+    """What a form of the person sends: consent, more tasks, a task left to others, withdrawal."""
+    fields = dict(await request.form())
+    return await run_in_threadpool(_posted, request, fields)
+
+
+def _posted(request: Request, fields: Mapping[str, Any]) -> Response:
+    seat = Seat(request)
+    seat.check(fields.get("csrf"))
+    what, ledger = request.path_params["what"], seat.desk.ledger
+    back = seat.base
+    if what == "consent" and fields.get("version") == seat.study.settings.version:
+        consented(ledger, seat.rater.id, seat.study.settings.version)
+    elif what == "skip":
+        skip(ledger, seat.rater, str(fields.get("task", "")), str(fields.get("reason", "")))
+        back = f"{seat.base}/plain" if fields.get("plain") else seat.base
+    elif what == "withdraw" and fields.get("sure"):
+        withdraw(ledger, seat.desk.root, seat.study, seat.rater)
+        return seat.words("withdrawn")
+    return RedirectResponse(back, 303)
+
+
+def mine(request: Request) -> Response:
+    """Everything that is kept about the person."""
+    from metal.serving.keeping import answers_of
+
+    seat = Seat(request)
+    shown = [
+        {
+            "text": ", ".join(f"{name}: {score}" for name, score in row["scores"].items() if score),
+            "comment": row["comment"],
+            "at": datetime.fromtimestamp(row["at"], UTC).strftime("%Y-%m-%d %H:%M"),
+            "seconds": round(row["seconds"]),
+        }
+        for row in answers_of(seat.desk.ledger, seat.rater)
+    ]
+    return seat.words("mine", answers=shown)
+
+
+# ---------------------------------------------------------------- without script
+
+
+def plain(request: Request) -> Response:
+    """One task as a page of its own, for browsers without script."""
+    seat = Seat(request)
+    return seat.before_rating() or _plain(seat, request.query_params.get("task", ""))
+
+
+def _plain(
+    seat: Seat, chosen: str = "", problem: str = "", fields: Mapping[str, Any] | None = None
+) -> Response:
+    tasks = seat.tasks()
+    if not tasks:
+        return seat.done()
+    by_name = {task.task: position for position, task in enumerate(tasks)}
+    first_held = next(position for position, task in enumerate(tasks) if task.state == HELD)
+    position = by_name.get(chosen, first_held)
+    task, asked = tasks[position], seat.form(tasks[position].language)
+    sent = dict(fields or {})
+    previous = f"{seat.base}/plain?task={tasks[position - 1].task}" if position else ""
+    page = task_page(
+        asked.assignment(seat.rater.name, [task.content]),
+        asked.questions,
+        seat.served,
+        number=position + 1,
+        count=len(tasks),
+        given=_scores(asked, sent) if fields else task.scores,
+        comment=sent.get("comment", task.comment),
+        previous=previous,
+        problem=problem,
+    )
+    return HTMLResponse(page, 400 if problem else 200)
+
+
+async def plain_answer(request: Request) -> Response:
+    """Take the answer of a page without script, and show the next task."""
+    fields = dict(await request.form())
+    return await run_in_threadpool(_plain_answer, request, fields)
+
+
+def _plain_answer(request: Request, fields: Mapping[str, Any]) -> Response:
+    seat = Seat(request)
+    seat.check(fields.get("csrf"))
+    seat_open(seat)
+    task = str(fields.get("task", ""))
+    tasks = {each.task: each for each in seat.tasks()}
+    if task not in tasks:
+        return RedirectResponse(f"{seat.base}/plain", 303)
+    asked = seat.form(tasks[task].language)
+    scores = _scores(asked, fields)
+    problem = asked.refusal(scores)
+    if not problem and not asked.whole(scores):
+        problem = translation(seat.frame(), LACKING)
+    if problem:
+        return _plain(seat, task, problem, fields)
+    answer = GivenAnswer(task, scores, str(fields.get("comment", ""))[:10_000])
+    save(seat.desk.ledger, seat.desk.forms, seat.study, seat.rater, [answer])
+    return RedirectResponse(f"{seat.base}/plain", 303)
+
+
+def _scores(asked: AskedForm, fields: Mapping[str, Any]) -> dict[str, str]:
+    return {
+        question["name"]: str(fields.get(f"c{number}", "")).strip()
+        for number, question in enumerate(asked.questions)
+    }
+
+
+# ---------------------------------------------------------------- coming in
+
+
+def by_link(request: Request) -> Response:
+    """Let somebody in by a link of their own."""
+    desk = desk_of(request)
+    link = link_of(desk.ledger, request.path_params["secret"], RATER)
+    return _let_in(request, desk, link.study, request.path_params["secret"])
+
+
+def _let_in(request: Request, desk: Desk, study: str, secret: str) -> Response:
+    """Begin a session, and lead to the form."""
+    to = address(request, f"/study/{study}")
+    response = RedirectResponse(to, 303)
+    desk.remember(request, response, study, session_of(desk.ledger, secret))
+    return response
+
+
+def join(request: Request) -> Response:
+    """The open link of a study: ask newcomers which languages they read."""
+    desk = desk_of(request)
+    study = study_of(desk.ledger, link_of(desk.ledger, request.path_params["secret"], JOIN).study)
+    return HTMLResponse(_join_page(desk, study, dict(request.query_params)))
+
+
+def _join_page(desk: Desk, study: Study, platform: Mapping[str, Any], problem: str = "") -> str:
+    frame = Frame()
+    if len(study.languages) == 1:
+        frame = desk.forms.form(study.id, study.languages[0]).assignment("", ()).frame
+    languages = [
+        (code, f"{language_name(code)} ({name_in(code, code)})") for code in study.languages
+    ]
+    kept = {name: str(value)[:200] for name, value in platform.items() if name in _NAMES}
+    content = {"rater": study.id, "languages": languages, "platform": kept, "problem": problem}
+    return words_page(frame, "join", **content)
+
+
+_NAMES = {*PLATFORMS, *(name for _, names in PLATFORMS.values() for name in names)}
+
+
+async def joining(request: Request) -> Response:
+    """Make a newcomer a rater of the study."""
+    fields = await request.form()
+    languages = [str(each) for each in fields.getlist("language")]
+    return await run_in_threadpool(_joining, request, languages, dict(fields))
+
+
+def _joining(request: Request, languages: list[str], fields: Mapping[str, Any]) -> Response:
+    desk = desk_of(request)
+    desk.limits.take(request)
+    study = study_of(desk.ledger, link_of(desk.ledger, request.path_params["secret"], JOIN).study)
+    if study.state == CLOSED:
+        raise NotYours("this study is closed")
+    if not languages:
+        page = _join_page(desk, study, fields, "Choose at least one language.")
+        return HTMLResponse(page, 400)
+    name, platform = _from_platform(fields)
+    rater, code = new_person(desk.ledger, study, languages, name=name, platform=platform)
+    secret = new_link(desk.ledger, RATER, study=study.id, person=rater.id)
+    if name:  # who comes from a platform is known there
+        return _let_in(request, desk, study.id, secret)
+    served = {"form": address(request, f"/study/{study.id}")}
+    frame = desk.forms.form(study.id, languages[0]).assignment("", ()).frame
+    page = words_page(frame, "joined", rater=rater.name, code=code, served=served)
+    response = HTMLResponse(page)
+    desk.remember(request, response, study.id, session_of(desk.ledger, secret))
+    return response
+
+
+def _from_platform(fields: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """The name of somebody who comes from a crowd platform, and what it said of them."""
+    for parameter, (platform, more) in PLATFORMS.items():
+        person = str(fields.get(parameter, "")).strip()[:100]
+        if person and person.isprintable():
+            kept = {each: str(fields[each])[:200] for each in more if fields.get(each)}
+            return f"{platform}:{person}", {"platform": platform, **kept}
+    return "", {}
+
+
+async def recover(request: Request) -> Response:
+    """Let somebody in by their name and recovery code."""
+    fields = dict(await request.form())
+    return await run_in_threadpool(_recover, request, fields)
+
+
+def _recover(request: Request, fields: Mapping[str, Any]) -> Response:
+    desk = desk_of(request)
+    desk.limits.take(request)
+    study = study_of(desk.ledger, request.path_params["study"])
+    name, code = str(fields.get("name", ""))[:200].strip(), str(fields.get("code", ""))[:100]
+    rater = recovered(desk.ledger, study.id, name, code)
+    secret = new_link(desk.ledger, RATER, study=study.id, person=rater.id)
+    return _let_in(request, desk, study.id, secret)
+
+
+def not_let_in(request: Request, error: Exception) -> Response:
+    """Say how to come in; to a script, say only that."""
+    assert isinstance(error, NotLetIn)
+    if request.headers.get("content-type", "").startswith("application/json"):
+        return JSONResponse({"error": "not let in"}, 401)
+    desk, study = desk_of(request), error.study
+    served = {"recover": address(request, f"/study/{study.id}/recover")}
+    try:
+        frame = desk.forms.form(study.id, study.languages[0]).assignment("", ()).frame
+    except (NoSuchStudy, IndexError):
+        frame = Frame()
+    return HTMLResponse(words_page(frame, "recover", rater="", served=served), 401)
+
+
+ROUTES = [
+    Route("/r/{secret}", by_link),
+    Route("/join/{secret}", join),
+    Route("/join/{secret}", joining, methods=["POST"]),
+    Route("/study/{study}", form),
+    Route("/study/{study}/answers", answers, methods=["POST"]),
+    Route("/study/{study}/plain", plain),
+    Route("/study/{study}/plain", plain_answer, methods=["POST"]),
+    Route("/study/{study}/mine", mine),
+    Route("/study/{study}/recover", recover, methods=["POST"]),
+    Route("/study/{study}/{what:str}", posted, methods=["POST"]),
+]

@@ -1,0 +1,204 @@
+"""The server: one program for studies and boards, and the workers beside it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from metal.app.guard import is_own, limited, with_headers
+from metal.app.server import SECONDS_TO_STOP, bound
+from metal.errors import MetalError
+from metal.serving import owner_pages, rating_pages
+from metal.serving.desk import Desk, NotLetIn, TooMany
+from metal.serving.handing import NotYours
+from metal.serving.ledger import ServingLedger
+from metal.serving.people import NotValid
+from metal.serving.studies import Forms, NoSuchStudy
+from metal.serving.templating import respond, static_file
+
+LARGEST_BODY = 2 * 2**20  # bytes
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+# what a page that carries its own policy must not do either
+FRAMED = "frame-ancestors 'none'"
+STATUSES: dict[type[Exception], int] = {
+    NoSuchStudy: 404,
+    NotValid: 404,
+    TooMany: 429,
+    NotYours: 400,
+}
+
+
+class FrontDoor:
+    """Refuses requests that are too large or come from another site's page.
+
+    https: whether browsers must come by https from now on.
+    """
+
+    def __init__(self, app: ASGIApp, *, https: bool) -> None:
+        self.app = app
+        more = {"Strict-Transport-Security": "max-age=31536000"} if https else {}
+        self.headers = {**HEADERS, **more}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        headers = Headers(scope=scope)
+        length = headers.get("content-length", "0")
+        refusal: tuple[int, str] | None = None
+        changes = scope["method"] not in ("GET", "HEAD")
+        if changes and not is_own(scope["method"], headers, headers.get("host", "")):
+            refusal = 403, "This request comes from another page."
+        elif not length.isdecimal() or len(length) > 18 or int(length) > LARGEST_BODY:
+            refusal = 413, f"At most {LARGEST_BODY // 2**20} MB."
+        if refusal:
+            await PlainTextResponse(refusal[1] + "\n", refusal[0], self.headers)(
+                scope, receive, send
+            )
+            return
+        await self.app(scope, limited(receive, LARGEST_BODY), with_headers(send, self.headers))
+
+
+def health(request: Request) -> Response:
+    """Whether the server and its database answer."""
+    from sqlalchemy import text
+
+    desk: Desk = request.app.state.desk
+    desk.ledger.reads(lambda connection: connection.execute(text("SELECT 1")))
+    return PlainTextResponse("ok\n")
+
+
+def app_of(desk: Desk) -> Starlette:
+    """The program that answers, before it is guarded."""
+    routes = [
+        *owner_pages.ROUTES,
+        *rating_pages.ROUTES,
+        Route("/healthz", health),
+        Route("/favicon.ico", lambda request: Response(status_code=204)),
+        Route("/static/{file}", static_file),
+    ]
+    handlers = {
+        NotLetIn: rating_pages.not_let_in,
+        MetalError: _refused,
+        HTTPException: _no_page,
+        Exception: _failed,
+    }
+    app = Starlette(routes=routes, exception_handlers=handlers)
+    app.state.desk = desk
+    return app
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 400)
+    return respond(request, "message.html", {"message": str(error)}, status)
+
+
+def _no_page(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    message = "There is no such page." if error.status_code == 404 else str(error.detail)
+    return respond(request, "message.html", {"message": message}, error.status_code)
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    message = f"METAL has a defect: {type(error).__name__}. The server's terminal says more."
+    return respond(request, "message.html", {"message": message}, 500)
+
+
+@dataclass(frozen=True)
+class Served:
+    """The server at work, until `stop()`, or the end of the program.
+
+    address: where it is, without a token. owner: the address that makes a browser the owner's.
+    """
+
+    address: str
+    owner: str
+    folder: Path
+    _desk: Desk
+    _server: uvicorn.Server
+    _thread: threading.Thread
+    _worker: subprocess.Popen[bytes] | None
+
+    def wait(self) -> None:
+        """Wait until the server ends."""
+        while self._thread.is_alive():
+            self._thread.join(0.5)
+
+    def stop(self) -> None:
+        """End the server and its worker; answers that have arrived are in the ledger."""
+        self._server.should_exit = True
+        self._thread.join()
+        if self._worker:
+            self._worker.terminate()
+            self._worker.wait()
+        self._desk.ledger.close()
+
+
+def begin(
+    folder: Path,
+    *,
+    host: str,
+    port: int | None,
+    database: str,
+    root_path: str,
+    https: bool,
+    worker: bool,
+) -> Served:
+    """Start the server in a thread of its own, and a worker as a process.
+
+    Raises UsageError if the port or the database cannot be had.
+    """
+    ledger = ServingLedger(folder, database)
+    listening = bound(port, host)
+    desk = Desk(ledger, folder, https, Forms(ledger))
+    config = uvicorn.Config(
+        FrontDoor(app_of(desk), https=https),
+        log_level="error",
+        access_log=False,
+        ws="none",
+        lifespan="off",
+        server_header=False,
+        proxy_headers=bool(root_path) or https,
+        root_path=root_path.rstrip("/"),
+        timeout_graceful_shutdown=SECONDS_TO_STOP,
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    own = f"http://{host}:{listening.getsockname()[1]}{root_path.rstrip('/')}"
+    beside = _start_worker(folder, database) if worker else None
+    owner = f"{own}/owner/{owner_pages.owner_secret(ledger)}"
+    return Served(own, owner, folder, desk, server, thread, beside)
+
+
+def _start_worker(folder: Path, database: str) -> subprocess.Popen[bytes]:
+    """A process that brings answers into the datasets; the address of the database, which may hold
+    a password, goes by its environment.
+    """
+    import os
+
+    environment = {**os.environ, "METAL_DATABASE": database}
+    command = [sys.executable, "-m", "metal.serving.worker", str(folder.resolve())]
+    return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)  # noqa: S603

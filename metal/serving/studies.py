@@ -1,0 +1,315 @@
+"""Studies: what people are asked on the server, about which dataset, and under which rules."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sqlalchemy import Connection, func, insert, select, update
+
+from metal.errors import UsageError
+from metal.serving import tables
+from metal.serving.ledger import ServingLedger
+
+if TYPE_CHECKING:
+    from metal.building.tasks import Assignment
+    from metal.running.handing_out import TasksForPeople
+
+OPEN, PAUSED, CLOSED = "open", "paused", "closed"
+STATES = (OPEN, PAUSED, CLOSED)
+RATE, TEST = "rate", "test"
+NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,59}")
+EVERYBODY = 1_000_000  # may get a test question
+ROWS = 5_000  # that are written at a time
+
+
+@dataclass(frozen=True)
+class StudySettings:
+    """The rules of a study.
+
+    raters: how many people are to rate each output. one_more: whether one more person is asked
+    where people split. batch: tasks handed out at a time. hours: how long a person may keep a task
+    before it is given to somebody else. tests: test questions per output that a person rates. most:
+    how many outputs one person may rate, 0 for any number. pay, budget: what an answer costs, and
+    how much the study may cost, in the same currency; 0 for no limit. group: the group of
+    its raters. consent: the text that people agree to. code: what a person enters on a crowd
+    platform at the end. first: the number of its first person, as in hi-1.
+    """
+
+    raters: int = 3
+    one_more: bool = False
+    batch: int = 10
+    hours: float = 24
+    tests: float = 0.0
+    most: int = 0
+    pay: float = 0.0
+    budget: float = 0.0
+    group: str = "native"
+    consent: str = ""
+    code: str = ""
+    template: str = ""
+    criteria: tuple[str, ...] = ()
+    seed: int = 0
+    first: int = 1
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> StudySettings:
+        """The settings as the ledger keeps them."""
+        names = {each.name for each in fields(cls)}
+        kept = {name: value for name, value in content.items() if name in names}
+        return cls(**{**kept, "criteria": tuple(kept.get("criteria", ()))})
+
+    @property
+    def version(self) -> str:
+        """The version of the consent; it changes if the text does."""
+        from hashlib import blake2b
+
+        return blake2b(self.consent.encode(), digest_size=4).hexdigest() if self.consent else ""
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study as the ledger has it.
+
+    figures: what the last import into the dataset found (see metal.serving.keeping).
+    """
+
+    id: str
+    dataset: str
+    state: str
+    settings: StudySettings
+    languages: tuple[str, ...]
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+    def folder(self, root: Path) -> Path:
+        """The folder of its dataset."""
+        return root / self.dataset
+
+
+class NoSuchStudy(UsageError):
+    """A study that the ledger does not have."""
+
+
+def make_study(
+    ledger: ServingLedger,
+    name: str,
+    dataset: str,
+    handing: TasksForPeople,
+    forms: Mapping[str, Mapping[str, Any]],
+    settings: StudySettings,
+) -> Study:
+    """Write a study into the ledger, whole or not at all. Raises UsageError if its name is taken.
+
+    dataset: the folder, relative to the server's. forms: language -> what people are asked, as
+    `form_content` says it.
+    """
+    rng = np.random.default_rng(settings.seed)
+    ordinary = [(task, RATE) for task in handing.tasks]
+    tests = [(task, TEST) for side in handing.hidden for task in side]
+    kinds = ordinary + tests
+    order = rng.permutation(len(kinds))
+    rows: list[dict[str, Any]] = []
+    for turn, position in enumerate(order.tolist()):
+        task, kind = kinds[position]
+        wanted = settings.raters if kind == RATE else EVERYBODY
+        row = {"study": name, "task": task.task, "language": task.language, "kind": kind}
+        rows.append({**row, "place": turn, "wanted": wanted, "free": wanted, "answered": 0})
+    contents = {task.task: asdict(task) for task, _ in kinds}
+
+    def write(connection: Connection) -> None:
+        study = tables.studies
+        if connection.scalar(select(study.c.id).where(study.c.id == name)):
+            raise UsageError(f"there is a study {name} already; give this one another `name`")
+        row = {"id": name, "dataset": dataset, "state": OPEN, "settings": asdict(settings)}
+        connection.execute(insert(study).values(**row, figures={}, made=time.time()))
+        for language, content in forms.items():
+            form = {"study": name, "language": language, "content": content}
+            connection.execute(insert(tables.forms).values(**form))
+        for start in range(0, len(rows), ROWS):
+            part = rows[start : start + ROWS]
+            connection.execute(insert(tables.tasks), part)
+        ids = dict(
+            connection.execute(
+                select(tables.tasks.c.task, tables.tasks.c.id).where(tables.tasks.c.study == name)
+            ).all()
+        )
+        texts = [{"task": ids[task], "content": content} for task, content in contents.items()]
+        for start in range(0, len(texts), ROWS):
+            connection.execute(insert(tables.shown), texts[start : start + ROWS])
+
+    ledger.writes(write)
+    return study_of(ledger, name)
+
+
+def all_studies(ledger: ServingLedger) -> list[Study]:
+    """Every study, the newest first."""
+
+    def read(connection: Connection) -> list[Study]:
+        order = tables.studies.c.made.desc()
+        rows = connection.execute(select(tables.studies).order_by(order)).mappings()
+        return [_study(connection, row) for row in rows]
+
+    return ledger.reads(read)
+
+
+def study_of(ledger: ServingLedger, name: str) -> Study:
+    """The study of a name. Raises NoSuchStudy."""
+
+    def read(connection: Connection) -> Study:
+        study = tables.studies
+        row = connection.execute(select(study).where(study.c.id == name)).mappings().first()
+        if row is None:
+            raise NoSuchStudy(f"there is no study {name!r} here")
+        return _study(connection, row)
+
+    return ledger.reads(read)
+
+
+def _study(connection: Connection, row: Mapping[Any, Any]) -> Study:
+    forms = tables.forms
+    languages = connection.scalars(
+        select(forms.c.language).where(forms.c.study == row["id"]).order_by(forms.c.language)
+    )
+    settings = StudySettings.of(row["settings"])
+    return Study(
+        row["id"], row["dataset"], row["state"], settings, tuple(languages), row["figures"]
+    )
+
+
+def set_state(ledger: ServingLedger, name: str, state: str) -> None:
+    """Open, pause or close a study."""
+    if state not in STATES:
+        raise UsageError(f"a study is {', '.join(STATES[:-1])} or {STATES[-1]}, not {state!r}")
+    study = tables.studies
+    change = update(study).where(study.c.id == name).values(state=state)
+    ledger.writes(lambda connection: connection.execute(change))
+
+
+def ask_more(ledger: ServingLedger, name: str, raters: int, language: str = "") -> None:
+    """Let more people rate each output of a study or of a language. raters: how many more."""
+    task = tables.tasks
+    of_study = (task.c.study == name) & (task.c.kind == RATE)
+    chosen = of_study & (task.c.language == language) if language else of_study
+    change = update(task).where(chosen)
+    more = change.values(wanted=task.c.wanted + raters, free=task.c.free + raters)
+    ledger.writes(lambda connection: connection.execute(more))
+
+
+# ---------------------------------------------------------------- forms
+
+
+def form_content(assignment: Assignment) -> dict[str, Any]:
+    """What people are asked in a language, as the ledger keeps it."""
+    from metal.building.forms.rating_page import question_of
+
+    template = assignment.template
+    return {
+        "dataset": assignment.dataset,
+        "questions": list(map(question_of, assignment.rubrics.values())),
+        "template": {
+            "name": template.name,
+            "reference": template.reference,
+            "instructions": template.instructions,
+            "headings": dict(template.headings),
+            "opinions": template.opinions,
+        },
+        "frame": {
+            "language": assignment.frame.language,
+            "reviewed": assignment.frame.reviewed,
+            "texts": dict(assignment.frame.texts),
+        },
+    }
+
+
+@dataclass(frozen=True)
+class AskedForm:
+    """What people are asked in a language: see `form_content`."""
+
+    study: str
+    language: str
+    content: Mapping[str, Any]
+
+    @property
+    def questions(self) -> Sequence[Mapping[str, Any]]:
+        """The questions, as metal.building.forms.rating_page.question_of makes them."""
+        questions: Sequence[Mapping[str, Any]] = self.content["questions"]
+        return questions
+
+    def assignment(self, rater: str, tasks: Iterable[Mapping[str, Any]]) -> Assignment:
+        """A person's tasks in this form. tasks: as the ledger shows them."""
+        from metal.building.tasks import Assignment, Frame, Task, TaskTemplate
+
+        records = tuple(
+            Task(**{**content, "references": tuple(content["references"])}) for content in tasks
+        )
+        template = TaskTemplate(**self.content["template"])
+        frame = Frame(**self.content["frame"])
+        dataset = self.content["dataset"]
+        return Assignment(dataset, rater, self.language, records, {}, template, frame)
+
+    def whole(self, scores: Mapping[str, str]) -> bool:
+        """Whether every question that must be answered is."""
+        return all(scores.get(each["name"]) for each in self.questions if not each["optional"])
+
+    def refusal(self, scores: Mapping[str, str]) -> str:
+        """What is wrong with scores that somebody sent; empty if nothing is. A blank is fine."""
+        by_name = {each["name"]: each for each in self.questions}
+        for name, score in scores.items():
+            if name not in by_name:
+                return f"nobody asked {name!r}"
+            if score and not _allowed(by_name[name], score):
+                return f"{score[:40]!r} is not on the scale of {name}"
+        return ""
+
+
+def _allowed(question: Mapping[str, Any], score: str) -> bool:
+    if question["levels"]:
+        return score in [level["value"] for level in question["levels"]]
+    try:
+        number = float(score)
+    except ValueError:
+        return False
+    if question["low"] is None:
+        return bool(np.isfinite(number))
+    return bool(float(question["low"]) <= number <= float(question["high"]))
+
+
+class Forms:
+    """The forms of studies; they never change, so that each is read once."""
+
+    def __init__(self, ledger: ServingLedger) -> None:
+        self._ledger = ledger
+        self.form = lru_cache(maxsize=200)(self._read)
+
+    def _read(self, study: str, language: str) -> AskedForm:
+        form = tables.forms
+        wanted = select(form.c.content).where(form.c.study == study, form.c.language == language)
+        content = self._ledger.reads(lambda connection: connection.scalar(wanted))
+        if content is None:
+            raise NoSuchStudy(f"the study {study} asks nothing in {language}")
+        return AskedForm(study, language, content)
+
+
+def progress(ledger: ServingLedger, name: str) -> list[dict[str, Any]]:
+    """For each language: how many answers are wanted, there, and held now."""
+    task = tables.tasks
+    columns = (
+        task.c.language,
+        func.count().label("outputs"),
+        func.sum(task.c.wanted).label("wanted"),
+        func.sum(task.c.answered).label("answered"),
+        func.sum(task.c.free).label("free"),
+    )
+    wanted = (
+        select(*columns)
+        .where(task.c.study == name, task.c.kind == RATE)
+        .group_by(task.c.language)
+        .order_by(task.c.language)
+    )
+    return [dict(row) for row in ledger.reads(lambda c: c.execute(wanted).mappings().all())]

@@ -1,0 +1,345 @@
+"""`metal.serve` and the functions of studies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from metal.api.options import (
+    Force,
+    Names,
+    Option,
+    PromptFolders,
+    Seed,
+    StrPath,
+    TestQuestions,
+    documented,
+    names,
+)
+from metal.api.platforms import Say, silent
+from metal.data.missing import no_such
+from metal.errors import MissingExtra, UsageError
+
+if TYPE_CHECKING:
+    from metal.serving.server import Served as Served
+    from metal.serving.studies import Study as Study
+
+LOCAL = ("127.0.0.1", "localhost", "::1")
+Database = Annotated[
+    str,
+    Option(
+        "PostgreSQL for the ledger, e.g. postgresql+psycopg://USER@HOST/NAME. [default: a file in"
+        " FOLDER; or METAL_DATABASE]",
+        metavar="URL",
+    ),
+]
+ServedFolder = Annotated[
+    StrPath, Option("The folder that `metal.serve` serves.", metavar="FOLDER", rare=True)
+]
+
+
+@documented
+def serve(
+    folder: StrPath = ".",
+    *,
+    host: Annotated[str, Option("Address to listen on.", metavar="ADDRESS")] = "127.0.0.1",
+    port: Annotated[
+        int | None, Option("Port. [default: 8642, or a free one]", metavar="N", least=1)
+    ] = None,
+    database: Database = "",
+    root_path: Annotated[
+        str, Option("Path under which a proxy shows it, e.g. /metal.", metavar="PATH")
+    ] = "",
+    https: Annotated[
+        bool, Option("Browsers reach it by https, through a proxy; cookies then need it.")
+    ] = False,
+) -> Served:
+    """Serve studies on the web: people rate in their browsers, and you watch.
+
+    The datasets of FOLDER stay the truth: answers come into them as people give them. The ledger
+    (people, links, who holds which task, answers) is in FOLDER/metal-serve.db, or in PostgreSQL.
+
+    Everybody comes by a link of their own; only hashes of links are kept. The owner's link is made
+    anew at each start.
+
+    Args:
+        folder: Where the datasets are.
+
+    Returns:
+        The server at work. It ends with `stop()`, or with the program.
+
+    Raises:
+        UsageError: If there is no such folder, the port or the database cannot be used, or the
+            extra `serve` is not installed.
+
+    Example:
+        metal.serve("datasets")
+    """
+    _check_extra()
+    from metal.serving.server import begin
+
+    return begin(
+        _existing(folder),
+        host=host,
+        port=port,
+        database=_database(database),
+        root_path=root_path,
+        https=https,
+        worker=True,
+    )
+
+
+@documented
+def study_new(
+    data: StrPath,
+    *,
+    name: Annotated[
+        str, Option("Name of the study. [default: the dataset's]", metavar="NAME")
+    ] = "",
+    languages: Annotated[Names, Option("Languages; default all.", "-l")] = (),
+    criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
+    template: Annotated[
+        str | None, Option("How tasks look, as in `metal.annotate_export`.", metavar="NAME")
+    ] = None,
+    generators: Annotated[
+        Names, Option("Only outputs of these generators.", "-g", metavar="NAME[,NAME]", rare=True)
+    ] = (),
+    raters: Annotated[int, Option("People who rate each output.", metavar="N", least=1)] = 3,
+    one_more: Annotated[bool, Option("Ask one more person where people split.")] = False,
+    people: Annotated[
+        int, Option("Make links for N people of each language.", metavar="N", least=0)
+    ] = 0,
+    test_questions: TestQuestions = "",
+    most: Annotated[
+        int, Option("Outputs that one person may rate. [default: any number]", metavar="N", least=0)
+    ] = 0,
+    pay: Annotated[float, Option("What an answer costs.", metavar="X", least=0, rare=True)] = 0.0,
+    budget: Annotated[
+        float, Option("What all answers may cost.", metavar="X", least=0, rare=True)
+    ] = 0.0,
+    consent: Annotated[
+        StrPath | None, Option("Text that people agree to before they rate.", metavar="FILE")
+    ] = None,
+    group: Annotated[str, Option("Group of the raters, e.g. native, expert, crowd.")] = "native",
+    code: Annotated[
+        str, Option("Completion code of a crowd platform.", metavar="TEXT", rare=True)
+    ] = "",
+    prompt_folders: PromptFolders = (),
+    seed: Seed = 0,
+    folder: ServedFolder = ".",
+    database: Database = "",
+    say: Say = silent,
+) -> tuple[Study, list[tuple[str, str]]]:
+    """Make a study: people will rate the outputs of a dataset on the server.
+
+    People see what the forms of `metal.annotate_export` show. Every output gets `raters` people;
+    nobody rates an output twice. The server does not have to run.
+
+    Args:
+        data: The dataset's folder, in the folder that is served.
+        say: Called with each note.
+
+    Returns:
+        The study, and (person, path of their link) for each of `people`; the links are not shown
+        again.
+
+    Raises:
+        UsageError: For a dataset elsewhere, a name that is taken, or nothing to rate.
+        UnknownName: For an unknown language, criterion, generator or template.
+
+    Example:
+        study, links = metal.study_new("datasets/news", people=3)
+    """
+    _check_extra()
+    from metal.running.handing_out import AskingPeople
+    from metal.serving.making import new_study
+    from metal.serving.people import RATER, new_link, new_person
+    from metal.serving.studies import StudySettings
+
+    root, ledger = _existing(folder), _ledger(folder, database)
+    asking = AskingPeople(
+        languages=names(languages),
+        criteria=names(criteria),
+        generators=names(generators),
+        template=template,
+        test_questions=test_questions,
+        seed=seed,
+    )
+    text = _text(consent)
+    settings = StudySettings(
+        raters=raters,
+        one_more=one_more,
+        most=most,
+        pay=pay,
+        budget=budget,
+        consent=text,
+        group=group,
+        code=code,
+        seed=seed,
+    )
+    study = new_study(
+        ledger,
+        root,
+        Path(data),
+        asking,
+        settings,
+        say,
+        name=name,
+        prompt_folders=tuple(map(str, prompt_folders)),
+    )
+    links = []
+    for language in study.languages:
+        for _ in range(people):
+            rater, _ = new_person(ledger, study, [language])
+            secret = new_link(ledger, RATER, study=study.id, person=rater.id)
+            links.append((rater.name, f"/r/{secret}"))
+    ledger.close()
+    return study, links
+
+
+def _text(file: StrPath | None) -> str:
+    if file is None:
+        return ""
+    path = Path(file)
+    if not path.is_file():
+        raise no_such(path, "file")
+    return path.read_text(encoding="utf-8").strip()
+
+
+@documented
+def study_ls(folder: ServedFolder = ".", *, database: Database = "") -> list[dict[str, Any]]:
+    """List the studies of a server, with their progress.
+
+    Returns:
+        A record for each study: study, dataset, state, answered (answers that are there), answers
+        (those that are wanted), and its languages.
+
+    Raises:
+        UsageError: If there is no such folder, or the database cannot be used.
+
+    Example:
+        metal.study_ls("datasets")
+    """
+    _check_extra()
+    from metal.serving.studies import all_studies, progress
+
+    ledger = _ledger(folder, database)
+    rows = []
+    for study in all_studies(ledger):
+        languages = progress(ledger, study.id)
+        row = {"study": study.id, "dataset": study.dataset, "state": study.state}
+        row["answered"] = sum(each["answered"] for each in languages)
+        row["answers"] = sum(each["wanted"] for each in languages)
+        rows.append({**row, "languages": languages})
+    ledger.close()
+    return rows
+
+
+@documented
+def serve_backup(out: StrPath, *, folder: ServedFolder = ".", force: Force = False) -> Path:
+    """Write a copy of a server's ledger, while the server is at work.
+
+    The datasets are folders: copy them as you copy others. A ledger in PostgreSQL is backed up with
+    `pg_dump`.
+
+    Args:
+        out: The file to write.
+
+    Returns:
+        The file.
+
+    Raises:
+        UsageError: If there is no ledger, or the file exists.
+
+    Example:
+        metal.serve_backup("ledger.db", folder="datasets")
+    """
+    from metal.serving.ledger import FILE, copy_of
+
+    ledger, target = _existing(folder) / FILE, Path(out)
+    if not ledger.is_file():
+        raise UsageError(f"{folder} has no ledger ({FILE}); nothing was served from it")
+    if target.exists() and not force:
+        raise UsageError(f"{target} exists; pass `force=True` to replace it")
+    copy_of(ledger, target)
+    return target
+
+
+@documented
+def serve_restore(file: StrPath, *, folder: ServedFolder = ".") -> Path:
+    """Put a copy of a ledger in the place of a server's, which must not run; the ledger there is
+    kept beside it.
+
+    Answers that came into the datasets stay there.
+
+    Args:
+        file: What `metal.serve_backup` wrote.
+
+    Returns:
+        The ledger.
+
+    Raises:
+        UsageError: If the file is no ledger.
+
+    Example:
+        metal.serve_restore("ledger.db", folder="datasets")
+    """
+    from metal.data.replacing import kept_name
+    from metal.serving.ledger import FILE, check_ledger, copy_of
+
+    target = _existing(folder) / FILE
+    check_ledger(Path(file))
+    if target.is_file():
+        copy_of(target, kept_name(target))
+        for ending in ("-wal", "-shm"):  # they belong to the ledger that is replaced
+            target.with_name(target.name + ending).unlink(missing_ok=True)
+    copy_of(Path(file), target)
+    return target
+
+
+@documented
+def serve_token(folder: ServedFolder = ".", *, database: Database = "") -> str:
+    """Make a new owner's link; those before let nobody in any more.
+
+    Returns:
+        The path of the link, after the server's address.
+
+    Raises:
+        UsageError: If there is no such folder, or the database cannot be used.
+
+    Example:
+        metal.serve_token("datasets")
+    """
+    _check_extra()
+    from metal.serving.owner_pages import renew_owner
+
+    ledger = _ledger(folder, database)
+    secret = renew_owner(ledger)
+    ledger.close()
+    return f"/owner/{secret}"
+
+
+def _check_extra() -> None:
+    from importlib.util import find_spec
+
+    if not find_spec("sqlalchemy") or not find_spec("segno"):
+        raise MissingExtra("metal serve", "serve")
+
+
+def _existing(folder: StrPath) -> Path:
+    start = Path(folder)
+    if not start.is_dir():
+        raise no_such(start, "folder")
+    return start
+
+
+def _database(address: str) -> str:
+    import os
+
+    return address or os.environ.get("METAL_DATABASE", "")
+
+
+def _ledger(folder: StrPath, database: str) -> Any:
+    from metal.serving.ledger import ServingLedger
+
+    return ServingLedger(_existing(folder), _database(database))

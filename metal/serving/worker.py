@@ -1,0 +1,62 @@
+"""A worker: brings answers into the datasets, beside the server, as a process of its own.
+
+Several workers may be at work on one ledger: a dataset's lock lets one at a time write into it, and
+who comes second finds nothing new.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from metal.errors import MetalError
+from metal.serving.keeping import keep
+from metal.serving.ledger import ServingLedger
+from metal.serving.studies import Forms, all_studies
+
+PAUSE = 1.0  # seconds between two looks
+REST = 4.0  # times as long as an import took, a study rests: large datasets are written less often
+
+
+class KeepingWorker:
+    """What a worker does, one look after the other."""
+
+    def __init__(self, ledger: ServingLedger, root: Path) -> None:
+        self.ledger, self.root, self.forms = ledger, root, Forms(ledger)
+        self._rests: dict[str, float] = {}
+
+    def look(self) -> None:
+        """Bring in the new answers of every study that does not rest."""
+        for study in all_studies(self.ledger):
+            began = time.monotonic()
+            if began < self._rests.get(study.id, 0.0):
+                continue
+            try:
+                keep(self.ledger, self.forms, self.root, study)
+            except MetalError as error:
+                print(f"study {study.id}: {error}", file=sys.stderr, flush=True)
+            now = time.monotonic()
+            self._rests[study.id] = now + REST * (now - began)
+
+
+def main() -> None:
+    """The process that `metal serve` starts; it ends with the server, or when it is told to."""
+    parent = os.getppid()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the server, which ends this
+    root = Path(sys.argv[1])
+    worker = KeepingWorker(ServingLedger(root, os.environ.get("METAL_DATABASE", "")), root)
+    while os.getppid() == parent:
+        try:
+            worker.look()
+        except Exception:  # it goes on: the next answers must not wait for somebody to look
+            traceback.print_exc()
+        time.sleep(PAUSE)
+
+
+if __name__ == "__main__":
+    main()
