@@ -206,6 +206,7 @@ def pages(folder: Path) -> None:
             client.line(f"{run}: go on", (cell or [f"on/runs/{run}"])[0].replace("&amp;", "&"))
         client.line("judged: answers", "answers/runs/judged")
         client.line("dataset million", "dataset/datasets/million")
+        client.line("dataset million: answers", "answers/datasets/million")
 
 
 def wizard(folder: Path) -> None:
