@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
+import numpy as np
+
 from metal.api.answer_table import Choice, RunAnswers
 from metal.api.answers import rows_of
 from metal.api.folders import NOUNS, Folder
@@ -37,7 +39,7 @@ from metal.show.replies import about_answer
 if TYPE_CHECKING:
     import pandas as pd
 
-MOST_ROWS = 1000  # of a list of outputs
+FIRST_ROWS, MOST_ROWS = 50, 1000  # of a list: at least listed, and listed if they have a page
 AT_ONCE = 200  # outputs whose texts are in memory
 INDEX = "index.html"
 FILES = {"app.css": "app.css", "bundle.js": "bundle.js"}
@@ -213,20 +215,27 @@ class Bundling:
         for output in ids:
             self.files[(f"/output/{key}", output)] = f"{name}/outputs/{pages[output]}.html"
         for code, chosen in lists.items():
-            self._write_list(key, answers, Choice(code), chosen, sharing)
+            first = np.arange(len(chosen)) < FIRST_ROWS
+            rows = chosen[first | chosen["output"].isin(order["output"])].head(MOST_ROWS)
+            self._write_list(key, answers, Choice(code), rows, len(chosen), sharing)
         self._write_outputs(key, path, answers, order, Choice(), sharing)
 
     def _write_list(
-        self, key: str, answers: RunAnswers, choice: Choice, chosen: pd.DataFrame, sharing: Sharing
+        self,
+        key: str,
+        answers: RunAnswers,
+        choice: Choice,
+        rows: pd.DataFrame,
+        total: int,
+        sharing: Sharing,
     ) -> None:
-        rows = chosen.head(MOST_ROWS)
-        left = len(chosen) - len(rows)
+        left = total - len(rows)
         named = [(code, language_name(code)) for code in answers.languages]
         more = f"{count(left)} more are not listed here." if left else ""
         content = {
             **content_of(answers, choice, rows, with_texts=not self.hide_texts),
             "key": key,
-            "total": len(chosen),
+            "total": total,
             "page": 1,
             "pages": 1,
             "title": self.library.path(key).name,

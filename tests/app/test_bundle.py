@@ -22,7 +22,8 @@ import pytest
 from click.testing import CliRunner
 
 import metal
-from metal.api.answers import DIFFERS, Choice, of_audit, rows_of
+from metal.api.answer_table import DIFFERS, Choice
+from metal.api.answers import of_audit, rows_of
 from metal.app import bundling
 from metal.app.bundling import address_of, file_names
 from metal.app.sharing import Sharing
@@ -175,12 +176,15 @@ def test_a_damaged_run_is_left_out_and_named(shelf: Path, tmp_path: Path) -> Non
 def test_what_is_too_much_is_counted(
     shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bundling, "MOST_ROWS", 5)
+    monkeypatch.setattr(bundling, "FIRST_ROWS", 5)
     site = metal.view_bundle(shelf, out=tmp_path / "site", outputs=1)
     assert tells(site.notes, "outputs are listed without a page", "At most 1 of each language")
     assert tells(site.index.read_text(encoding="utf-8"), "At most 1 of each language")
     listed = (tmp_path / "site" / "runs-audit" / "answers.html").read_text(encoding="utf-8")
-    assert listed.count('<th scope="row"') == 5
+    rows = re.findall('<th scope="row".*?</th>', listed, re.DOTALL)
+    linked = [link for row in rows for link in re.findall('/outputs/([^"]+).html"', row)]
+    assert 5 <= len(rows) <= 5 + len(linked)
+    assert {*map(unquote, linked)} == outputs_of(site, "runs-audit")
     assert "more are not listed here" in listed
 
 
