@@ -31,7 +31,7 @@ from metal.api.reading import (
     plain,
 )
 from metal.data.missing import no_such
-from metal.data.run_toml import read_run_toml
+from metal.data.run_toml import named_by, read_run_toml
 from metal.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -504,7 +504,7 @@ def with_runs(dataset: Dataset, runs: Sequence[Path]) -> Dataset:
         run_toml = read_run_toml(run)
         added = [run]
         if run_toml["command"] in ("audit", "billboard", "leaderboard") and run_toml["datasets"]:
-            added = list(map(Path, run_toml["datasets"][0].get("more", [])))
+            added = [named_by(run, path) for path in run_toml["datasets"][0].get("more", ())]
         for folder in added:
             dataset = with_ratings(dataset, folder)
     return dataset

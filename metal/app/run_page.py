@@ -8,13 +8,14 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from metal.api.folders import NOUNS
+from metal.api.folders import DAMAGED, NOUNS
 from metal.app.drawing import drawn
 from metal.app.library import Library
 from metal.app.live import FOLLOWED, has_ended
 from metal.app.templating import respond
 from metal.app.ways import COMMANDS
 from metal.data.holdings import FILLED_IN
+from metal.errors import UsageError
 from metal.runs.kinds import is_kind
 from metal.show.pages import Links
 
@@ -27,6 +28,8 @@ def run_page(request: Request) -> Response:
     library: Library = request.app.state.library
     key, base = request.path_params["key"], request.scope["root_path"]
     folder = library.path(key)
+    if library.folder(key).state == DAMAGED and library.folders()[key].state == DAMAGED:
+        raise UsageError(f"{folder} {library.folder(key).answer}")
     kind, path = library.folder(key).kind, quote(key)
     if kind == "dataset":
         return RedirectResponse(f"{base}/dataset/{path}", 303)

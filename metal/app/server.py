@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -90,7 +91,8 @@ def app_of(folder: Path) -> Starlette:
         *judging.ROUTES,
         Route("/static/{file}", static_file, name="static"),
     ]
-    handlers = {MetalError: _refused, HTTPException: _no_page, Exception: _failed}
+    handlers = {MetalError: _refused, OSError: _impossible, HTTPException: _no_page}
+    handlers[Exception] = _failed
     for route in routes:  # the name of a folder may have a line break
         route.path_regex = re.compile(route.path_regex.pattern, re.DOTALL)
     within = Middleware(FromFolder, folder=folder)
@@ -106,6 +108,21 @@ def app_of(folder: Path) -> Starlette:
 def _refused(request: Request, error: Exception) -> Response:
     status = 404 if isinstance(error, NoSuchPage) else 400
     return respond(request, "error.html", {"message": str(error)}, status)
+
+
+def _impossible(request: Request, error: Exception) -> Response:
+    """Say what the disk does not allow; any other error of the system is a defect."""
+    assert isinstance(error, OSError)
+    why = (error.strerror or str(error)).lower()
+    if isinstance(error, FileNotFoundError) and error.filename is not None:
+        message, status = f"{error.filename} is not there any more.", 404
+    elif error.errno in (errno.ENOSPC, errno.EDQUOT):
+        message, status = f"Nothing more can be written: {why}. Make room, then do it again.", 507
+    elif error.filename is not None:
+        message, status = f"{error.filename}: {why}. Nothing was changed. Change its rights.", 403
+    else:
+        raise error
+    return respond(request, "error.html", {"message": message}, status)
 
 
 def _no_page(request: Request, error: Exception) -> Response:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
+
+import pytest
 
 import metal
 from metal.app.library import Library, changed
@@ -11,6 +14,7 @@ from metal.app.server import View
 from metal.data.run_toml import read_run_toml
 from tests.app.test_guard import asked
 from tests.app.test_managing import own as own
+from tests.app.test_managing import posted
 from tests.saying import tells
 
 
@@ -88,3 +92,72 @@ def test_the_datasets_of_the_runs_in_an_audit_are_looked_at(tmp_path: Path) -> N
     (tmp_path / "judged" / "ratings.parquet").write_text("")
     assert opened() == 3
     assert library.opened(tmp_path / "torn", "x", lambda: 5) == 5
+
+
+PAGES = (
+    *("", "run/runs/audit", "answers/runs/audit", "answers/runs/judged", "dataset/datasets/demo"),
+    *("judge/datasets/demo", "manage/runs/audit", "bin", "import", "on/runs/audit"),
+    *("compare?run=runs/audit&run=runs/judged", "live/runs/judged"),
+)
+FORMS = (
+    *("rename/runs/audit", "to-bin/runs/audit", "audit/datasets/demo", "live-resume/runs/judged"),
+    *("people/datasets/demo", "judge/datasets/demo", "restore/runs/audit"),
+)
+
+
+def refusals(view: View) -> None:
+    for path in PAGES:
+        status, text, _ = asked(view, path)
+        assert status in (200, 303, 400, 403, 404), (path, text)
+    for path in FORMS:
+        status, text, _ = posted(view, path, name="x", to="html", raters="2", judge="fake:blind")
+        assert status in (200, 303, 400, 403, 404), (path, text)
+
+
+def test_a_folder_that_goes_and_comes_back_is_said_to_be_gone(own: View) -> None:
+    for path in PAGES:
+        asked(own, path)
+    elsewhere = own.folder.with_name("elsewhere")
+    own.folder.rename(elsewhere)
+    refusals(own)
+    assert tells(asked(own)[1], str(own.folder), "no such folder")
+    own.folder.write_text("a file")
+    refusals(own)
+    own.folder.unlink()
+    elsewhere.rename(own.folder)
+    assert asked(own, "run/runs/audit")[0] == 200
+
+
+def test_a_run_that_is_damaged_says_how_and_is_read_when_it_is_whole(own: View) -> None:
+    file = own.folder / "runs" / "judged" / "run.toml"
+    content = file.read_text(encoding="utf-8")
+    file.write_text("command = ")
+    asked(own)
+    status, text, _ = asked(own, "run/runs/judged")
+    assert status == 400
+    assert tells(text, "runs/judged", "cannot be read", "run.toml")
+    file.write_text(content, encoding="utf-8")
+    assert asked(own, "run/runs/judged")[0] == 303
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "says"),
+    [
+        (PermissionError(13, "Permission denied", "/x/run"), 403, ("/x/run", "permission denied")),
+        (OSError(errno.EROFS, "Read-only file system", "/x"), 403, ("/x", "Nothing was changed")),
+        (OSError(errno.ENOSPC, "No space left on device"), 507, ("no space left", "Make room")),
+        (FileNotFoundError(2, "No such file", "/x/gone"), 404, ("/x/gone", "not there any more")),
+        (OSError("strange"), 500, ("defect", "OSError")),
+    ],
+)
+def test_what_the_disk_does_not_allow_is_said(
+    own: View, error: OSError, status: int, says: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: Path, target: Path) -> None:
+        raise error
+
+    monkeypatch.setattr(Path, "rename", refused)
+    answer = posted(own, "rename/runs/audit", name="other")
+    assert answer[0] == status
+    assert tells(answer[1], *says)
+    assert (own.folder / "runs" / "audit" / "run.toml").is_file()

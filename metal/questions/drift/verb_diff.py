@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 from metal.api.options import Languages, Names, Option, documented_by, names
 from metal.api.read import NOWHERE, Data, Inputs, as_dataset, load
 from metal.api.reading import ReadingOptions, given
-from metal.data.run_toml import read_run_toml
+from metal.data.run_toml import named_by, read_run_toml
 from metal.errors import UsageError
 from metal.questions.drift.settings import Margins
 
@@ -187,7 +187,8 @@ def side(
             f"{called}: a run of `metal {manifest['command']}`; give runs of `metal.judge` or"
             " `metal.audit`"
         )
-    inputs = load(data_then, first.get("more", []), reading)
+    more = [named_by(Path(called), path) for path in first.get("more", ())]
+    inputs = load(data_then, more, reading)
     asked = manifest["settings"]
     settings = AuditSettings(
         **{key: asked[key] for key in ("reference", "aggregate", "min_raters") if key in asked}
@@ -205,7 +206,7 @@ def side(
 
 
 def _still_there(called: str, first: Mapping[str, Any]) -> Path:
-    path = Path(str(first.get("path", NOWHERE)))
+    path = named_by(Path(called), str(first.get("path", NOWHERE)))
     if not path.exists():
         problem = (
             f"was made from {path}, which is not here"
