@@ -16,7 +16,7 @@ import pytest
 import metal
 from metal.auditing.check import lint
 from metal.data.dataset import Dataset
-from metal.errors import DataError, MetalError, UnknownName, UsageError
+from metal.errors import DataError, MetalError, NoColumn, UnknownName, UsageError
 from tests.saying import tells
 
 LABELS = {0: "Bad", 1: "Medium", 2: "Good"}
@@ -707,6 +707,32 @@ def test_a_persons_and_a_judges_column_are_both_read(
     assert {name: rater.kind for name, rater in data.raters.items()} == kinds
     read = data.ratings.groupby("rater", observed=True)["score"].agg(list)
     assert read.to_dict() == dict(zip(kinds, scores.values(), strict=True))
+
+
+def summaries(**columns: list[float]) -> pd.DataFrame:
+    """Six summaries of two texts, with two metrics and further columns."""
+    ids = {"doc_id": list("aaabbb"), "system": list("xyzxyz")}
+    metrics = {"rouge1": [0.1, 0.2, 0.3, 0.2, 0.5, 0.4], "bertscore": [0.8] * 5 + [0.9]}
+    return pd.DataFrame(ids | columns | metrics)
+
+
+def test_metrics_beside_raters_of_several_criteria_score_outputs_as_a_whole() -> None:
+    scores = [1.0, 2, 3, 4, 5, 1]
+    names = ("human_fluency", "human_focus", "gpt4_fluency", "gpt4_focus")
+    data = metal.read(summaries(**dict.fromkeys(names, scores)), language="en")
+    kinds = {name: rater.kind for name, rater in data.raters.items()}
+    assert kinds == {"human": "human", "gpt4": "llm", "rouge1": "metric", "bertscore": "metric"}
+    by = data.ratings.groupby(["rater", "criterion"], observed=True)["score"].agg(list)
+    assert by["rouge1", "score"] == [0.1, 0.2, 0.3, 0.2, 0.5, 0.4]
+    assert by["human", "focus"] == scores
+    assert len(by) == 6
+
+
+def test_criteria_beside_metrics_are_asked_about() -> None:
+    with pytest.raises(NoColumn) as refused:
+        metal.read(summaries(fluency=[1.0, 2, 3, 4, 5, 1], focus=[2.0] * 6), language="en")
+    assert tells(str(refused.value), "whose answers", "fluency, focus", "human_fluency")
+    assert "generators" not in str(refused.value)  # metrics are none
 
 
 @pytest.mark.parametrize("systems", [("A", "B"), ("m1", "m2")])

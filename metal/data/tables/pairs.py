@@ -92,13 +92,7 @@ def with_preferences(
                 "pairs: the file does not say who wrote the two outputs; they are told apart by"
                 " their texts"
             )
-    order = "; the file does not say which output was shown first"
-    if order_known:
-        order = f", {int(turned.sum()):,} of them shown in reverse order"
-    notes.append(
-        f"pairs: {plural(len(tidy), 'comparison')}{order}; `winner` names an output of the pair,"
-        " not a place on the screen"
-    )
+    notes.append(_counted(turned, order_known=order_known))
     if "generator" not in tidy and not options.get("generator"):
         tidy["generator"] = "pair"
     tidy = tidy.drop(columns=["winner"]).assign(score=winner, swapped=turned)
@@ -106,6 +100,17 @@ def with_preferences(
     return tidy, chosen | {
         "criterion": options.get("criterion") or ("" if "criterion" in tidy else CRITERION)
     }
+
+
+def _counted(turned: np.ndarray[Any, np.dtype[np.bool_]], *, order_known: bool) -> str:
+    """A note on how many comparisons there are, and how many were shown in reverse order."""
+    order = "; the file does not say which output was shown first"
+    if order_known:
+        order = f", {int(turned.sum()):,} of them shown in reverse order"
+    return (
+        f"pairs: {plural(len(turned), 'comparison')}{order}; `winner` names an output of the pair,"
+        " not a place on the screen"
+    )
 
 
 def _winners(

@@ -10,7 +10,7 @@ from itertools import product
 
 from metal.data.tables.answer_columns import AnswerColumn, without_end
 from metal.data.tables.cells import fold
-from metal.data.tables.names import COMMENTS, CRITERION, ENDS, is_machine, is_person
+from metal.data.tables.names import COMMENTS, CRITERION, ENDS, METRIC, is_machine, is_person
 from metal.data.tables.nested import Paths
 
 _CONTAINER = re.compile(
@@ -101,7 +101,8 @@ def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
     if places:
         return places
     on_criteria = list(filter(CRITERION.search, called_like_raters))
-    for some, fewest in ((called_like_raters, 1), (on_criteria, 2)):
+    no_metrics = [name for name in called_like_raters if not METRIC.search(name)]
+    for some, fewest in ((called_like_raters, 1), (no_metrics, 2), (on_criteria, 2)):
         places = _pairs_of_parts(some)
         if len({answer.criterion for answer in places if answer.criterion}) >= fewest:
             return [*places, *_each_a_rater(columns, some)]

@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from glob import escape
 from pathlib import Path
@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from metal.data.records import METRIC_SCORE
 from metal.data.tables import asides
 from metal.data.tables.answer_columns import (
     LONGEST,
@@ -33,6 +34,7 @@ from metal.data.tables.names import (
     COMMENTS,
     CRITERION,
     GUESSES,
+    METRIC,
     MODEL,
     is_machine,
     is_nobodys,
@@ -267,8 +269,22 @@ def _of_raters_named(
     raters_named = [
         answer for answer in alike if _is_rater(answer.rater, table.people, kinds, stems)
     ]
-    read = {*raters_named}
-    return raters_named, [answer for answer in places if answer not in read]
+    if by_criterion and raters_named:
+        raters_named += _metrics_among(table, places)
+    read = {answer.column for answer in raters_named}
+    return raters_named, [answer for answer in places if answer.column not in read]
+
+
+def _metrics_among(table: WideTable, places: Sequence[AnswerColumn]) -> list[AnswerColumn]:
+    """The columns named like a metric alone (`rouge1` beside `human_fluency`), with the criterion
+    of all metrics.
+    """
+    metrics = []
+    for answer in places:
+        alone = not answer.criterion and METRIC.search(answer.rater)
+        if alone and np.isfinite(as_numbers(table.frame[answer.column].dropna())).all():
+            metrics.append(replace(answer, criterion=METRIC_SCORE.name))
+    return metrics
 
 
 # What one column says of an item for all people together, where the people have numbers.
@@ -302,7 +318,8 @@ def _check_whose(
     people = len(raters_named) - machines
     inputs = not table.roles.keys().isdisjoint({"source", "source_text"})
     inputs_alone = inputs and table.roles.keys().isdisjoint({"text", "output"})
-    if not people and machines > 1 and inputs_alone:
+    metrics = all(METRIC.search(answer.rater) for answer in raters_named)
+    if not people and machines > 1 and inputs_alone and not (metrics and rest):
         raise _judges_or_judged(table, places)
     if rest and not (people and machines):
         raise _whose(table, raters_named, rest)
@@ -360,6 +377,9 @@ def _whose(
         f"If each column is {called}: {_as_raters(table, [*raters_named, *rest])}; leave out those"
         " that are not"
     )
+    if not any(is_person(answer.rater) for answer in raters_named):
+        criterion = shortened(rest[0].column).rpartition(".")[2]
+        remedy += f". If people gave them, rename them: human_{criterion}"
     if not raters_named:
         remedy += f"; {ON_ITS_SIDE}"
     templates = [*_in_parts([*raters_named, *rest]), *([] if raters_named else [EACH_ROW])]

@@ -234,6 +234,15 @@ def _counted(
     return {name: score for name, score in scores.items() if name in wanted}, unordered
 
 
+def _check_no_pairs(dataset: Dataset) -> None:
+    """Raise UsageError if all outputs are pairs, whose generators the audit ranks."""
+    if all(output.is_pair for output in dataset.outputs.values()):
+        problem = f"dataset {dataset.card.name}: people compared outputs in pairs, and scored none"
+        raise UsageError(
+            f"{problem}; `metal.audit(...)` ranks the generators by the pairs they won"
+        )
+
+
 def _nothing_rated(dataset: Dataset, settings: LeaderboardSettings) -> str:
     people = f"the people ({settings.reference})" if settings.reference else "the people"
     message = f"dataset {dataset.card.name}: {people} rated nothing that can be scored"
