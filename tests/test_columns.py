@@ -102,7 +102,7 @@ OTHERS: dict[str, str] = {
     """,
     "questions/drift": """
         base_url, digest, model, more, parameters, passport, path, prompt, prompt_hash,
-        sent, structured, sum, versions
+        score_before, sent, size, structured, sum, versions
     """,
     "questions/generate": """
         concurrency, dataset, not_asked, path, state

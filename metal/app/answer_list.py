@@ -134,8 +134,8 @@ def _listed(
             row["language"],
             row["criterion"],
             row["generator"],
-            _clipped(text.get("output_text", "")),
-            _clipped(text.get("source_text", "") or text.get("title", "")),
+            clipped(text.get("output_text", "")),
+            clipped(text.get("source_text", "") or text.get("title", "")),
             _says(criterion, row["people"], ""),
             ", ".join(_says(None, of[rater], NONE_GIVEN) for rater in people if rater in of),
             says,
@@ -158,5 +158,6 @@ def _away(row: Mapping[str, Any], scores: Mapping[str, float]) -> dict[str, str]
     return looks
 
 
-def _clipped(text: str) -> str:
+def clipped(text: str) -> str:
+    """How a text begins."""
     return text if len(text) <= CLIPPED else f"{text[:CLIPPED]}…"

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from starlette.requests import Request
@@ -15,6 +16,7 @@ from starlette.routing import Route
 from metal.api.answer_files import csv_lines, json_lines
 from metal.api.answer_table import Choice, RunAnswers
 from metal.app.answer_list import content_of
+from metal.app.comparing import ChangedReason, diff_of, reasons_of
 from metal.app.library import Library, NoSuchPage
 from metal.app.opening import answers_of
 from metal.app.outputs import Shown, of_run
@@ -22,6 +24,9 @@ from metal.app.templating import respond
 from metal.data.text import slug
 from metal.errors import check_known
 from metal.show.replies import about_answer
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PAGE = 50  # rows
 FILES = {  # of a download, by their ending
@@ -66,31 +71,49 @@ def download(request: Request) -> Response:
 
 
 def output_page(request: Request) -> Response:
-    """One output: its texts, all scores, what the judges were asked, and what they replied."""
+    """One output: its texts, all scores, what the judges were asked, and what they replied.
+
+    `beside` in the address names an earlier run: what judges said there is shown beside it, and the
+    outputs before and after are those whose answer has changed since.
+    """
     library, key = _asked(request)
     folder = library.path(key)
-    output, of = (request.query_params.get(name, "") for name in ("output", "of"))
+    output, of, earlier = (
+        request.query_params.get(name, "") for name in ("output", "of", "beside")
+    )
     answers, choice = answers_of(library, folder), _choice(request)
-    chosen = answers.chosen(choice)
-    at = (chosen["output"] == output) & (chosen["criterion"] == of)
-    position = next(iter(np.flatnonzero(at).tolist()), None)
-    first = max(position - 1, 0) if position else 0
-    near = chosen.iloc[first : first + 3]
-    order = list(zip(near["output"].astype(str), near["criterion"].astype(str), strict=True))
-    before, after = beside_of(order, None if position is None else position - first)
+    shown = _shown(library, folder, answers, output)
+    changes: Sequence[ChangedReason] = ()
+    if earlier:
+        diff = diff_of(library, key, earlier)
+        listed = diff.changed_answers.drop_duplicates(["output", "criterion"])
+        changes = reasons_of(library, diff, shown, earlier)
+    else:
+        listed = answers.chosen(choice)
     content = {
         "key": key,
         "title": folder.name,
         "choice": choice,
-        "position": position,
-        "total": len(chosen),
-        "before": before,
-        "after": after,
-        "shown": _shown(library, folder, answers, output),
+        "query": choice.to_dict() | ({"beside": earlier} if earlier else {}),
+        "earlier": earlier,
+        "changes": changes,
+        **_steps(listed, output, of),
+        "shown": shown,
         "of": of,
         "about": about_answer,
     }
     return respond(request, "output.html", content)
+
+
+def _steps(listed: pd.DataFrame, output: str, of: str) -> dict[str, Any]:
+    """Where an output is in a list, and which come before and after it."""
+    at = (listed["output"] == output) & (listed["criterion"] == of)
+    position = next(iter(np.flatnonzero(at).tolist()), None)
+    first = max(position - 1, 0) if position else 0
+    near = listed.iloc[first : first + 3]
+    order = list(zip(near["output"].astype(str), near["criterion"].astype(str), strict=True))
+    before, after = beside_of(order, None if position is None else position - first)
+    return {"position": position, "total": len(listed), "before": before, "after": after}
 
 
 def beside_of(

@@ -1,30 +1,26 @@
-"""Renaming runs, moving them to the bin and back, and comparing two of them."""
+"""Renaming runs and moving them to the bin and back."""
 
 from __future__ import annotations
 
 import os
 import unicodedata
 from pathlib import Path
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from metal.app.jobs import Jobs
 from metal.app.library import HERE, Library, NoSuchPage
 from metal.app.naming import free_name
-from metal.app.run_page import OWN_POLICY
 from metal.app.templating import respond
 from metal.data.run_summary import is_running
 from metal.errors import UsageError
-from metal.show import pages
-from metal.show.pages import Links
 
 BIN = ".bin"  # in the app's folder; `metal ls` lists no hidden folders
 LONGEST_NAME = 100
 FILES = ("run.toml", "dataset.toml")
-COMPARED = ("judge", "audit")  # the kinds of runs that can be compared
 
 
 def manage(request: Request) -> Response:
@@ -97,25 +93,6 @@ def restore(request: Request) -> Response:
     return _to(request, "")
 
 
-def compare(request: Request) -> Response:
-    """Show `metal diff` of two runs, the later one against the earlier one; ask for two runs if
-    there are more or fewer.
-    """
-    from metal.questions.drift.verb_diff import diff
-
-    library: Library = request.app.state.library
-    # names are quoted, as browsers change line breaks in what they send
-    keys = list(dict.fromkeys(map(unquote, request.query_params.getlist("run"))))
-    if len(keys) != 2:
-        runs = [entry for entry in library.folders().items() if entry[1].kind in COMPARED]
-        return respond(request, "compare.html", {"runs": runs, "ticked": keys})
-    folders = sorted((library.folder(key) for key in keys), key=lambda folder: folder.changed)
-    baseline, run = (Path(folder.path) for folder in folders)
-    links = Links({"All datasets and runs": f"{request.scope['root_path']}/"})
-    html = library.page_of_two(run, baseline, lambda: pages.page(diff(run, baseline), links=links))
-    return HTMLResponse(html, headers=OWN_POLICY)
-
-
 def _movable(request: Request) -> Path:
     """The path of a folder that can be moved. Raises UsageError if it cannot."""
     library: Library = request.app.state.library
@@ -172,5 +149,4 @@ ROUTES = [
     Route("/to-bin/{key:path}", to_bin, methods=["POST"]),
     Route("/bin", bin_page, name="bin"),
     Route("/restore/{key:path}", restore, methods=["POST"]),
-    Route("/compare", compare, name="compare"),
 ]

@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from metal.app import (
     answers_page,
+    comparing,
     going_on,
     handed_out,
     importing,
@@ -84,6 +85,7 @@ def app_of(folder: Path) -> Starlette:
         *answers_page.ROUTES,
         *jobs.ROUTES,
         *managing.ROUTES,
+        *comparing.ROUTES,
         *importing.ROUTES,
         *live.ROUTES,
         *going_on.ROUTES,

@@ -5,9 +5,11 @@ warnings.txt, tables/, report.html.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from metal.data.languages import language_name
 from metal.data.text import (
@@ -100,7 +102,13 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True, repr=False)
 class Diff(Result):
-    """Judges before and after, by language and criterion."""
+    """Judges before and after, by language and criterion.
+
+    changed_answers: the outputs on which a judge gives another answer than before
+    (metal.questions.drift.changed); they are not saved.
+    """
+
+    changed_answers: pd.DataFrame = field(default_factory=pd.DataFrame, compare=False)
 
     shown = "drift"
     command = "diff"

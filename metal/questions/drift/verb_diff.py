@@ -76,7 +76,8 @@ def diff(
             people and judges. The dataset has to be at its old place, with the same ratings.
 
     Returns:
-        The tables `drift` and `signature`, the page, and `assert_not_worse` for tests.
+        The tables `drift` and `signature`, the page, `assert_not_worse` for tests, and
+        `changed_answers`: the outputs on which a judge gives another answer than before.
 
     Raises:
         UsageError: If the two have no output in common, or their data changed or are gone.
@@ -85,6 +86,7 @@ def diff(
         diff = metal.diff("runs/news-judges-new", "runs/news-judges")
         diff.assert_not_worse()
     """
+    from metal.questions.drift.changed import changed_answers
     from metal.questions.drift.compute import drift, judge_pairs
     from metal.questions.drift.run import Diff
 
@@ -107,7 +109,10 @@ def diff(
     drifted = drift(now.dataset, before.dataset, settings, margins, pairs)
     drifted = replace(drifted, warnings=(*now.warnings, *before.warnings, *drifted.warnings))
     manifest = now.manifest("diff", before, margins, pairs, {"reference": reference})
-    return Diff.of(drifted, now.dataset, manifest, pairs)
+    changed = changed_answers(
+        now.dataset, before.dataset, pairs, settings.criteria, settings.languages
+    )
+    return Diff.of(drifted, now.dataset, manifest, pairs, changed)
 
 
 @dataclass(frozen=True)
