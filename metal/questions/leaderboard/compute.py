@@ -222,12 +222,8 @@ def _counted(
         if name in unordered:
             raise UsageError(f"criterion {name!r}: {UNORDERED}")
         check_known("criterion that the people rated", [name], scores)
-    if not scores and all(output.is_pair for output in dataset.outputs.values()):
-        problem = f"dataset {dataset.card.name}: people compared outputs in pairs, and scored none"
-        raise UsageError(
-            f"{problem}; `metal.audit(...)` ranks the generators by the pairs they won"
-        )
     if not scores:
+        _check_no_pairs(dataset)
         why = f": {unordered[0]!r}: {UNORDERED}" if unordered else ""
         raise UsageError(_nothing_rated(dataset, settings) + why)
     wanted = settings.criteria or tuple(scores)
