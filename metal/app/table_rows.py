@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,9 +17,7 @@ import pandas as pd
 from metal.data.tables.roles import roles_of
 from metal.errors import MetalError
 
-if TYPE_CHECKING:
-    from metal.stats.patterns import Codes
-
+Codes = np.ndarray[Any, np.dtype[Any]]
 FIRST = 2_000  # rows
 SPREAD = 18_000  # rows
 MOST = 50_000  # rows of a table that is read in full at each change

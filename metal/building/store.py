@@ -289,14 +289,27 @@ def history_files(
 
 
 def without_rater(dataset: Path, rater: str) -> dict[str, bytes]:
-    """The new content of answers.jsonl without the answers of a rater, for `update_dataset`."""
-    path = dataset / FOLDER / ANSWERS
-    kept = [
+    """The new content of the files in annotation/ without a rater, for `update_dataset`."""
+    folder = dataset / FOLDER
+    path = folder / ANSWERS
+    answers = [
         line
         for row, line in enumerate(_text_lines(path), 1)
         if _recorded(line, path, row)["rater"] != rater
     ]
-    return {f"{FOLDER}/{ANSWERS}": "".join(f"{line}\n" for line in kept).encode()}
+    others = [entry for entry in _lines(folder / GIVEN, ("rater",)) if entry["rater"] != rater]
+    rounds = [
+        {**entry, "raters": {name: row for name, row in entry["raters"].items() if name != rater}}
+        for entry in read_rounds(dataset)
+    ]
+    files = {ANSWERS: answers}
+    for name, records in ((GIVEN, others), (ROUNDS, rounds)):
+        files[name] = [json.dumps(record, ensure_ascii=False) for record in records]
+    return {
+        f"{FOLDER}/{name}": "".join(f"{line}\n" for line in lines).encode()
+        for name, lines in files.items()
+        if (folder / name).is_file()
+    }
 
 
 def read_answered(dataset: Path) -> Counter[str]:

@@ -442,22 +442,26 @@ def save_dataset(
 
 
 def update_dataset(
-    dataset: Dataset, folder: str | Path, files: Files = NO_FILES, *, keep_scores: bool = False
+    dataset: Dataset,
+    folder: str | Path,
+    files: Files = NO_FILES,
+    *,
+    keep_scores: bool = False,
+    without: str = "",
 ) -> None:
-    """Replace an existing dataset folder as a whole, or not at all; its other files (prompts/,
-    tasks) stay.
+    """Replace an existing dataset folder as a whole, or not at all; its other files stay.
 
-    files: {path in the folder: content} of further files. keep_scores: whether existing ratings
-    must keep their scores. The folder may be `.` or a link to a folder; a link stays a link. Raises
-    UsageError if the folder holds ratings that the dataset lacks, because another command has added
-    them.
+    files: {path: content} of further files. keep_scores: whether existing ratings must keep their
+    scores. without: a rater who leaves, with all their ratings. The folder may be `.` or a link; a
+    link stays a link. Raises UsageError if the folder holds other ratings that the dataset lacks,
+    because another command has added them.
     """
     target = Path(folder).resolve()
     with one_writer(target):
         recover(target)
         if keep_scores:
             check_same_scores(dataset.ratings, target, folder)
-        joined = count_joined(dataset.ratings, target, folder)
+        joined = count_joined(dataset.ratings, target, folder, without)
         if joined:
             joined += int(dataset.extra.get(JOINED, 0))
             dataset = replace(dataset, extra={**dataset.extra, JOINED: joined})

@@ -14,11 +14,12 @@ from metal.data.text import plural
 from metal.errors import UsageError
 
 
-def count_joined(ours: pd.DataFrame, folder: Path, shown: str | Path) -> int:
+def count_joined(ours: pd.DataFrame, folder: Path, shown: str | Path, without: str = "") -> int:
     """How many ratings of the dataset its folder does not have yet. Raises UsageError if the folder
-    has ratings that the dataset lacks.
+    has ratings that the dataset lacks, except those of the rater `without`.
     """
     on_disk = ratings_files.read_facts(ratings_files.find_ratings(folder))
+    on_disk = on_disk[on_disk["rater"].astype(str) != without] if without else on_disk
     key = ["output", "criterion", "rater"]
     new, old = (pd.MultiIndex.from_frame(table[key].astype(object)) for table in (ours, on_disk))
     if not old.isin(new).all():

@@ -280,8 +280,11 @@ def take_out_rater(folder: Path, rater: str) -> None:
         if rater not in loaded.raters:
             return
         facts = loaded.ratings[loaded.ratings["rater"].astype(str) != rater]
+        facts = facts.assign(rater=facts["rater"].cat.remove_unused_categories())
         raters = [each for each in loaded.raters.values() if each.rater != rater]
         tested = read_answers(folder)
-        files = answers_files(tested[tested["rater"].astype(str) != rater])
+        tested = tested[tested["rater"].astype(str) != rater]
+        files = answers_files(tested.assign(rater=tested["rater"].astype(str).astype("category")))
         files |= without_rater(folder, rater)
-        update_dataset(with_parts(loaded, raters=raters, facts=facts), folder, files)
+        after = with_parts(loaded, raters=raters, facts=facts)
+        update_dataset(after, folder, files, without=rater)

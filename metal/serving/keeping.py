@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import ColumnElement, Connection, delete, exists, select, update
 
 from metal.running.annotating import take_out_rater
 from metal.serving import tables
-from metal.serving.handing import ANSWERED, HELD, SKIPPED
+from metal.serving.handing import ANSWERED, HELD, LAPSED, SKIPPED
 from metal.serving.ledger import ServingLedger
-from metal.serving.people import ACTIVE, EXCLUDED, WITHDRAWN, RaterInStudy, set_person
+from metal.serving.people import ACTIVE, EXCLUDED, WITHDRAWN, RaterInStudy
 from metal.serving.studies import CLOSED, Forms, Study
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 AT_ONCE = 20_000  # answers that are written together
 TIED = "handed"
 TAKEN_OUT = "taken out of the study"
+# what the ledger keeps no longer of somebody who withdrew
+FORGOTTEN: dict[str, Any] = {"platform": {}, "recovery": None}
 
 
 def new_answers(
@@ -149,39 +152,86 @@ def answers_of(ledger: ServingLedger, rater: RaterInStudy) -> list[Mapping[Any, 
     return list(ledger.reads(lambda connection: connection.execute(wanted).mappings().all()))
 
 
-def set_aside(ledger: ServingLedger, root: Path, study: Study, rater: RaterInStudy) -> None:
-    """Take a person out of the study: their tasks go to others, and their ratings leave the
-    dataset. The ledger keeps their answers.
+def set_aside(
+    ledger: ServingLedger, study: Study, rater: RaterInStudy, state: str = EXCLUDED
+) -> None:
+    """Take a person out of the study: their tasks go to others, and a worker takes their ratings
+    out of the dataset (see `let_go`).
+
+    state: EXCLUDED, after which the ledger keeps their answers, or WITHDRAWN, after which they are
+    deleted.
     """
-    handed, task = tables.handed, tables.tasks
+    handed, task, person = tables.handed, tables.tasks, tables.people
 
     def write(connection: Connection) -> None:
         theirs = handed.c.person == rater.id
-        rows = connection.execute(
-            select(handed.c.task, handed.c.state).where(theirs).with_for_update()
-        ).all()
-        for of_task, state in rows:
-            again = {"free": task.c.free + 1} if state in (HELD, ANSWERED) else {}
-            fewer = {"answered": task.c.answered - 1} if state == ANSWERED else {}
-            if again:
-                change = update(task).where(task.c.id == of_task)
-                connection.execute(change.values(**again, **fewer))
-        gone = update(handed).where(theirs, handed.c.state.in_((HELD, ANSWERED)))
-        connection.execute(gone.values(state=SKIPPED, reason=TAKEN_OUT))
+        in_use = theirs & handed.c.state.in_((HELD, ANSWERED))
+        rows = connection.execute(select(handed.c.task, handed.c.state).where(in_use)).all()
+        for of_task, was in rows:
+            fewer = {"answered": task.c.answered - 1} if was == ANSWERED else {}
+            change = update(task).where(task.c.id == of_task)
+            connection.execute(change.values(free=task.c.free + 1, **fewer))
+        left = update(handed).where(in_use)
+        connection.execute(left.values(state=SKIPPED, reason=TAKEN_OUT))
+        more = FORGOTTEN if state == WITHDRAWN else {}
+        connection.execute(
+            update(person).where(person.c.id == rater.id).values(state=state, **more)
+        )
 
-    set_person(ledger, study.id, rater.name, EXCLUDED)
     ledger.writes(write)
-    take_out_rater(study.folder(root), rater.name)
 
 
-def withdraw(ledger: ServingLedger, root: Path, study: Study, rater: RaterInStudy) -> None:
-    """Delete a person's answers from the ledger and the dataset, at their wish."""
-    set_aside(ledger, root, study, rater)
-    set_person(ledger, study.id, rater.name, WITHDRAWN)
-    handed, answer = tables.handed, tables.answers
+def readmit(ledger: ServingLedger, study: Study, rater: RaterInStudy) -> None:
+    """Let a person who was excluded rate again; their answers count as before."""
+    handed, task, answer, person = tables.handed, tables.tasks, tables.answers, tables.people
 
     def write(connection: Connection) -> None:
-        of_person = select(handed.c.id).where(handed.c.person == rater.id)
-        connection.execute(delete(answer).where(answer.c.handed.in_(of_person)))
+        out = (handed.c.person == rater.id) & (handed.c.reason == TAKEN_OUT)
+        finished = select(answer.c.handed).where(answer.c.whole)
+        back = out & handed.c.id.in_(finished)
+        for of_task in connection.scalars(select(handed.c.task).where(back)).all():
+            change = update(task).where(task.c.id == of_task)
+            connection.execute(change.values(free=task.c.free - 1, answered=task.c.answered + 1))
+        connection.execute(update(handed).where(back).values(state=ANSWERED, reason=""))
+        connection.execute(update(handed).where(out & ~back).values(state=LAPSED, reason=""))
+        again = update(answer).where(answer.c.handed.in_(select(handed.c.id).where(
+            handed.c.person == rater.id)))  # fmt: skip
+        connection.execute(again.values(kept=0))
+        of_person = update(person).where(person.c.id == rater.id, person.c.state == EXCLUDED)
+        connection.execute(of_person.values(state=ACTIVE))
 
     ledger.writes(write)
+
+
+def let_go(ledger: ServingLedger, root: Path, study: Study) -> int:
+    """Take the ratings of people who left a study out of its dataset, and delete the answers of
+    those who withdrew; return how many people there were.
+
+    If this is interrupted, it is done again.
+    """
+    handed, answer, person = tables.handed, tables.answers, tables.people
+    pending = answer.c.kept > 0
+    wanted = (
+        select(person.c.id, person.c.name, person.c.state)
+        .where(person.c.study == study.id, person.c.state != ACTIVE)
+        .where(
+            exists()
+            .where(handed.c.person == person.c.id, handed.c.id == answer.c.handed)
+            .where(pending | (person.c.state == WITHDRAWN))
+        )
+    )
+    rows = ledger.reads(lambda connection: connection.execute(wanted).all())
+    for key, name, state in rows:
+        take_out_rater(study.folder(root), name)
+        theirs = answer.c.handed.in_(select(handed.c.id).where(handed.c.person == key))
+        ledger.writes(partial(_forget, theirs, wholly=state == WITHDRAWN))
+    return len(rows)
+
+
+def _forget(theirs: ColumnElement[bool], connection: Connection, *, wholly: bool) -> None:
+    """Note that the dataset has none of these answers any more; wholly: delete them."""
+    answer = tables.answers
+    if wholly:
+        connection.execute(delete(answer).where(theirs))
+    else:
+        connection.execute(update(answer).where(theirs).values(kept=0))

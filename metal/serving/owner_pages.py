@@ -14,10 +14,9 @@ from starlette.routing import Route
 from metal.errors import UsageError
 from metal.serving.desk import OWNER_COOKIE, Desk, address, desk_of
 from metal.serving.handing import NotYours
-from metal.serving.keeping import set_aside
+from metal.serving.keeping import readmit, set_aside
 from metal.serving.ledger import ServingLedger
 from metal.serving.people import (
-    ACTIVE,
     JOIN,
     OWNER,
     RATER,
@@ -32,7 +31,6 @@ from metal.serving.people import (
     revoke,
     same,
     session_of,
-    set_person,
     visitor_of,
 )
 from metal.serving.studies import (
@@ -48,6 +46,7 @@ from metal.serving.studies import (
 from metal.serving.templating import respond
 from metal.serving.watching import pace_of, skipped_of
 
+OF_A_PERSON = ("exclude", "readmit", "link")
 MOST_NEW = 100  # people at a time
 YEARS = 3650.0
 
@@ -164,6 +163,11 @@ def _study_page(
     left = sum(row["wanted"] - row["answered"] for row in languages)
     content = {
         "study": study,
+        "agreement": [
+            row
+            for row in study.figures.get("agreement", ())
+            if row["language"] in study.languages and row["criterion"] in study.settings.criteria
+        ],
         "languages": languages,
         "people": people,
         "links": links or [],
@@ -186,19 +190,18 @@ def _change(request: Request, fields: Mapping[str, Any]) -> Response:
     _check(visitor, fields)
     study = study_of(desk.ledger, request.path_params["study"])
     what, person = request.path_params["what"], str(fields.get("person", ""))
+    rater = person_named(desk.ledger, study.id, person)
+    if what in OF_A_PERSON and rater is None:
+        raise UsageError(f"nobody in {study.id} is called {person!r}")
     if what in ("people", "link", "open-link"):
         links = _new_links(request, desk, study, what, fields)
         return _study_page(request, desk, visitor, study, links)
     if what == "state":
         set_state(desk.ledger, study.id, str(fields.get("state", "")))
-    elif what == "exclude":
-        rater = person_named(desk.ledger, study.id, person)
-        if rater is None:
-            raise UsageError(f"nobody in {study.id} is called {person!r}")
-        set_aside(desk.ledger, desk.root, study, rater)
-        revoke(desk.ledger, person=rater.id)
-    elif what == "readmit":
-        set_person(desk.ledger, study.id, person, ACTIVE)
+    elif what == "exclude" and rater is not None:
+        set_aside(desk.ledger, study, rater)
+    elif what == "readmit" and rater is not None:
+        readmit(desk.ledger, study, rater)
     elif what == "more":
         language = str(fields.get("language", ""))
         ask_more(desk.ledger, study.id, _number(fields, "raters", 1, 1, 100), language)
@@ -218,8 +221,7 @@ def _new_links(
         return [_shown(f"{origin}{address(request, f'/join/{secret}')}", "everybody")]
     if what == "link":
         rater = person_named(desk.ledger, study.id, str(fields.get("person", "")))
-        if rater is None:
-            raise UsageError(f"nobody in {study.id} is called {fields.get('person')!r}")
+        assert rater is not None  # `_change` looked
         revoke(desk.ledger, person=rater.id)
         raters = [rater]
     else:

@@ -243,15 +243,6 @@ def consented(ledger: ServingLedger, key: int, version: str) -> None:
     ledger.writes(lambda connection: connection.execute(noted))
 
 
-def set_person(ledger: ServingLedger, study: str, name: str, state: str) -> None:
-    """Exclude a person, or let them rate again. Raises UsageError for an unknown name."""
-    person = tables.people
-    chosen = (person.c.study == study) & (person.c.name == name)
-    change = update(person).where(chosen).values(state=state)
-    if not ledger.writes(lambda connection: connection.execute(change).rowcount):
-        raise UsageError(f"nobody in {study} is called {name!r}")
-
-
 def answered_by(ledger: ServingLedger, study: str) -> dict[str, int]:
     """Person -> how many tasks they answered, test questions among them."""
     person, handed = tables.people, tables.handed

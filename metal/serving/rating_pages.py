@@ -31,11 +31,12 @@ from metal.serving.handing import (
     skip,
     tasks_of,
 )
-from metal.serving.keeping import withdraw
+from metal.serving.keeping import answers_of, set_aside
 from metal.serving.people import (
     ACTIVE,
     JOIN,
     RATER,
+    WITHDRAWN,
     RaterInStudy,
     consented,
     link_of,
@@ -194,15 +195,13 @@ def _posted(request: Request, fields: Mapping[str, Any]) -> Response:
         skip(ledger, seat.rater, str(fields.get("task", "")), str(fields.get("reason", "")))
         back = f"{seat.base}/plain" if fields.get("plain") else seat.base
     elif what == "withdraw" and fields.get("sure"):
-        withdraw(ledger, seat.desk.root, seat.study, seat.rater)
+        set_aside(ledger, seat.study, seat.rater, WITHDRAWN)
         return seat.words("withdrawn")
     return RedirectResponse(back, 303)
 
 
 def mine(request: Request) -> Response:
     """Everything that is kept about the person."""
-    from metal.serving.keeping import answers_of
-
     seat = Seat(request)
     shown = [
         {

@@ -14,7 +14,7 @@ import traceback
 from pathlib import Path
 
 from metal.errors import MetalError
-from metal.serving.keeping import keep
+from metal.serving.keeping import keep, let_go
 from metal.serving.ledger import ServingLedger
 from metal.serving.studies import Forms, all_studies
 
@@ -36,6 +36,7 @@ class KeepingWorker:
             if began < self._rests.get(study.id, 0.0):
                 continue
             try:
+                let_go(self.ledger, self.root, study)
                 keep(self.ledger, self.forms, self.root, study)
             except MetalError as error:
                 print(f"study {study.id}: {error}", file=sys.stderr, flush=True)
