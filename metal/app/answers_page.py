@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from metal.api.answer_files import csv_lines, json_lines
 from metal.api.answer_table import Choice, RunAnswers
+from metal.app.about import TITLES, about_run
 from metal.app.answer_list import content_of
 from metal.app.comparing import ChangedReason, diff_of, reasons_of
 from metal.app.library import Library, NoSuchPage
@@ -42,6 +43,7 @@ def answers_page(request: Request) -> Response:
     answers = answers_of(library, folder)
     choice = _choice(request)
     chosen = answers.chosen(choice)
+    kind = library.folder(key).kind
     number = request.query_params.get("page", "1")
     page = max(int(number), 1) if number.isdecimal() and len(number) < 9 else 1
     content = {
@@ -51,7 +53,9 @@ def answers_page(request: Request) -> Response:
         "page": page,
         "pages": -(-len(chosen) // PAGE),
         "title": folder.name,
-        "has_verdicts": library.folder(key).kind == "audit",
+        "has_verdicts": kind == "audit",
+        "about": None if kind == "dataset" else about_run(library, key),
+        "parts_titles": TITLES.values(),
     }
     return respond(request, "answers.html", content)
 

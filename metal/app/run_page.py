@@ -39,9 +39,10 @@ def run_page(request: Request) -> Response:
         return RedirectResponse(f"{base}/handed-out/{path}", 303)
     if not is_kind(kind):
         return RedirectResponse(f"{base}/answers/{path}", 303)
-    links = Links({"All datasets and runs": f"{base}/"})
+    titles = {"All datasets and runs": f"{base}/", "About this run": f"{base}/about/{path}"}
+    links = Links(titles)
     if kind == "audit":
-        titles = {"All datasets and runs": f"{base}/", "Answers": f"{base}/answers/{path}"}
+        titles["Answers"] = f"{base}/answers/{path}"
         links = Links(titles, f"{base}/output/{path}", f"{base}/on/{path}", COMMANDS)
     return HTMLResponse(drawn(library, folder, links), headers=OWN_POLICY)
 

@@ -23,6 +23,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from metal.app import (
+    about,
     answers_page,
     comparing,
     going_on,
@@ -83,6 +84,7 @@ def app_of(folder: Path) -> Starlette:
         *start.ROUTES,
         *run_page.ROUTES,
         *answers_page.ROUTES,
+        *about.ROUTES,
         *jobs.ROUTES,
         *managing.ROUTES,
         *comparing.ROUTES,

@@ -218,7 +218,7 @@ def _signature(
 
     called: returns a criterion's title.
     """
-    signatures = (_parts(before.about, called), _parts(after.about, called))
+    signatures = (identity_parts(before.about, called), identity_parts(after.about, called))
     for part, old, new in zip(PARTS, *signatures, strict=True):
         changed = NOTED if part == "fingerprint" else CHANGED
         says = SAME if old == new else changed
@@ -232,7 +232,7 @@ def _signature(
         }
 
 
-def _parts(identity: Mapping[str, Any], called: Callable[[str], str]) -> tuple[str, ...]:
+def identity_parts(identity: Mapping[str, Any], called: Callable[[str], str]) -> tuple[str, ...]:
     """The parts of a judge's identity in the order of PARTS; if a part has several values, they are
     separated by commas.
     """
