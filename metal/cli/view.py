@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import getpass
 import os
 import signal
@@ -21,6 +22,9 @@ from metal.show.terminal import console
 
 # a terminal that is closed and `kill` end it as Ctrl-C does: private files are deleted
 ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+# These commands run long and draw thousands of pages. Without a search for cycles they would
+# keep hundreds of MB: other commands search hardly ever.
+SEARCHING = (10_000, 10, 10)
 OPEN = click.Option(
     ["--open/--no-open", "open_it"],
     default=True,
@@ -50,6 +54,7 @@ def app(folder: Path | None, port: int | None, open_it: bool) -> None:
     """,
 )
 def bundle(folder: Path | None, **options: Any) -> None:
+    gc.set_threshold(*SEARCHING)
     with console.progress("writing", "folders") as advance:
         written = metal.view_bundle(folder or ".", progress=advance, **options)
     what = f"{plural(written.pages, 'page')}, {written.size / 1e6:,.1f} MB"
@@ -73,6 +78,7 @@ def open_run_in_app(run: Path) -> None:
 
 def wait_for(shown: metal.View, open_it: bool = True, page: str = "") -> None:
     """Say where the app is, open a page of it in the browser, and wait for Ctrl-C."""
+    gc.set_threshold(*SEARCHING)
     for ending in ENDINGS:
         if signal.getsignal(ending) == signal.SIG_DFL:  # ignored under nohup
             signal.signal(ending, signal.default_int_handler)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gc
 import re
 import shutil
 import signal
@@ -282,6 +283,17 @@ def test_the_command_line(shelf: Path, tmp_path: Path) -> None:
     assert tells(done.output, "site/index.html", "2 pages")
     words = ["view", "bundle", "nowhere", "--out", str(tmp_path / "other")]
     assert isinstance(CliRunner().invoke(command, words).exception, UsageError)
+
+
+def test_what_a_page_leaves_in_memory_goes_before_the_end(shelf: Path, tmp_path: Path) -> None:
+    before = gc.get_threshold()
+    try:
+        gc.set_threshold(1_000_000, 20, 20)  # as the command line has it
+        words = ["view", "bundle", str(shelf / "datasets"), "--out", str(tmp_path / "site")]
+        assert CliRunner().invoke(command, words).exit_code == 0
+        assert gc.get_threshold()[0] < 100_000
+    finally:
+        gc.set_threshold(*before)
 
 
 def test_file_names_differ_where_capitals_do_not_count() -> None:
