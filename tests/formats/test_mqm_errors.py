@@ -137,6 +137,14 @@ def test_a_file_in_an_archive_may_lack_the_header(tmp_path: Path) -> None:
     assert scores(metal.read(path, format="mqm-errors")) == pytest.approx(SCORES)
 
 
+def test_an_output_counts_once_in_an_archive_of_several_files(tmp_path: Path) -> None:
+    rows = text(*ROWS).encode()
+    path = archive(tmp_path / "sxs_deen.tar.gz", {"round1.tsv": rows, "round2.tsv": rows})
+    dataset = metal.read(path)
+    assert scores(dataset) == pytest.approx(SCORES)
+    assert tells(dataset.report, "rows left out", "in an earlier file")
+
+
 def test_damaged_archives_and_bombs_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

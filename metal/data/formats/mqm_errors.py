@@ -218,6 +218,7 @@ def _draft(
     check_used(weights, {(row.severity, row.category) for row in errors})
     names, numbered = _source_names(errors)
     reading = Reading()
+    errors, names, again = _once(errors, names)
     rated = _rated(errors, names, language, weights, reading)
     scores = [segment.score for segment in rated]
     criterion = SOURCE_ERRORS if of_sources else MQM
@@ -230,6 +231,7 @@ def _draft(
     reading.notes = [
         *about_language(language, options),
         *_notes(rows, errors, weights, of_sources),
+        *again,
         *_about_columns(unread, numbered),
     ]
     card = Card(name, "Errors that experts marked by MQM")
@@ -238,6 +240,25 @@ def _draft(
         reading.draft(card, with_ranges([criterion], options), systems),
         counted_from=1 if numbered else None,
     )
+
+
+def _once(
+    errors: Sequence[ErrorRow], sources: Sequence[str]
+) -> tuple[list[ErrorRow], list[str], list[str]]:
+    """The rows, with their sources, without those of outputs that the rater had rated in an earlier
+    file of an archive, whose errors would add up; and a note on these.
+    """
+    file_of: dict[tuple[str, str, str], str] = {}
+    kept = []
+    for row, source in zip(errors, sources, strict=True):
+        file = row.location.rpartition(" row ")[0]
+        if file_of.setdefault((source, row.system, row.rater), file) == file:
+            kept.append((row, source))
+    rows, names = [row for row, _ in kept], [source for _, source in kept]
+    if len(kept) == len(errors):
+        return rows, names, []
+    count = plural(len(errors) - len(kept), "row")
+    return rows, names, [f"{count} left out: the rater had rated the output in an earlier file"]
 
 
 def _weights(options: Mapping[str, Any], of_sources: bool) -> Weights:

@@ -263,10 +263,7 @@ def _second_person(run: AuditRun) -> Remark:
     hand_out = f"metal annotate export {folder} --to html --raters 1 --drawn"
     advice = f"Have a second person rate {SECOND_PERSON} items of each language:"
     if bare := [run.criterion(name) for name in run.criteria if not run.criteria[name].question]:
-        asks = (
-            f"nothing says what question {listed(bare)} stands for; for a question of your own use"
-            " `metal criterion new`"
-        )
+        asks = f"no question is written down for {listed(bare)}; `metal criterion new` writes one"
         advice = f"{advice.removesuffix(':')} ({asks}):"
     return Remark("What to do next", advice, f"{first}{draw} && {hand_out}")
 
