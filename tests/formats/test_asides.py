@@ -364,7 +364,7 @@ def test_ids_that_a_spreadsheet_wrote_as_numbers(tmp_path: Path) -> None:
     """
     data = read(tmp_path, HEAD + "a,12.0,1\nb,12,2\na,7.0,1\n")
     assert [*data.raters] == ["12", "7.0"]
-    assert said(data, "others are ('12.0')")
+    assert said(data, "read as the plain name ('12.0')")
     data = read(tmp_path, "source,model,rater,score\na,1,x,1\na,1.0,x,2\n")
     assert {output.generator for output in data.outputs.values()} == {"1", "1.0"}
 

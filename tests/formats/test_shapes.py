@@ -222,7 +222,7 @@ def test_names_keep_their_spelling_and_twins_are_one(tmp_path: Path) -> None:
     assert set(dataset.sources) == {"001", "1"}
     assert {output.generator for output in dataset.outputs.values()} == {"1.1", "1.10"}
     assert set(dataset.raters) == {"a", "b", "café"}
-    assert any(tells(line, "rater: 3 names", "blanks around", "`.0`") for line in dataset.report)
+    assert any(tells(line, "rater: 3 names", "blanks before", "`.0`") for line in dataset.report)
     dataset = read(tmp_path, HEAD + "a,Ann,1\na,ann,2\n")
     assert [finding.code for finding in lint(dataset)] == ["alike-names"]
 

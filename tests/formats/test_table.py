@@ -352,7 +352,7 @@ def test_texts_that_differ_in_blanks_or_unicode_form_are_one_output() -> None:
     texts = ["caf\u00e9  au lait", "cafe\u0301 au\u00a0lait ", "tea"]
     data = metal.read(pd.DataFrame({"text": texts, "rater": ["a", "b", "a"], "score": [1, 2, 1]}))
     assert [output.text in texts[:2] for output in data.outputs.values()] == [True, False]
-    assert tells(data.report, "text: 1 text", "blanks", "as the same")
+    assert tells(data.report, "text: 1 text", "blanks", "read as that text")
     assert any(line.startswith("no source column: ") for line in data.report)
 
 

@@ -174,8 +174,8 @@ def _criteria(
     for name in criteria.values():
         if scored and name not in scored:
             raise UsageError(
-                f"layout {layout.name} compares with people's scores on {name!r}, and these data"
-                f" have theirs on {first_few(scored)}. Compare with those: `gold={scored[0]!r}`"
+                f"layout {layout.name} compares with people's scores on {name!r}, but these data"
+                f" have them on {first_few(scored)}. Compare with those: `gold={scored[0]!r}`"
             )
     return criteria
 

@@ -308,8 +308,8 @@ def as_names(column: pd.Series, role: str, notes: list[str]) -> pd.Series:
     renamed = [f"{old!r}" for old, new in zip(spelled, names, strict=True) if old != new]
     if renamed:
         notes.append(
-            f"{role}: {plural(len(renamed), 'name')} with blanks around, another Unicode form or"
-            f" `.0`, written as others are ({first_few(renamed, 3)})"
+            f"{role}: {plural(len(renamed), 'name')} with blanks before or after, `.0` at the end"
+            f" or another Unicode form; read as the plain name ({first_few(renamed, 3)})"
         )
         texts = _renamed(texts, names)
     return texts

@@ -56,8 +56,8 @@ def _write_alike(tidy: pd.DataFrame, role: str, notes: list[str]) -> None:
         tidy[role] = as_texts(spelled.map({text: first[key] for text, key in keys.items()}))
         differ = plural(len(keys) - len(first), "text")
         notes.append(
-            f"{role}: {differ} from another only in blanks or Unicode form; both are read as the"
-            " same"
+            f"{role}: {differ} from another text only in blanks or Unicode form; each is read as"
+            " that text"
         )
 
 

@@ -55,10 +55,10 @@ LITTLE = 0.03  # above the F1 of the most frequent answer
 GOOD_ALPHA = 0.8  # of people, by Krippendorff's custom
 NOT_WHO_IS_RIGHT = (
     "Agreement cannot show who is right where people hardly confirm each other. Let somebody who"
-    f" knows decide {DECISIONS} outputs a case on which they differ:"
+    f" knows decide {DECISIONS} outputs per case, from those on which they differ:"
 )
 MORE_IN_VAIN = "More ratings would not settle which judge is like a person."
-ONE_PERSON_ONLY = "One person an output cannot show whether a judge is like a person."
+ONE_PERSON_ONLY = "One person per output cannot show whether a judge is like a person."
 SECOND_PERSON = 60  # items of each language that a second person is to rate
 
 
@@ -274,7 +274,7 @@ def _decide(run: AuditRun, why: str) -> Remark:
     """
     advice = (
         f"{why} Whether a judge is as often right as a person needs fewer: let somebody who knows"
-        f" decide {DECISIONS} outputs a case on which they differ:"
+        f" decide {DECISIONS} outputs per case, from those on which they differ:"
     )
     return Remark("What to do next", advice, go_on(run, "adjudicate plan"))
 
