@@ -9,6 +9,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import metal
 from metal.app.server import View
 from tests.app.shop import check_looks, listened
 from tests.app.test_guard import asked
+from tests.formats.test_promptfoo import table
 
 LISTS = ("answers/datasets/demo", "answers/runs/judged", "answers/runs/audit")
 EVIL = "<script>alert(1)</script>=1+1"
@@ -64,7 +66,7 @@ def test_a_dataset_leads_to_its_outputs(view: View, page: Any) -> None:
 def test_a_dataset_without_judges_is_listed_too(
     shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = pd.DataFrame(
+    frame = pd.DataFrame(
         {
             "language": "en",
             "output": ["one", "two", EVIL],
@@ -73,7 +75,7 @@ def test_a_dataset_without_judges_is_listed_too(
             "quality": [1, 3, 2],
         }
     )
-    metal.read(table).save(tmp_path / "shelf" / "plain")
+    metal.read(frame).save(tmp_path / "shelf" / "plain")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     view = View.begin(tmp_path / "shelf", 0)
     status, text, _ = asked(view, "answers/plain")
@@ -81,6 +83,21 @@ def test_a_dataset_without_judges_is_listed_too(
     assert status == 200
     assert "3 outputs" in text
     assert "A first text" in text
+    assert "<script>alert" not in text
+
+
+def test_the_graders_reason_of_an_imported_log_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graded = ["a text", "", "FAIL", "0.20", '{"tone": 0.2}', f"It is rude. {EVIL}", ""]
+    file = table(tmp_path / "out.csv", ["1", "hi", *graded])
+    metal.read(file).save(tmp_path / "shelf" / "log")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    view = View.begin(tmp_path / "shelf", 0)
+    link = re.findall('/output/[^"]*', asked(view, "answers/log")[1])[0]
+    text = asked(view, unescape(link)[1:])[1]
+    view.stop()
+    assert "It is rude." in text
     assert "<script>alert" not in text
 
 

@@ -212,9 +212,17 @@ def test_promptfoos_csv_with_several_prompts_thumbs_and_errors(tmp_path: Path) -
     generators = {each.generator for each in data.outputs.values()}
     assert generators == {"openai:gpt-4o/prompt 1", "openai:gpt-4o/prompt 2"}
     assert scores(data, "human") == [0, 0, 0]
-    assert "rude" in set(data.ratings["comment"])
+    assert sorted(data.ratings["comment"]) == ["", "", "", "", "ok", "ok", "rude", "rude", "rude"]
     reasons = data.ratings.loc[data.ratings["score"].isna(), "reason"].tolist()
     assert reasons == ["status ERROR"]
+
+
+def test_a_reason_in_promptfoos_csv_stays_with_the_only_criterion(tmp_path: Path) -> None:
+    single = ["yes", "", "FAIL", "0.80", '{"tone": 0.8}', "too rude", ""]
+    double = ["yes", "", "FAIL", "0.80", '{"tone": 0.8, "length": 0.5}', "too long", ""]
+    rows = [["1", "hi", *single], ["2", "hi", *double]]
+    ratings = metal.read(table(tmp_path / "out.csv", *rows)).ratings
+    assert sorted(ratings["comment"]) == ["", "", "too rude"]
 
 
 def test_a_frame_of_promptfoos_csv_is_to_be_read_from_its_file(tmp_path: Path) -> None:

@@ -113,8 +113,10 @@ def _add(
     by_a_person = reason.startswith(BY_A_PERSON)
     if not named and not by_a_person:
         named = {OVERALL: cells.get("Score", "")}
+    # of several criteria, the file does not say which one the reason is for
+    comment = reason if len(named) == 1 and not by_a_person else None
     for criterion, score in named.items():
-        answer = {"score": float(score) if is_number(score) else None}
+        answer = {"score": float(score) if is_number(score) else None, "comment": comment}
         who = {"rater": SUITE, "kind": "llm", "criterion": criterion}
         gathered.add(further, **item, **who, **answer, reason=f"status {status}")
         if len(named) == 1 and not by_a_person:
