@@ -347,7 +347,16 @@ FILES: dict[str, Callable[[], dict[str, Any]]] = {
         "fields": {"text": "t"},
         "responses": {"tone": [{"value": 1, "user_id": "u"}]},
         "suggestions": {"tone": {"value": 1, "agent": "m"}},
-        "metadata": {"people": ["u x"]},
+        "metadata": {
+            "exported_by": "metal 0.2.0",
+            "people": ["u x"],
+            "metal_criteria": json.dumps({"tone": {"levels": [{"value": 1, "label": "a"}]}}),
+            "metal_ratings": [
+                {"rater": "x", "kind": "human", "group": "g", "criterion": "tone", "comment": "c"},
+                {"rater": "m2", "kind": "metric", "criterion": "tone", "score": 1},
+                {"rater": "m3", "kind": "llm", "criterion": "tone", "reason": "refused"},
+            ],
+        },
     },
     "label-studio": lambda: {
         "id": 1,
