@@ -1,12 +1,11 @@
 """Who is given which task, and what they answer.
 
 A task that is handed out is held for a while; then somebody else may get it, and its first holder's
-answer still counts. Nobody gets a task twice: the ledger has one row for each person and task.
+answer still counts. Nobody rates a task twice: the ledger has one row for each person and task.
 """
 
 from __future__ import annotations
 
-import math
 import random
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -68,11 +67,18 @@ class GivenAnswer:
             raise NotYours("an answer has a task, scores and a comment")
         if not all(isinstance(score, str) and len(score) < LONGEST for score in scores.values()):
             raise NotYours("scores are texts")
-        if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        if isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds != seconds:
             raise NotYours("the seconds of an answer are a number")
-        if not math.isfinite(seconds) or len(comment) > LONGEST_COMMENT:
+        if len(comment) > LONGEST_COMMENT:
             raise NotYours(f"a comment has at most {LONGEST_COMMENT:,} characters")
-        return cls(task, scores, comment, min(max(float(seconds), 0.0), MOST_SECONDS))
+        return cls(task, scores, storable(comment), float(min(max(seconds, 0), MOST_SECONDS)))
+
+
+def storable(text: str) -> str:
+    """The text without what a database or a file cannot hold: NUL, and halves of characters, which
+    browsers send where a text was cut.
+    """
+    return text.encode("utf-8", "replace").decode().replace("\0", "")
 
 
 def hand_out(ledger: ServingLedger, study: Study, rater: RaterInStudy, language: str) -> int:
@@ -84,8 +90,8 @@ def hand_out(ledger: ServingLedger, study: Study, rater: RaterInStudy, language:
 
 
 def _hand_out(connection: Connection, study: Study, rater: RaterInStudy, language: str) -> int:
-    person = tables.people.c.id
-    connection.execute(select(person).where(person == rater.id).with_for_update())  # in one tab
+    if state_of(connection, rater) != ACTIVE:
+        return 0
     now = time.time()
     until = now + study.settings.hours * 3600
     theirs = (tables.handed.c.person == rater.id) & (tables.handed.c.state == HELD)
@@ -97,11 +103,11 @@ def _hand_out(connection: Connection, study: Study, rater: RaterInStudy, languag
         kept = tables.handed.c.id.in_(held)
         connection.execute(update(tables.handed).where(kept).values(until=until))
         return len(held)
-    room = _room(connection, study, rater)
-    if study.state != OPEN or rater.state != ACTIVE or room <= 0:
+    if study.state != OPEN:
         return 0
     _free_lapsed(connection, study.id, now)
-    chosen = _free_tasks(connection, study, rater, language, min(room, study.settings.batch))
+    room = _room(connection, study, rater)
+    chosen = _free_tasks(connection, study, rater, language, room) if room > 0 else []
     if not chosen:
         return 0
     ids = [*chosen, *_tests(connection, study, rater, language, len(chosen))]
@@ -109,9 +115,31 @@ def _hand_out(connection: Connection, study: Study, rater: RaterInStudy, languag
     taken = tables.tasks.c.id.in_(ids)
     one_less = update(tables.tasks).where(taken).values(free=tables.tasks.c.free - 1)
     connection.execute(one_less)
-    row = {"person": rater.id, "study": study.id, "state": HELD, "reason": "", "until": until}
-    connection.execute(insert(tables.handed), [{**row, "task": task} for task in ids])
+    _hold(connection, study, rater, ids, until)
     return len(ids)
+
+
+def state_of(connection: Connection, rater: RaterInStudy) -> str:
+    """The person's state now. Until the transaction ends, it cannot change, and no other request
+    of the person, as from a second tab, goes on.
+    """
+    person = tables.people
+    wanted = select(person.c.state).where(person.c.id == rater.id)
+    return str(connection.scalar(wanted.with_for_update()))
+
+
+def _hold(
+    connection: Connection, study: Study, rater: RaterInStudy, ids: Sequence[int], until: float
+) -> None:
+    """Note that a person holds tasks; some of them may be tasks of theirs that lapsed."""
+    handed = tables.handed
+    theirs = (handed.c.person == rater.id) & handed.c.task.in_(ids)
+    again = set(connection.scalars(select(handed.c.task).where(theirs)))
+    connection.execute(update(handed).where(theirs).values(state=HELD, until=until))
+    row = {"person": rater.id, "study": study.id, "state": HELD, "reason": "", "until": until}
+    new = [{**row, "task": task} for task in ids if task not in again]
+    if new:
+        connection.execute(insert(handed), new)
 
 
 def _room(connection: Connection, study: Study, rater: RaterInStudy) -> int:
@@ -122,6 +150,8 @@ def _room(connection: Connection, study: Study, rater: RaterInStudy) -> int:
         theirs = _number(connection, _ordinary(study.id, tables.handed.c.person == rater.id))
         room = min(room, settings.most - theirs)
     if settings.budget and settings.pay:
+        every = select(tables.studies.c.id).where(tables.studies.c.id == study.id)
+        connection.execute(every.with_for_update())  # one at a time, so that it is never exceeded
         of_all = _number(connection, _ordinary(study.id))
         room = min(room, int(settings.budget / settings.pay + 1e-9) - of_all)
     return room
@@ -143,8 +173,8 @@ def _number(connection: Connection, wanted: Select[Any]) -> int:
 def _free_tasks(
     connection: Connection, study: Study, rater: RaterInStudy, language: str, number: int
 ) -> list[int]:
-    """The next free tasks that the person has not had. All people get tasks in the same order, so
-    that outputs are finished one after the other.
+    """The next free tasks that the person has not had, or that lapsed for them. All people get
+    tasks in the same order, so that outputs are finished one after the other.
     """
     task = tables.tasks
     wanted = _unseen(study, rater, language, RATE).where(task.c.free > 0).limit(number)
@@ -167,7 +197,9 @@ def _tests(
 
 def _unseen(study: Study, rater: RaterInStudy, language: str, kind: str) -> Select[Any]:
     task, handed = tables.tasks, tables.handed
-    had = exists().where(handed.c.task == task.c.id, handed.c.person == rater.id)
+    had = exists().where(
+        handed.c.task == task.c.id, handed.c.person == rater.id, handed.c.state != LAPSED
+    )
     return (
         select(task.c.id)
         .where(task.c.study == study.id, task.c.language == language, task.c.kind == kind, ~had)
@@ -204,7 +236,7 @@ def tasks_of(ledger: ServingLedger, rater: RaterInStudy, language: str) -> list[
         .select_from(handed.join(task).join(shown, shown.c.task == task.c.id).outerjoin(answer))
         .where(handed.c.person == rater.id, task.c.language == language)
         .where(handed.c.state.in_((HELD, ANSWERED)))
-        .order_by(handed.c.id.desc())
+        .order_by((handed.c.state == HELD).desc(), handed.c.id.desc())
         .limit(SHOWN)
     )
     rows = ledger.reads(lambda connection: connection.execute(wanted).all())
@@ -239,7 +271,7 @@ def save(
     An answer to a task that lapsed counts. Raises NotYours, and keeps none, if a task was not given
     to the person or a score is off the scale.
     """
-    languages = _given(ledger, rater, [answer.task for answer in answers])
+    languages = languages_of(ledger, rater, [answer.task for answer in answers])
     for answer in answers:
         if answer.task not in languages:
             raise NotYours(f"task {answer.task[:40]!r} was not given to {rater.name}")
@@ -251,13 +283,17 @@ def save(
     }
 
     def write(connection: Connection) -> None:
+        if state_of(connection, rater) != ACTIVE:
+            raise NotYours(f"the answers of {rater.name} are no longer taken")
         for answer in sorted(answers, key=lambda each: each.task):  # one order, so no two block
             _save(connection, study, rater, answer, complete[answer.task])
 
     ledger.writes(write)
 
 
-def _given(ledger: ServingLedger, rater: RaterInStudy, names: Iterable[str]) -> dict[str, str]:
+def languages_of(
+    ledger: ServingLedger, rater: RaterInStudy, names: Iterable[str]
+) -> dict[str, str]:
     """Task -> its language, for those that the person was given."""
     handed, task = tables.handed, tables.tasks
     theirs = (handed.c.person == rater.id) & task.c.task.in_(list(names))
@@ -287,14 +323,18 @@ def _save(
     elif any(before[name] != content[name] for name in ("scores", "comment", "whole")):
         change = update(kept).where(kept.c.handed == row)
         connection.execute(change.values(**content, at=time.time(), version=kept.c.version + 1))
-    if not complete or state == ANSWERED:
-        return
-    connection.execute(update(handed).where(handed.c.id == row).values(state=ANSWERED))
-    fewer = 0 if state == HELD else 1  # it had been freed for somebody else
     change = update(task).where(task.c.id == of_task)
-    connection.execute(change.values(answered=task.c.answered + 1, free=task.c.free - fewer))
-    if study.settings.one_more:
-        _ask_one_more(connection, study, of_task)
+    if complete and state != ANSWERED:
+        connection.execute(update(handed).where(handed.c.id == row).values(state=ANSWERED))
+        fewer = 0 if state == HELD else 1  # it had been freed for somebody else
+        connection.execute(change.values(answered=task.c.answered + 1, free=task.c.free - fewer))
+        if study.settings.one_more:
+            _ask_one_more(connection, study, of_task)
+    elif not complete and state == ANSWERED:  # a question was cleared: it is to be answered again
+        until = time.time() + study.settings.hours * 3600
+        again = update(handed).where(handed.c.id == row)
+        connection.execute(again.values(state=HELD, until=until))
+        connection.execute(change.values(answered=task.c.answered - 1))
 
 
 def _ask_one_more(connection: Connection, study: Study, of_task: int) -> None:
@@ -304,8 +344,9 @@ def _ask_one_more(connection: Connection, study: Study, of_task: int) -> None:
     kind, wanted, answered = connection.execute(state).one()
     if kind != RATE or answered != wanted or wanted != study.settings.raters:
         return
+    theirs = (handed.c.task == of_task) & (handed.c.state == ANSWERED)
     rows = connection.scalars(
-        select(kept.c.scores).select_from(kept.join(handed)).where(handed.c.task == of_task)
+        select(kept.c.scores).select_from(kept.join(handed)).where(theirs)
     ).all()
     if any(_split([scores.get(name, "") for scores in rows]) for name in rows[0]):
         change = update(task).where(task.c.id == of_task)
@@ -330,6 +371,8 @@ def skip(ledger: ServingLedger, rater: RaterInStudy, name: str, reason: str) -> 
         theirs = (handed.c.person == rater.id) & (task.c.task == name)
         row_of = select(handed.c.id, handed.c.task, handed.c.state).select_from(handed.join(task))
         row = connection.execute(row_of.where(theirs).with_for_update(of=handed)).first()
+        if row is not None and row.state == SKIPPED:  # a second click
+            return
         if row is None or row.state not in (HELD, LAPSED):
             raise NotYours(f"task {name[:40]!r} is not among those that {rater.name} has to rate")
         left = update(handed).where(handed.c.id == row.id)

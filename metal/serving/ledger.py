@@ -5,13 +5,15 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, select, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
+from sqlalchemy.exc import DataError as ValueRefused
 
 from metal.data.files import new_file
 from metal.errors import UsageError
@@ -20,7 +22,7 @@ from metal.serving.tables import VERSION, metadata, schema
 FILE = "metal-serve.db"  # in the server's folder
 PATIENCE = 30  # seconds to wait for a database that is busy or gone
 PAUSE = 0.05
-RESERVE = 20  # connections beside those of the pool
+RESERVE = 35  # connections beside the five of the pool: as many as threads answer requests
 Value = TypeVar("Value")
 
 
@@ -32,9 +34,16 @@ class ServingLedger:
     """
 
     def __init__(self, folder: Path, address: str = "") -> None:
+        # SQLite writers of one process queue here, since those that wait in SQLite take turns at
+        # random.
+        self._turn: Lock | nullcontext[None] = nullcontext() if address else Lock()
         self.file = None if address else folder / FILE
         self.engine = _engine(address or f"sqlite:///{(folder / FILE).absolute()}")
-        _upgrade(self.engine, self.file)
+        try:
+            _upgrade(self.engine, self.file)
+        except BaseException:
+            self.close()
+            raise
 
     def reads(self, work: Callable[[Connection], Value]) -> Value:
         """The result of reading; tried again where the connection breaks."""
@@ -54,7 +63,8 @@ class ServingLedger:
         self.engine.dispose()
 
     def _within(self, work: Callable[[Connection], Value], *, writes: bool) -> Value:
-        with _transaction(self.engine, writes=writes) as connection:
+        turn = self._turn if writes else nullcontext()
+        with turn, _transaction(self.engine, writes=writes) as connection:
             return work(connection)
 
     @staticmethod
@@ -63,6 +73,8 @@ class ServingLedger:
         while True:
             try:
                 return do()
+            except (ValueRefused, UnicodeEncodeError):
+                raise UsageError("this has signs or numbers that cannot be kept") from None
             except DBAPIError as error:
                 if not _passes(error) or time.monotonic() > end:
                     raise
@@ -99,7 +111,9 @@ def _engine(address: str) -> Engine:
                 f"`database` is of kind {kind}; the ledger can be in SQLite or PostgreSQL, e.g."
                 " postgresql+psycopg://USER@HOST/NAME"
             )
-        options: dict[str, Any] = {"pool_pre_ping": True, "max_overflow": RESERVE}
+        # Logs must not say what people wrote.
+        options: dict[str, Any] = {"pool_pre_ping": True, "hide_parameters": True}
+        options["max_overflow"] = RESERVE
         if kind == "sqlite":
             options["connect_args"] = {"timeout": PATIENCE, "check_same_thread": False}
         engine = create_engine(url, **options)
@@ -165,6 +179,22 @@ def copy_of(file: Path, to: Path) -> None:
         closing(sqlite3.connect(partial)) as target,
     ):
         source.backup(target)
+
+
+def stop_using(file: Path) -> None:
+    """Bring everything that SQLite keeps beside a ledger into it, before it is replaced. Raises
+    UsageError if a server is at work on it.
+    """
+    problem = "a server is at work on it; stop the server first"
+    try:
+        with closing(sqlite3.connect(file, timeout=1)) as opened:
+            mode = opened.execute("PRAGMA journal_mode=DELETE").fetchone()[0]
+    except sqlite3.DatabaseError as error:
+        if "locked" not in str(error):  # a broken file can be replaced
+            return
+        mode = "wal"
+    if mode == "wal":
+        raise UsageError(f"{file}: {problem}")
 
 
 def check_ledger(file: Path) -> None:

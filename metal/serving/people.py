@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
 from metal.errors import UsageError
 from metal.serving import tables
@@ -22,6 +22,7 @@ OWNER, RATER, JOIN, VIEWER, SUBMITTER = "owner", "rater", "join", "viewer", "sub
 DAY = 86_400.0
 LINK_DAYS = 180
 SESSION_DAYS = 30
+MOST_SESSIONS = 50  # of a link; the oldest ends when another begins
 # letters and digits that nobody confuses
 READABLE = "23456789abcdefghjkmnpqrstuvwxyz"
 
@@ -78,7 +79,7 @@ def new_link(
     secret = secrets.token_urlsafe(24)
     row: dict[str, Any] = {"hash": hashed(secret), "role": role, "study": study, "person": person}
     row |= {"label": label, "until": time.time() + days * DAY, "revoked": False}
-    ledger.writes(lambda connection: connection.execute(insert(tables.links).values(**row)))
+    ledger.writes(lambda connection: _insert_once(connection, tables.links, row))
     return secret
 
 
@@ -106,11 +107,29 @@ def session_of(ledger: ServingLedger, secret: str) -> str:
         if row is None or row.revoked or row.until < time.time():
             raise NotValid("this link is not valid, or no longer; ask for a new one")
         until = min(row.until, time.time() + SESSION_DAYS * DAY)
+        _end_sessions(connection, row.hash)
         new = {"hash": hashed(cookie), "link": row.hash, "csrf": csrf, "until": until}
-        connection.execute(insert(tables.sessions).values(**new))
+        _insert_once(connection, tables.sessions, new)
 
     ledger.writes(write)
     return cookie
+
+
+def _end_sessions(connection: Connection, link: str) -> None:
+    """Delete the sessions of a link that are over, and the oldest of too many."""
+    session = tables.sessions
+    of_link = select(session.c.hash).where(session.c.link == link, session.c.until > time.time())
+    kept = connection.scalars(
+        of_link.order_by(session.c.until.desc()).limit(MOST_SESSIONS - 1)
+    ).all()
+    gone = delete(session).where(session.c.link == link, session.c.hash.not_in(kept))
+    connection.execute(gone)
+
+
+def _insert_once(connection: Connection, table: Table, row: Mapping[str, Any]) -> None:
+    """Insert a row with a hash, unless an attempt whose end was not heard of did it already."""
+    if not connection.scalar(select(table.c.hash).where(table.c.hash == row["hash"])):
+        connection.execute(insert(table).values(**row))
 
 
 def visitor_of(ledger: ServingLedger, cookie: str) -> Visitor | None:
@@ -165,7 +184,7 @@ def new_person(
         called = name or _next_name(connection, study, languages[0])
         row = {"study": study.id, "name": called, "languages": list(languages), "state": ACTIVE}
         more = {"consent": "", "platform": dict(platform or {}), "made": time.time()}
-        connection.execute(insert(person).values(**row, **more, recovery=hashed(code)))
+        connection.execute(insert(person).values(**row, **more, recovery=hashed(_plain(code))))
         written.append(called)
         return True
 
@@ -227,12 +246,17 @@ def recovered(ledger: ServingLedger, study: str, name: str, code: str) -> RaterI
     person = tables.people
     wanted = select(person.c.recovery).where(person.c.study == study, person.c.name == name)
     kept = ledger.reads(lambda connection: connection.scalar(wanted)) or hashed("")
-    written = "".join(code.lower().split())
+    written = _plain(code)
     if not same(hashed(written), kept) or not written:
         raise UsageError("this name and code do not belong together; look again at your note")
     rater = person_named(ledger, study, name)
     assert rater is not None
     return rater
+
+
+def _plain(code: str) -> str:
+    """A recovery code without spaces and hyphens, which people leave out or add."""
+    return "".join(code.lower().replace("-", " ").split())
 
 
 def consented(ledger: ServingLedger, key: int, version: str) -> None:

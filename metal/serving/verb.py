@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -279,18 +280,19 @@ def serve_restore(file: StrPath, *, folder: ServedFolder = ".") -> Path:
         The ledger.
 
     Raises:
-        UsageError: If the file is no ledger.
+        UsageError: If the file is no ledger, or a server is at work.
 
     Example:
         metal.serve_restore("ledger.db", folder="datasets")
     """
     from metal.data.replacing import kept_name
-    from metal.serving.ledger import FILE, check_ledger, copy_of
+    from metal.serving.ledger import FILE, check_ledger, copy_of, stop_using
 
     target = _existing(folder) / FILE
     check_ledger(Path(file))
     if target.is_file():
-        copy_of(target, kept_name(target))
+        stop_using(target)
+        shutil.copyfile(target, kept_name(target))
         for ending in ("-wal", "-shm"):  # they belong to the ledger that is replaced
             target.with_name(target.name + ending).unlink(missing_ok=True)
     copy_of(Path(file), target)
