@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, delete, exists, select, update
 
 from metal.running.annotating import take_out_rater
 from metal.serving import tables
-from metal.serving.handing import ANSWERED, HELD, LAPSED, SKIPPED
+from metal.serving.handing import ANSWERED, HELD, LAPSED, SKIPPED, state_of
 from metal.serving.ledger import ServingLedger
 from metal.serving.people import ACTIVE, EXCLUDED, WITHDRAWN, RaterInStudy
 from metal.serving.studies import CLOSED, Forms, Study
@@ -164,6 +164,7 @@ def set_aside(
     handed, task, person = tables.handed, tables.tasks, tables.people
 
     def write(connection: Connection) -> None:
+        state_of(connection, rater)  # until the end, nothing else happens to the person
         theirs = handed.c.person == rater.id
         in_use = theirs & handed.c.state.in_((HELD, ANSWERED))
         rows = connection.execute(select(handed.c.task, handed.c.state).where(in_use)).all()
@@ -186,6 +187,8 @@ def readmit(ledger: ServingLedger, study: Study, rater: RaterInStudy) -> None:
     handed, task, answer, person = tables.handed, tables.tasks, tables.answers, tables.people
 
     def write(connection: Connection) -> None:
+        if state_of(connection, rater) != EXCLUDED:
+            return
         out = (handed.c.person == rater.id) & (handed.c.reason == TAKEN_OUT)
         finished = select(answer.c.handed).where(answer.c.whole)
         back = out & handed.c.id.in_(finished)

@@ -4,6 +4,7 @@ Both kinds of database.
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections import Counter
 
@@ -22,8 +23,9 @@ from metal.serving.handing import (
     skip,
     tasks_of,
 )
+from metal.serving.keeping import readmit, set_aside
 from metal.serving.ledger import ServingLedger
-from metal.serving.people import EXCLUDED, RaterInStudy, new_person, set_person
+from metal.serving.people import RaterInStudy, new_person
 from metal.serving.studies import CLOSED, OPEN, PAUSED, Forms, Study, ask_more, set_state, study_of
 from tests.serving.conftest import OpenLedger
 from tests.serving.simulated import (
@@ -334,11 +336,42 @@ def test_who_is_excluded_meanwhile_gets_and_gives_nothing(ledger: ServingLedger)
     study = made_study(ledger, 5, batch=2)
     (rater,) = people(ledger, study, 1)
     (task, _) = held(ledger, study, rater, "hi")
-    set_person(ledger, study.id, rater.name, EXCLUDED)  # `rater` says what was true before
+    set_aside(ledger, study, rater)  # `rater` says what was true before
     assert hand_out(ledger, study, rater, "hi") == 0
     with pytest.raises(NotYours, match="no longer"):
         answer(ledger, study, rater, task.task)
     assert answers_in(ledger) == []
+
+
+def test_the_tasks_of_who_is_excluded_go_to_others(ledger: ServingLedger) -> None:
+    study = made_study(ledger, 6, raters=1, batch=3)
+    careless, careful = people(ledger, study, 2)
+    first, second, third = held(ledger, study, careless, "hi")
+    answer(ledger, study, careless, first.task)
+    skip(ledger, careless, second.task, "other")
+    set_aside(ledger, study, careless)
+    assert len(rate_all(ledger, study, careful, random.Random(0))) == 6
+    assert {row["answered"] for row in counted(ledger, study).values()} == {1}
+    readmit(ledger, study, careless)
+    rows = counted(ledger, study)
+    assert (rows[first.task]["answered"], rows[first.task]["people"]) == (2, 2)
+    assert (rows[third.task]["answered"], rows[third.task]["people"]) == (1, 1)
+
+
+def test_who_is_excluded_while_they_work_keeps_nothing(open_ledger: OpenLedger) -> None:
+    ledgers = [open_ledger() for _ in range(2)]
+    for number in range(5):
+        study = made_study(ledgers[0], 12, raters=1, batch=2, name=f"study-{number}")
+        (rater,) = people(ledgers[0], study, 1)
+
+        def works(study: Study = study, rater: RaterInStudy = rater) -> None:
+            with contextlib.suppress(NotYours):
+                rate_all(ledgers[0], study, rater, random.Random(0))
+
+        at_once([works, lambda s=study, r=rater: set_aside(ledgers[1], s, r)])
+        assert {(row["free"], row["answered"]) for row in counted(ledgers[0], study).values()} == {
+            (1, 0)
+        }
 
 
 def test_names_of_people_who_come_at_once_differ(open_ledger: OpenLedger) -> None:
