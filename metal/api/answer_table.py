@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -80,7 +80,6 @@ class RunAnswers:
     people: Sequence[str]
     judges: Sequence[str]
     read_texts: Callable[[], pa.Table]
-    _kept: dict[Choice, pd.DataFrame] = field(default_factory=dict)
 
     @cached_property
     def languages(self) -> Sequence[str]:
@@ -112,12 +111,12 @@ class RunAnswers:
         compared among themselves. size: the distance as a share of the scale. Of equal differences,
         those on which people agree come first. Raises UnknownName.
         """
-        if choice not in self._kept:
-            self._check(choice)
-            while len(self._kept) >= KEPT:
-                self._kept.pop(next(iter(self._kept)), None)
-            self._kept[choice] = self._choose(choice)
-        return self._kept[choice]
+        return self._chosen(choice)
+
+    @cached_property
+    def _chosen(self) -> Callable[[Choice], pd.DataFrame]:
+        """`_choose`, with the latest results kept."""
+        return lru_cache(KEPT)(self._choose)
 
     def _check(self, choice: Choice) -> None:
         rater = choice.sort.removeprefix(DOWN)
@@ -132,6 +131,7 @@ class RunAnswers:
             check_known(what, [wanted] if wanted else [], choices)
 
     def _choose(self, choice: Choice) -> pd.DataFrame:
+        self._check(choice)
         numbers, answers, sizes = self._apart(choice)
         ranges = self.items["people_range"].to_numpy()[numbers]
         order = np.lexsort((numbers, ranges, -np.nan_to_num(sizes, nan=-1.0)))
@@ -139,11 +139,11 @@ class RunAnswers:
             order = order[self._sorted(numbers[order], choice.sort)]
         numbers, answers = numbers[order], answers[order]
         rows = self.items.iloc[numbers].assign(item=numbers, size=sizes[order])
-        raters, scores = self.ratings["rater"].astype(str), self.ratings["score"]
         rows["judge"], rows["score"] = "", np.nan
         if (has_one := answers >= 0).any():
-            rows.loc[has_one, "judge"] = raters.iloc[answers[has_one]].to_numpy()
-            rows.loc[has_one, "score"] = scores.iloc[answers[has_one]].to_numpy()
+            by_judge = self.ratings.iloc[answers[has_one]]
+            rows.loc[has_one, "judge"] = by_judge["rater"].astype(str).to_numpy()
+            rows.loc[has_one, "score"] = by_judge["score"].to_numpy()
         return rows
 
     def _apart(self, choice: Choice) -> tuple[Codes, Codes, Numbers]:
@@ -202,13 +202,17 @@ class RunAnswers:
 
     def _with_words(self, searched: Iterable[str]) -> Any:
         """(outputs,) whether the texts or the id of an output have all of the words."""
-        every = np.ones(len(self._searched[0][1]), dtype=bool)
-        for word in searched:
-            having = np.zeros(len(every), dtype=bool)
+        left = np.arange(len(self._searched[0][1]))  # the outputs that have the words so far
+        for word in sorted(searched, key=len, reverse=True):
+            having = np.zeros(len(left), dtype=bool)
             for texts, numbers in self._searched:
-                hits = pc.match_substring(texts, pc.utf8_lower(pa.scalar(word)).as_py())
-                having |= hits.to_numpy(zero_copy_only=False)[numbers]
-            every &= having
+                used, at = np.unique(numbers[left], return_inverse=True)
+                among = texts if len(used) == len(texts) else texts.take(pa.array(used))
+                hits = pc.match_substring(among, pc.utf8_lower(pa.scalar(word)).as_py())
+                having |= hits.to_numpy(zero_copy_only=False)[at]
+            left = left[having]
+        every = np.zeros(len(self._searched[0][1]), dtype=bool)
+        every[left] = True
         return every
 
     @cached_property

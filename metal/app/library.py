@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 HERE = "-"  # the key of the app's own folder, where that is a dataset or a run itself
 PAGES = 64 * 2**20  # characters of the pages that are kept
-OPENED = 3  # runs and datasets that are kept
+OPENED = 3  # large runs and datasets that are kept
+LARGE = 1_000_000  # rows of one
+LEAST = LARGE // 10  # rows that a small one counts for
 NAMES = 200  # runs of which is kept what their run.toml names
 AT_WORK = {LOCK, WORKER, "journal.jsonl", "batches.jsonl"}  # whoever reads the journal reads on
 Value = TypeVar("Value")
@@ -81,7 +83,7 @@ class Library:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._opened, self._pages, self._names = Kept(OPENED), Kept(PAGES), Kept(NAMES)
+        self._opened, self._pages, self._names = Kept(OPENED * LARGE), Kept(PAGES), Kept(NAMES)
         self._listed: dict[str, Folder] = {}
         self.nameless: list[str] = []
 
@@ -123,13 +125,23 @@ class Library:
         """The run in a folder, as `metal.open_run` reads it."""
         from metal.api.report import open_run
 
-        run: Run = self.opened(folder, "run", lambda: open_run(folder))
+        run: Run = self.opened(folder, "run", lambda: open_run(folder), _rows_in)
         return run
 
-    def opened(self, folder: Path, what: str, read: Callable[[], Value]) -> Value:
-        """What is read of a folder, kept until it changes, or a folder that its run.toml names."""
+    def opened(
+        self,
+        folder: Path,
+        what: str,
+        read: Callable[[], Value],
+        rows: Callable[[Value], int] = lambda value: 0,
+    ) -> Value:
+        """What is read of a folder, kept until it changes, or a folder that its run.toml names.
+
+        rows: how many rows it holds; of large ones fewer are kept.
+        """
         states = tuple(map(changed, (folder, *self._named_in(folder))))
-        return self._opened.get((what, folder, states), read)
+        key = what, folder, states
+        return self._opened.get(key, read, lambda value: min(max(rows(value), LEAST), LARGE))
 
     def _named_in(self, folder: Path) -> tuple[Path, ...]:
         """The datasets and runs that a run and the runs in its data name."""
@@ -182,3 +194,9 @@ def _named_in(folder: Path) -> list[Path]:
     for dataset in content["datasets"]:
         names += [dataset.get("path", ""), *dataset.get("more", ())]
     return [named_by(folder, name) for name in names if isinstance(name, str) and name]
+
+
+def _rows_in(run: Run) -> int:
+    """The rows of a run's largest table."""
+    tables = [*run.tables.values(), getattr(run, "disagreement_table", ())]
+    return max(map(len, tables))

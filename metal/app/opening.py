@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 def answers_of(library: Library, folder: Path) -> RunAnswers:
     """The answers in a dataset or run. Raises NoSuchPage for a run that has none."""
-    return library.opened(folder, "answers", lambda: _read(library, folder))
+    return library.opened(
+        folder, "answers", lambda: _read(library, folder), lambda answers: len(answers.ratings)
+    )
 
 
 def _read(library: Library, folder: Path) -> RunAnswers:
@@ -45,7 +47,9 @@ def dataset_in(library: Library, folder: Path) -> Dataset:
     """The dataset in a folder."""
     from metal.data.dataset import load_dataset
 
-    return library.opened(folder, "dataset", lambda: load_dataset(folder))
+    return library.opened(
+        folder, "dataset", lambda: load_dataset(folder), lambda dataset: len(dataset.ratings)
+    )
 
 
 def replies_in(library: Library, folder: Path) -> OpenedReplies:
@@ -54,7 +58,9 @@ def replies_in(library: Library, folder: Path) -> OpenedReplies:
     """
     from metal.api.replies import OpenedReplies
 
-    return library.opened(folder, "replies", lambda: OpenedReplies.of(folder))
+    return library.opened(
+        folder, "replies", lambda: OpenedReplies.of(folder), lambda opened: len(opened.table)
+    )
 
 
 def rated_run(library: Library, folder: Path) -> tuple[RatingsRun, Dataset | None]:
