@@ -141,6 +141,7 @@ def annotate_export(
     label-studio  tasks and labelling interface
     mturk         input CSV and page layout
     crowd-csv     a CSV of tasks, for Prolific or a platform of your own
+    study         tasks for `metal.study_new` (whole datasets need no export)
 
     Every form shows guidelines for each criterion (from prompts/criteria/, or your own with
     `prompt_folders`). No form tells who wrote a text or how good it was meant to be. The html form
@@ -243,7 +244,7 @@ def annotate_export(
             common=common,
             first=1 + highest_number(loaded, read_given(dataset), new_people=only is not None),
             seed=seed,
-            hidden=handing.hidden,
+            hidden=list(handing.hidden.values()),
             template=handing.template,
         )
         if to == "html":  # the other forms are read back by their English words

@@ -90,8 +90,9 @@ for command in (backup, restore, token):
 )
 def new(data: Path, **options: Any) -> None:
     study, links = metal.study_new(data, say=console.aside, **options)
-    languages = ", ".join(map(language_name, study.languages))
-    console.say(f"{study.id}: people rate {study.dataset} in {languages}", wrap=False)
+    parts = ", ".join(map(language_name, study.languages))
+    does = "decide" if study.settings.of_forms else "rate"
+    console.say(f"{study.id}: people {does} {study.dataset} in {parts}", wrap=False)
     for person, path in links:
         click.echo(f"{person}\t{path}")
     if links:

@@ -46,7 +46,7 @@ class TasksForPeople:
     """Tasks to hand out.
 
     data: the dataset with the criteria that are asked. outputs: what is rated; tasks: a task for
-    each. questions: the test questions; hidden: their tasks, a list for each side. generators:
+    each. questions: the test questions; hidden: their tasks, by side. generators:
     those that were chosen. added: criteria that the dataset lacked. key: see
     metal.building.tasks.task_id.
     """
@@ -57,7 +57,7 @@ class TasksForPeople:
     outputs: Sequence[Output]
     tasks: Sequence[Task]
     questions: tuple[Output, ...]
-    hidden: Sequence[Sequence[Task]]
+    hidden: Mapping[str, Sequence[Task]]
     generators: tuple[str, ...]
     added: tuple[str, ...]
     key: str
@@ -130,7 +130,10 @@ def tasks_for_people(
         outputs,
         make_tasks(key, outputs, loaded.sources, shown),
         questions,
-        [make_tasks(key, group, loaded.sources, shown) for group in _by_side(questions)],
+        {
+            side: make_tasks(key, group, loaded.sources, shown)
+            for side, group in _by_side(questions).items()
+        },
         chosen,
         tuple(name for name in loaded.asked if name not in dataset.criteria),
         key,
@@ -153,7 +156,7 @@ def _draw(
     return draw_questions(dataset, outputs, shares, seed, earlier, say, used)
 
 
-def _by_side(questions: Iterable[Output]) -> list[list[Output]]:
+def _by_side(questions: Iterable[Output]) -> dict[str, list[Output]]:
     """The test questions of each side: those with the source's own reference, and those with
     another source's.
     """
@@ -162,7 +165,7 @@ def _by_side(questions: Iterable[Output]) -> list[list[Output]]:
     groups: dict[str, list[Output]] = {side: [] for side in SIDES}
     for question in questions:
         groups[side_of(question.output)].append(question)
-    return list(groups.values())
+    return groups
 
 
 def _sources(dataset: Dataset, folder: Path, asking: AskingPeople) -> frozenset[str] | None:

@@ -19,9 +19,10 @@ from metal.errors import UsageError
 from metal.serving import tables
 from metal.serving.ledger import ServingLedger
 from metal.serving.people import ACTIVE, RaterInStudy
-from metal.serving.studies import OPEN, RATE, TEST, Forms, Study
+from metal.serving.studies import OPEN, PASSED, RATE, Forms, Study
 
 HELD, ANSWERED, SKIPPED, LAPSED = "held", "answered", "skipped", "lapsed"
+WAITING, PASSING, FAILED = "", "passed", "failed"  # in the qualification round
 LAPSES = 500  # held tasks that are freed at a time
 SHOWN = 100  # tasks on a person's page: those held, and the latest that they answered
 LONGEST, LONGEST_COMMENT = 100, 10_000  # characters of a score, and of a comment
@@ -103,14 +104,12 @@ def _hand_out(connection: Connection, study: Study, rater: RaterInStudy, languag
         kept = tables.handed.c.id.in_(held)
         connection.execute(update(tables.handed).where(kept).values(until=until))
         return len(held)
-    if study.state != OPEN:
+    if study.state != OPEN or rater.qualified == FAILED:
         return 0
     _free_lapsed(connection, study.id, now)
-    room = _room(connection, study, rater)
-    chosen = _free_tasks(connection, study, rater, language, room) if room > 0 else []
-    if not chosen:
+    ids = _next_tasks(connection, study, rater, language)
+    if not ids:
         return 0
-    ids = [*chosen, *_tests(connection, study, rater, language, len(chosen))]
     random.Random(f"{study.settings.seed} {rater.name} {min(ids)}").shuffle(ids)  # noqa: S311
     taken = tables.tasks.c.id.in_(ids)
     one_less = update(tables.tasks).where(taken).values(free=tables.tasks.c.free - 1)
@@ -140,6 +139,23 @@ def _hold(
     new = [{**row, "task": task} for task in ids if task not in again]
     if new:
         connection.execute(insert(handed), new)
+
+
+def _next_tasks(
+    connection: Connection, study: Study, rater: RaterInStudy, language: str
+) -> list[int]:
+    """The tasks of a new batch; empty if there are none."""
+    if study.settings.qualify and not rater.qualified:
+        handed = tables.handed
+        if connection.scalar(select(handed.c.id).where(handed.c.person == rater.id).limit(1)):
+            return []  # the round was handed out
+        tests = _unseen(study, rater, language).where(tables.tasks.c.kind != RATE)
+        return list(connection.scalars(tests.limit(study.settings.qualify)))
+    room = _room(connection, study, rater)
+    if room <= 0:
+        return []
+    chosen = _free_tasks(connection, study, rater, language, min(room, study.settings.batch))
+    return [*chosen, *_tests(connection, study, rater, language, len(chosen))] if chosen else []
 
 
 def _room(connection: Connection, study: Study, rater: RaterInStudy) -> int:
@@ -177,7 +193,7 @@ def _free_tasks(
     tasks in the same order, so that outputs are finished one after the other.
     """
     task = tables.tasks
-    wanted = _unseen(study, rater, language, RATE).where(task.c.free > 0).limit(number)
+    wanted = _unseen(study, rater, language).where(task.c.kind == RATE).limit(number)
     skipping = wanted.with_for_update(skip_locked=True, of=task)
     ids = connection.scalars(skipping).all() or connection.scalars(wanted.with_for_update()).all()
     return [*map(int, ids)]
@@ -192,17 +208,18 @@ def _tests(
         return []
     before = _number(connection, _ordinary(study.id, tables.handed.c.person == rater.id))
     number = round(share * (before + beside)) - round(share * before)
-    return list(connection.scalars(_unseen(study, rater, language, TEST).limit(number)))
+    tests = _unseen(study, rater, language).where(tables.tasks.c.kind != RATE)
+    return list(connection.scalars(tests.limit(number)))
 
 
-def _unseen(study: Study, rater: RaterInStudy, language: str, kind: str) -> Select[Any]:
+def _unseen(study: Study, rater: RaterInStudy, language: str) -> Select[Any]:
     task, handed = tables.tasks, tables.handed
     had = exists().where(
         handed.c.task == task.c.id, handed.c.person == rater.id, handed.c.state != LAPSED
     )
     return (
         select(task.c.id)
-        .where(task.c.study == study.id, task.c.language == language, task.c.kind == kind, ~had)
+        .where(task.c.study == study.id, task.c.language == language, ~had)
         .where(task.c.free > 0)
         .order_by(task.c.place)
     )
@@ -254,6 +271,49 @@ def counts_of(ledger: ServingLedger, rater: RaterInStudy) -> dict[str, int]:
     grouped = wanted.group_by(handed.c.state)
     rows = ledger.reads(lambda connection: connection.execute(grouped).all())
     return {str(state): int(number) for state, number in rows}
+
+
+# ---------------------------------------------------------------- the qualification round
+
+
+@dataclass(frozen=True)
+class QualifyingAnswer:
+    """An answer of the qualification round. right: criterion -> whether the score is right."""
+
+    content: Mapping[str, Any]
+    side: str
+    scores: Mapping[str, str]
+    right: Mapping[str, bool]
+
+
+def trial_of(ledger: ServingLedger, forms: Forms, rater: RaterInStudy) -> list[QualifyingAnswer]:
+    """What a person answered to test questions so far, and what was right."""
+    handed, task, answer, shown = tables.handed, tables.tasks, tables.answers, tables.shown
+    wanted = (
+        select(task.c.kind, task.c.language, shown.c.content, answer.c.scores)
+        .select_from(handed.join(task).join(shown, shown.c.task == task.c.id).join(answer))
+        .where(handed.c.person == rater.id, task.c.kind != RATE, answer.c.whole)
+        .order_by(handed.c.id)
+    )
+    rows = ledger.reads(lambda connection: connection.execute(wanted).all())
+    return [
+        QualifyingAnswer(
+            content, side, scores, forms.form(rater.study, language).rightness(side, scores)
+        )
+        for side, language, content, scores in rows
+    ]
+
+
+def qualify(ledger: ServingLedger, forms: Forms, rater: RaterInStudy) -> list[QualifyingAnswer]:
+    """Decide whether a person who has answered their trial tasks may rate, and return these."""
+    trial = trial_of(ledger, forms, rater)
+    marks = [right for each in trial for right in each.right.values()]
+    passed = sum(marks) >= PASSED * len(marks)
+    person = tables.people
+    change = update(person).where(person.c.id == rater.id)
+    decided = change.values(qualified=PASSING if passed else FAILED)
+    ledger.writes(lambda connection: connection.execute(decided))
+    return trial
 
 
 # ---------------------------------------------------------------- what they answer

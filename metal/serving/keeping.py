@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import ColumnElement, Connection, delete, exists, select, update
 
+from metal.data.text import slug
 from metal.running.annotating import take_out_rater
 from metal.serving import tables
 from metal.serving.handing import ANSWERED, HELD, LAPSED, SKIPPED, state_of
@@ -68,6 +70,8 @@ def keep(ledger: ServingLedger, forms: Forms, root: Path, study: Study) -> int:
     if not new_answers(ledger, study, 1):
         return 0
     folder = study.folder(root)
+    if study.settings.of_forms:
+        return _keep_as_files(ledger, forms, folder, study)
     with dataset_to_change(folder) as loaded:  # nobody else brings them in at the same time
         rows = new_answers(ledger, study)
         if not rows:
@@ -81,6 +85,38 @@ def keep(ledger: ServingLedger, forms: Forms, root: Path, study: Study) -> int:
         report = import_answers(folder, loaded, answers, replace=True, group=study.settings.group)
         _note_kept(ledger, study, rows, figures_of(report))
     return len(rows)
+
+
+def _keep_as_files(ledger: ServingLedger, forms: Forms, folder: Path, study: Study) -> int:
+    """Write the answers of a study of forms as the files that people would have sent back."""
+    from metal.data.files import new_file
+
+    rows = new_answers(ledger, study)
+    changed = {(row["rater"], row["language"]) for row in rows}
+    for rater, part in sorted(changed):
+        name, dataset = f"{part}-{slug(rater)}.answers.json", forms.form(study.id, part).content
+        answers = _all_answers(ledger, study, rater, part)
+        content = {"metal": "answers", "version": 1, "dataset": dataset["dataset"], "rater": rater}
+        with new_file(folder / name) as partial:
+            text = json.dumps({**content, "answers": answers}, ensure_ascii=False, indent=1)
+            partial.write_text(text, encoding="utf-8")
+    _note_kept(ledger, study, rows, {})
+    return len(rows)
+
+
+def _all_answers(
+    ledger: ServingLedger, study: Study, rater: str, part: str
+) -> list[dict[str, Any]]:
+    """Every answer of a person in a part of a study, as an answers file has it."""
+    answer, handed, person, task = tables.answers, tables.handed, tables.people, tables.tasks
+    wanted = (
+        select(task.c.task, answer.c.scores, answer.c.comment, answer.c.seconds)
+        .select_from(answer.join(handed).join(person).join(task))
+        .where(answer.c.study == study.id, person.c.name == rater, task.c.language == part)
+        .order_by(handed.c.id)
+    )
+    rows = ledger.reads(lambda connection: connection.execute(wanted).mappings().all())
+    return [{**row, "seconds": round(row["seconds"])} for row in rows]
 
 
 def _served(forms: Forms, study: Study, rows: Sequence[Mapping[Any, Any]]) -> list[Assigned]:
@@ -225,7 +261,11 @@ def let_go(ledger: ServingLedger, root: Path, study: Study) -> int:
     )
     rows = ledger.reads(lambda connection: connection.execute(wanted).all())
     for key, name, state in rows:
-        take_out_rater(study.folder(root), name)
+        if study.settings.of_forms:
+            for file in study.folder(root).glob(f"*-{slug(name)}.answers.json"):
+                file.unlink()
+        else:
+            take_out_rater(study.folder(root), name)
         theirs = answer.c.handed.in_(select(handed.c.id).where(handed.c.person == key))
         ledger.writes(partial(_forget, theirs, wholly=state == WITHDRAWN))
     return len(rows)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from metal.data.text import slug
 from metal.errors import UsageError
 from metal.serving.ledger import ServingLedger
-from metal.serving.studies import NAME, Study, StudySettings, all_studies, form_content, make_study
+from metal.serving.people import RATER, new_link, new_person
+from metal.serving.studies import NAME, Study, StudySettings, StudyTask, all_studies, make_study
 
 if TYPE_CHECKING:
     from metal.running.handing_out import AskingPeople
@@ -34,6 +35,7 @@ def new_study(
     """
     from metal.api.annotate import highest_number
     from metal.building.forms.frame import in_their_language, note_on_english
+    from metal.building.forms.study_form import form_content
     from metal.building.store import read_given
     from metal.building.tasks import Assignment
     from metal.data.dataset import dataset_to_change
@@ -47,7 +49,13 @@ def new_study(
         handing = tasks_for_people(before, dataset, asking, folders, say)
         if not handing.tasks:
             raise UsageError(f"{dataset} has no outputs to rate")
-        every = [*handing.tasks, *(task for side in handing.hidden for task in side)]
+        tasks = [StudyTask(task.language, asdict(task)) for task in handing.tasks]
+        tasks += [
+            StudyTask(task.language, asdict(task), side)
+            for side, hidden in handing.hidden.items()
+            for task in hidden
+        ]
+        every = [*handing.tasks, *(task for side in handing.hidden.values() for task in side)]
         languages = list(dict.fromkeys(task.language for task in handing.tasks))
         assignments = [
             Assignment(
@@ -71,10 +79,54 @@ def new_study(
             first=first,
             tests=settings.tests or len(handing.questions) / len(handing.tasks),
         )
+        if settings.qualify and not handing.questions:
+            raise UsageError(
+                "`qualify` asks test questions first, and there are none; pass"
+                ' `test_questions="5%+5%"`'
+            )
         handing.add_criteria(before, dataset)
         handing.note(dataset, assignments)
         forms = {each.language: form_content(each) for each in worded}
-        return make_study(ledger, called, inside, handing, forms, settings)
+        return make_study(ledger, called, inside, tasks, forms, settings)
+
+
+def study_of_forms(
+    ledger: ServingLedger, root: Path, folder: Path, settings: StudySettings, *, name: str = ""
+) -> tuple[Study, list[tuple[str, str]]]:
+    """Make a study of the forms that `to=study` wrote, as for adjudication: its people are those of
+    the forms, everybody answers all tasks of a part, and the answers come into the folder as files.
+
+    Returns the study, and (person, path of their link) for each person. Raises UsageError for a
+    folder without such forms, DataError for a bad one.
+    """
+    from metal.building.forms.study_form import ENDING, tasks_in
+
+    files = sorted(folder.glob(f"*{ENDING}"))
+    if not files:
+        raise UsageError(
+            f"{folder} has no tasks of a study; give a dataset, or make them with `metal adjudicate"
+            " plan DATASET --to study`"
+        )
+    inside = _inside(root, folder)
+    called = _free_name(ledger, name or slug(folder.resolve().name), asked_for=bool(name))
+    forms: dict[str, Any] = {}
+    people: dict[str, list[str]] = {}
+    tasks: dict[str, StudyTask] = {}
+    for file in files:
+        content = tasks_in(str(file), file.read_bytes())
+        questions = [each["name"] for each in content["form"]["questions"]]
+        part = slug(f"{content['language']} {questions[0]}")
+        forms[part] = content["form"]
+        people.setdefault(content["rater"], []).append(part)
+        tasks |= {each["task"]: StudyTask(part, each) for each in content["tasks"]}
+    settings = replace(settings, raters=len(people), of_forms=True)
+    study = make_study(ledger, called, inside, list(tasks.values()), forms, settings)
+    links = []
+    for person, parts in people.items():
+        rater, _ = new_person(ledger, study, parts, name=person)
+        secret = new_link(ledger, RATER, study=study.id, person=rater.id)
+        links.append((person, f"/r/{secret}"))
+    return study, links
 
 
 def _inside(root: Path, dataset: Path) -> str:

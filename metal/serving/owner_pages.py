@@ -119,6 +119,7 @@ def _make(request: Request, fields: Mapping[str, Any]) -> Response:
         one_more="one_more" in fields,
         consent=str(fields.get("consent", "")).strip()[:20_000],
         most=_number(fields, "most", 0, 0, 10**6),
+        qualify=_number(fields, "qualify", 0, 0, 100),
         code=str(fields.get("code", "")).strip()[:100],
     )
     asking = AskingPeople(test_questions=str(fields.get("test_questions", "")).strip())

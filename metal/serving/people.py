@@ -46,6 +46,7 @@ class RaterInStudy:
     state: str
     consent: str
     platform: Mapping[str, Any]
+    qualified: str = ""
 
 
 @dataclass(frozen=True)
@@ -183,8 +184,9 @@ def new_person(
             return False
         called = name or _next_name(connection, study, languages[0])
         row = {"study": study.id, "name": called, "languages": list(languages), "state": ACTIVE}
-        more = {"consent": "", "platform": dict(platform or {}), "made": time.time()}
-        connection.execute(insert(person).values(**row, **more, recovery=hashed(_plain(code))))
+        more = {"consent": "", "qualified": "", "platform": dict(platform or {})}
+        secret = {"recovery": hashed(_plain(code)), "made": time.time()}
+        connection.execute(insert(person).values(**row, **more, **secret))
         written.append(called)
         return True
 
@@ -231,6 +233,7 @@ def _rater(row: Mapping[Any, Any]) -> RaterInStudy:
         row["state"],
         row["consent"],
         row["platform"],
+        row["qualified"],
     )
 
 

@@ -21,15 +21,19 @@ from metal.data.languages import language_name, name_in
 from metal.serving.desk import Desk, NotLetIn, address, cookie_of, desk_of
 from metal.serving.handing import (
     ANSWERED,
+    FAILED,
     HELD,
+    PASSING,
     GivenAnswer,
     HeldTask,
     NotYours,
     counts_of,
     hand_out,
+    qualify,
     save,
     skip,
     tasks_of,
+    trial_of,
 )
 from metal.serving.keeping import answers_of, set_aside
 from metal.serving.people import (
@@ -124,6 +128,22 @@ class Seat:
                 return tasks_of(self.desk.ledger, self.rater, language)
         return []
 
+    @property
+    def in_trial(self) -> bool:
+        """Whether the person is in the qualification round."""
+        return bool(self.study.settings.qualify) and not self.rater.qualified
+
+    def without_tasks(self) -> Response:
+        """The page for somebody who has nothing to rate now: how the trial went, or the end."""
+        ledger, forms = self.desk.ledger, self.desk.forms
+        if self.in_trial and any(trial_of(ledger, forms, self.rater)):
+            trial = qualify(ledger, forms, self.rater)
+            self.rater = person_of(ledger, self.rater.id) or self.rater
+            return self.words("trial", trial=trial, passed=self.rater.qualified == PASSING)
+        if self.rater.qualified == FAILED:
+            return self.words("screened")
+        return self.done()
+
     def done(self) -> Response:
         """The page for somebody to whom nothing is left to rate."""
         rated = counts_of(self.desk.ledger, self.rater).get(ANSWERED, 0)
@@ -138,7 +158,7 @@ def form(request: Request) -> Response:
         return first
     tasks = seat.tasks(request.query_params.get("language", ""))
     if not tasks:
-        return seat.done()
+        return seat.without_tasks()
     asked = seat.form(tasks[0].language)
     assignment = asked.assignment(seat.rater.name, (task.content for task in tasks))
     answered = [
@@ -146,7 +166,7 @@ def form(request: Request) -> Response:
          "seconds": task.seconds}
         for task in tasks
     ]  # fmt: skip
-    served = {**seat.served, "given": answered}
+    served = {**seat.served, "given": answered, "trial": len(tasks) if seat.in_trial else 0}
     return HTMLResponse(rating_page(assignment, asked.questions, "", served))
 
 
@@ -229,7 +249,7 @@ def _plain(
 ) -> Response:
     tasks = seat.tasks()
     if not tasks:
-        return seat.done()
+        return seat.without_tasks()
     by_name = {task.task: position for position, task in enumerate(tasks)}
     first_held = next(position for position, task in enumerate(tasks) if task.state == HELD)
     position = by_name.get(chosen, first_held)

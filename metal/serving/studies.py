@@ -19,12 +19,12 @@ from metal.serving.ledger import ServingLedger
 
 if TYPE_CHECKING:
     from metal.building.tasks import Assignment
-    from metal.running.handing_out import TasksForPeople
 
 OPEN, PAUSED, CLOSED = "open", "paused", "closed"
 STATES = (OPEN, PAUSED, CLOSED)
-RATE, TEST = "rate", "test"
+RATE = "rate"
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,59}")
+PASSED = 0.8  # of the answers of a qualification round
 EVERYBODY = 1_000_000  # may get a test question
 ROWS = 5_000  # that are written at a time
 
@@ -37,9 +37,11 @@ class StudySettings:
     where people split. batch: tasks handed out at a time. hours: how long a person may keep a task
     before it is given to somebody else. tests: test questions per output that a person rates. most:
     how many outputs one person may rate, 0 for any number. pay, budget: what an answer costs, and
-    how much the study may cost, in the same currency; 0 for no limit. group: the group of
+    how much the study may cost, in the same currency; 0 for no limit. qualify: test questions that
+    a person must answer first, at least PASSED of them rightly; 0 for none. group: the group of
     its raters. consent: the text that people agree to. code: what a person enters on a crowd
-    platform at the end. first: the number of its first person, as in hi-1.
+    platform at the end. of_forms: whether its tasks are from a folder of forms, into which its
+    answers go. first: the number of its first person, as in hi-1.
     """
 
     raters: int = 3
@@ -50,9 +52,11 @@ class StudySettings:
     most: int = 0
     pay: float = 0.0
     budget: float = 0.0
+    qualify: int = 0
     group: str = "native"
     consent: str = ""
     code: str = ""
+    of_forms: bool = False
     template: str = ""
     criteria: tuple[str, ...] = ()
     seed: int = 0
@@ -92,6 +96,19 @@ class Study:
         return root / self.dataset
 
 
+@dataclass(frozen=True)
+class StudyTask:
+    """A task of a new study.
+
+    part: its language or, in a study of forms, the form that it belongs to. content: what it shows,
+    as a record of metal.building.tasks.Task. kind: RATE, or the side of a test question.
+    """
+
+    part: str
+    content: Mapping[str, Any]
+    kind: str = RATE
+
+
 class NoSuchStudy(UsageError):
     """A study that the ledger does not have."""
 
@@ -100,27 +117,23 @@ def make_study(
     ledger: ServingLedger,
     name: str,
     dataset: str,
-    handing: TasksForPeople,
+    tasks: Sequence[StudyTask],
     forms: Mapping[str, Mapping[str, Any]],
     settings: StudySettings,
 ) -> Study:
     """Write a study into the ledger, whole or not at all. Raises UsageError if its name is taken.
 
-    dataset: the folder, relative to the server's. forms: language -> what people are asked, as
-    `form_content` says it.
+    dataset: the folder, relative to the server's. forms: language -> what people are asked.
     """
     rng = np.random.default_rng(settings.seed)
-    ordinary = [(task, RATE) for task in handing.tasks]
-    tests = [(task, TEST) for side in handing.hidden for task in side]
-    kinds = ordinary + tests
-    order = rng.permutation(len(kinds))
     rows: list[dict[str, Any]] = []
-    for turn, position in enumerate(order.tolist()):
-        task, kind = kinds[position]
-        wanted = settings.raters if kind == RATE else EVERYBODY
-        row = {"study": name, "task": task.task, "language": task.language, "kind": kind}
-        rows.append({**row, "place": turn, "wanted": wanted, "free": wanted, "answered": 0})
-    contents = {task.task: asdict(task) for task, _ in kinds}
+    for turn, position in enumerate(rng.permutation(len(tasks)).tolist()):
+        each = tasks[position]
+        wanted = settings.raters if each.kind == RATE else EVERYBODY
+        row = {"study": name, "task": each.content["task"], "language": each.part}
+        row |= {"kind": each.kind, "place": turn, "answered": 0}
+        rows.append({**row, "wanted": wanted, "free": wanted})
+    contents = {each.content["task"]: dict(each.content) for each in tasks}
 
     def write(connection: Connection) -> None:
         study = tables.studies
@@ -204,32 +217,11 @@ def ask_more(ledger: ServingLedger, name: str, raters: int, language: str = "") 
 # ---------------------------------------------------------------- forms
 
 
-def form_content(assignment: Assignment) -> dict[str, Any]:
-    """What people are asked in a language, as the ledger keeps it."""
-    from metal.building.forms.rating_page import question_of
-
-    template = assignment.template
-    return {
-        "dataset": assignment.dataset,
-        "questions": list(map(question_of, assignment.rubrics.values())),
-        "template": {
-            "name": template.name,
-            "reference": template.reference,
-            "instructions": template.instructions,
-            "headings": dict(template.headings),
-            "opinions": template.opinions,
-        },
-        "frame": {
-            "language": assignment.frame.language,
-            "reviewed": assignment.frame.reviewed,
-            "texts": dict(assignment.frame.texts),
-        },
-    }
-
-
 @dataclass(frozen=True)
 class AskedForm:
-    """What people are asked in a language: see `form_content`."""
+    """What people are asked in a language, or in a part of a study of forms: see
+    metal.building.forms.study_form.form_content.
+    """
 
     study: str
     language: str
@@ -251,11 +243,26 @@ class AskedForm:
         template = TaskTemplate(**self.content["template"])
         frame = Frame(**self.content["frame"])
         dataset = self.content["dataset"]
-        return Assignment(dataset, rater, self.language, records, {}, template, frame)
+        language = self.content["language"]
+        return Assignment(dataset, rater, language, records, {}, template, frame)
 
     def whole(self, scores: Mapping[str, str]) -> bool:
         """Whether every question that must be answered is."""
         return all(scores.get(each["name"]) for each in self.questions if not each["optional"])
+
+    def rightness(self, side: str, scores: Mapping[str, str]) -> dict[str, bool]:
+        """Criterion -> whether the answer to a test question is right, for those that can be right
+        or wrong (see metal.genie.gold_questions.rightness). side: of the question.
+        """
+        right = {}
+        for name, share in self.content["shares"].items():
+            can_tell = share and (side == "positive" or share["of_source"])
+            if can_tell and scores.get(name):
+                points = sorted((float(value), at) for value, at in share["at"].items())
+                values, shares = zip(*points, strict=True)
+                position = float(np.interp(float(scores[name]), values, shares))
+                right[name] = position > 0.5 if side == "positive" else position < 0.5
+        return right
 
     def refusal(self, scores: Mapping[str, str]) -> str:
         """What is wrong with scores that somebody sent; empty if nothing is. A blank is fine."""

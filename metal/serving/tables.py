@@ -60,8 +60,8 @@ forms = Table(
     Column("content", JSON, nullable=False),
 )
 
-# kind: rate or test. place: the order in which tasks are handed out. wanted: how many people are to
-# answer; free: how many more it can be handed to now.
+# kind: rate; of a test question, its side (positive or negative). place: the order in which tasks
+# are handed out. wanted: how many people are to answer; free: how many more it can be handed to.
 tasks = Table(
     "tasks",
     metadata,
@@ -91,7 +91,8 @@ shown = Table(
     Column("content", JSON, nullable=False),
 )
 
-# state: active, excluded, withdrawn. platform: what a crowd platform said of the person.
+# state: active, excluded, withdrawn. qualified: passed, failed, or empty before. platform: what a
+# crowd platform said of the person.
 people = Table(
     "people",
     metadata,
@@ -100,6 +101,7 @@ people = Table(
     Column("name", Text, nullable=False),
     Column("languages", JSON, nullable=False),
     Column("state", Text, nullable=False),
+    Column("qualified", Text, nullable=False),
     Column("platform", JSON, nullable=False),
     Column("consent", Text, nullable=False),
     Column("consented", Float),

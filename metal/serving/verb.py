@@ -111,6 +111,14 @@ def study_new(
         int, Option("Make links for N people of each language.", metavar="N", least=0)
     ] = 0,
     test_questions: TestQuestions = "",
+    qualify: Annotated[
+        int,
+        Option(
+            "Test questions that each person answers first, 80% of them rightly.",
+            metavar="N",
+            least=0,
+        ),
+    ] = 0,
     most: Annotated[
         int, Option("Outputs that one person may rate. [default: any number]", metavar="N", least=0)
     ] = 0,
@@ -136,8 +144,11 @@ def study_new(
     People see what the forms of `metal.annotate_export` show. Every output gets `raters` people;
     nobody rates an output twice. The server does not have to run.
 
+    A folder that `metal.adjudicate_plan(to="study")` wrote becomes a study, too: its adjudicators
+    decide in their browsers, and their answers come into that folder as files.
+
     Args:
-        data: The dataset's folder, in the folder that is served.
+        data: The dataset's folder, or that of a plan, in the folder that is served.
         say: Called with each note.
 
     Returns:
@@ -153,7 +164,7 @@ def study_new(
     """
     _check_extra()
     from metal.running.handing_out import AskingPeople
-    from metal.serving.making import new_study
+    from metal.serving.making import new_study, study_of_forms
     from metal.serving.people import RATER, new_link, new_person
     from metal.serving.studies import StudySettings
 
@@ -171,6 +182,7 @@ def study_new(
         raters=raters,
         one_more=one_more,
         most=most,
+        qualify=qualify,
         pay=pay,
         budget=budget,
         consent=text,
@@ -178,6 +190,8 @@ def study_new(
         code=code,
         seed=seed,
     )
+    if not (Path(data) / "dataset.toml").is_file() and (Path(data) / "run.toml").is_file():
+        return study_of_forms(ledger, root, Path(data), settings, name=name)
     study = new_study(
         ledger,
         root,

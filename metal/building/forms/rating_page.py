@@ -133,7 +133,7 @@ def question_of(rubric: Rubric) -> dict[str, Any]:
     """
     criterion = rubric.criterion
     scale = criterion.scale
-    values = list(map(_number, scale.values))
+    values = list(map(number_text, scale.values))
     keys = _keys(values)
     levels = []
     for value, key, level in zip(values, keys, scale.levels, strict=True):
@@ -148,7 +148,7 @@ def question_of(rubric: Rubric) -> dict[str, Any]:
                 "reasons": list(reasons),
             }
         )
-    low, high = (None if end is None else _number(end) for end in (scale.low, scale.high))
+    low, high = (None if end is None else number_text(end) for end in (scale.low, scale.high))
     return {
         "name": criterion.name,
         "label": criterion.label or criterion.name.replace("_", " ").capitalize(),
@@ -164,7 +164,7 @@ def question_of(rubric: Rubric) -> dict[str, Any]:
     }
 
 
-def _number(value: float) -> str:
+def number_text(value: float) -> str:
     """The shortest text that reads as this number: `2`, `0.5`."""
     short = f"{value:g}"
     return short if float(short) == value else repr(value)
