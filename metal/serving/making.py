@@ -14,7 +14,8 @@ from metal.serving.people import RATER, new_link, new_person
 from metal.serving.studies import NAME, Study, StudySettings, StudyTask, all_studies, make_study
 
 if TYPE_CHECKING:
-    from metal.running.handing_out import AskingPeople
+    from metal.building.tasks import Assignment
+    from metal.running.handing_out import AskingPeople, TasksForPeople
 
 
 def new_study(
@@ -37,7 +38,6 @@ def new_study(
     from metal.building.forms.frame import in_their_language, note_on_english
     from metal.building.forms.study_form import form_content
     from metal.building.store import read_given
-    from metal.building.tasks import Assignment
     from metal.data.dataset import dataset_to_change
     from metal.running.handing_out import tasks_for_people
     from metal.running.prompting import prompt_folders as folders_of_prompts
@@ -49,25 +49,7 @@ def new_study(
         handing = tasks_for_people(before, dataset, asking, folders, say)
         if not handing.tasks:
             raise UsageError(f"{dataset} has no outputs to rate")
-        tasks = [StudyTask(task.language, asdict(task)) for task in handing.tasks]
-        tasks += [
-            StudyTask(task.language, asdict(task), side)
-            for side, hidden in handing.hidden.items()
-            for task in hidden
-        ]
-        every = [*handing.tasks, *(task for side in handing.hidden.values() for task in side)]
-        languages = list(dict.fromkeys(task.language for task in handing.tasks))
-        assignments = [
-            Assignment(
-                handing.data.card.name,
-                "",
-                language,
-                tuple(task for task in every if task.language == language),
-                handing.rubrics,
-                handing.template,
-            )
-            for language in languages
-        ]
+        assignments = _by_language(handing)
         worded = [in_their_language(each, folders) for each in assignments]
         for line in note_on_english(worded, dataset):
             say(line)
@@ -87,7 +69,28 @@ def new_study(
         handing.add_criteria(before, dataset)
         handing.note(dataset, assignments)
         forms = {each.language: form_content(each) for each in worded}
-        return make_study(ledger, called, inside, tasks, forms, settings)
+        return make_study(ledger, called, inside, _tasks(handing), forms, settings)
+
+
+def _by_language(handing: TasksForPeople) -> list[Assignment]:
+    """All tasks of each language, as if one person had them."""
+    from metal.building.tasks import Assignment
+
+    every = [*handing.tasks, *(task for side in handing.hidden.values() for task in side)]
+    name, rubrics, template = handing.data.card.name, handing.rubrics, handing.template
+    assignments = []
+    for language in dict.fromkeys(task.language for task in handing.tasks):
+        tasks = tuple(task for task in every if task.language == language)
+        assignments.append(Assignment(name, "", language, tasks, rubrics, template))
+    return assignments
+
+
+def _tasks(handing: TasksForPeople) -> list[StudyTask]:
+    """The tasks as a study has them, test questions with their side."""
+    tasks = [StudyTask(task.language, asdict(task)) for task in handing.tasks]
+    for side, hidden in handing.hidden.items():
+        tasks += [StudyTask(task.language, asdict(task), side) for task in hidden]
+    return tasks
 
 
 def study_of_forms(
@@ -150,8 +153,10 @@ def _free_name(ledger: ServingLedger, name: str, *, asked_for: bool) -> str:
             " hyphens"
         )
     taken = {study.id for study in all_studies(ledger)}
+    if name in taken and asked_for:
+        raise UsageError(f"there is a study {name} already; give this one another `name`")
     free, number = name, 1
-    while free in taken and not asked_for:
+    while free in taken:
         number += 1
         free = f"{name[:55]}-{number}"
     return free
