@@ -147,10 +147,10 @@ def _next_tasks(
     """The tasks of a new batch; empty if there are none."""
     if study.settings.qualify and not rater.qualified:
         handed = tables.handed
-        if connection.scalar(select(handed.c.id).where(handed.c.person == rater.id).limit(1)):
-            return []  # the round was handed out
+        had = select(func.count()).where(handed.c.person == rater.id, handed.c.state != LAPSED)
+        left = max(study.settings.qualify - _number(connection, had), 0)
         tests = _unseen(study, rater, language).where(tables.tasks.c.kind != RATE)
-        return list(connection.scalars(tests.limit(study.settings.qualify)))
+        return list(connection.scalars(tests.limit(left)))
     room = _room(connection, study, rater)
     if room <= 0:
         return []
