@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from types import SimpleNamespace
+from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import func, select, update
@@ -15,7 +15,7 @@ from metal.serving import tables
 from metal.serving.handing import GivenAnswer, HeldTask, hand_out, save, tasks_of
 from metal.serving.ledger import ServingLedger
 from metal.serving.people import RaterInStudy, new_person
-from metal.serving.studies import Forms, Study, StudySettings, make_study
+from metal.serving.studies import Forms, Study, StudySettings, StudyTask, make_study
 
 LEVELS = ("0", "1", "2")
 CRITERION = "task_quality"
@@ -39,13 +39,14 @@ def made_study(
     **settings: Any,
 ) -> Study:
     """A study of `items` outputs in each language, with `questions` test questions in each."""
-    tasks = _tasks("t", items, languages)
-    handing = SimpleNamespace(tasks=tasks, hidden=[_tasks("q", questions, languages)])
+    tasks = [StudyTask(each.language, asdict(each)) for each in _tasks("t", items, languages)]
+    asked = _tasks("q", questions, languages)
+    tasks += [StudyTask(each.language, asdict(each), "positive") for each in asked]
     forms: dict[str, Any] = {
         language: {"dataset": "made", "questions": [QUESTION], "template": {}, "frame": {}}
         for language in languages
     }
-    return make_study(ledger, name, "made", handing, forms, StudySettings(**settings))  # type: ignore[arg-type]
+    return make_study(ledger, name, "made", tasks, forms, StudySettings(**settings))
 
 
 def _tasks(letter: str, number: int, languages: Sequence[str]) -> list[Task]:
