@@ -82,6 +82,17 @@ def test_people_of_alpaca_farm(tmp_path: Path) -> None:
     assert len(data.ratings) == 8
 
 
+def test_a_numbered_model_of_alpaca_farm_is_no_person() -> None:
+    rows = [annotation("a", 1, annotator="human", annotator_index=n) for n in range(2)]
+    rows += [annotation("a", 2, annotator="gpt4", annotator_index=n) for n in range(2)]
+    data = metal.read(pd.DataFrame(rows), language="en")
+    assert kinds(data)["gpt4"] == "llm"
+    assert {name for name, kind in kinds(data).items() if kind == "human"} == {
+        "annotator_0",
+        "annotator_1",
+    }
+
+
 @pytest.mark.parametrize("odd", [3, "x", None, [1], True and 2.5, 10**400])
 def test_what_is_no_preference_is_missing(odd: Any) -> None:
     assert preference(odd, same=False) == (None, None)
@@ -109,6 +120,34 @@ def test_votes_in_three_columns(tmp_path: Path) -> None:
     assert data.sources["0"].text == "Q0\n\nand then?"
     pair = next(iter(data.outputs.values()))
     assert set(pair.texts or (pair.text,)) & {"a", "b\n\nc"} or "b\n\nc" in pair.text
+
+
+def shares(number: int, *votes: Any) -> dict[str, Any]:
+    """A battle in which each of first, second and tie has a number."""
+    names = ("winner_model_a", "winner_model_b", "winner_tie")
+    return vote(number, "") | dict(zip(names, votes, strict=True))
+
+
+def test_probabilities_in_three_columns_are_a_judges(tmp_path: Path) -> None:
+    numbers = [(0.7, 0.2, 0.1), (0.1, 0.2, 0.7), (0.1, 0.899, 0), (0.4, 0.4, 0.2), (1, 0, 0)]
+    numbers += [(0.7, 0.7, 0.7), (math.nan, 1, 0), (-0.5, 1, 0.5)]
+    rows = [shares(number, *votes) for number, votes in enumerate(numbers)]
+    data = metal.read(written(tmp_path, "soft.json", rows), language="en")
+    assert kinds(data) == {"evaluator": "llm"}
+    by_id = data.ratings.set_index("source")
+    answers = {int(name): score for name, score in by_id["score"].items()}
+    # the pair is in the order of names: `new` is its first
+    assert [answers[number] for number in range(5)] == [SECOND, TIE, FIRST, TIE, SECOND]
+    assert all(math.isnan(answers[number]) for number in (5, 6, 7))
+    assert by_id.loc[["0", "1"], "confidence"].tolist() == [0.7, 0.7]
+    assert tells(data.report, "probabilities", "a judge", "likeliest")
+
+
+def test_votes_of_nobody_are_missing_not_won_by_the_first(tmp_path: Path) -> None:
+    rows = [shares(number, 0, 0, 0) for number in range(3)]
+    data = metal.read(written(tmp_path, "none.json", rows), language="en")
+    assert data.ratings["score"].isna().all()
+    assert set(data.ratings["reason"]) == {"no winner"}
 
 
 def test_votes_of_sessions_have_a_language(tmp_path: Path) -> None:

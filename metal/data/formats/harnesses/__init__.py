@@ -36,6 +36,7 @@ OPTIONS = OF_TABLES - {"wide", "decimal", "sheet", "reader", "scales"}
 BY_TABLE = "import the file and join a table of their ratings with the same ids of outputs"
 LONGEST_NAME = 200  # of a field that may be a person's
 MOST_FURTHER = 100  # columns that no role reads, for the option `columns`; more are ids or texts
+_ANSWERS = ("score", "winner")  # columns that stay, though nobody answered
 _TEXTS = frozenset(GUESSES) - {"score", "confidence", "repeat"}
 
 
@@ -219,7 +220,7 @@ class HarnessRows:
         frame = pd.DataFrame(
             {name: pd.Series([row.get(name) for row in self.rows], dtype=object) for name in kept}
         )
-        empty = [name for name in frame if name != "score" and frame[name].isna().all()]
+        empty = [name for name in frame if name not in _ANSWERS and frame[name].isna().all()]
         frame = frame.drop(columns=empty)
         frame.attrs["notes"] = notes
         return frame

@@ -23,6 +23,7 @@ from metal.data.formats.harnesses.records import EVALUATOR, records_in, records_
 from metal.data.formats.harnesses.values import is_number, language_in, prefixed
 from metal.data.ratings import FRAME
 from metal.data.tables.harnesses import marks_of
+from metal.data.tables.names import is_machine
 
 FURTHER = ("dataset", "datasplit")
 
@@ -46,7 +47,6 @@ def _gathered(annotations: Iterable[Mapping[str, Any]]) -> HarnessRows:
             gathered.leave_out("annotations without both outputs")
             continue
         winner, confidence = preference(each.get("preference"), same=texts[0] == texts[1])
-        rater, kind = _rater(each)
         asked = [str(each[name]) for name in ("instruction", "input") if each.get(name)]
         subset = {name: each[name] for name in FURTHER if name in each}
         gathered.add(
@@ -57,8 +57,7 @@ def _gathered(annotations: Iterable[Mapping[str, Any]]) -> HarnessRows:
             first_text=texts[0],
             second_text=texts[1],
             language=language_in(each),
-            rater=rater,
-            kind=kind,
+            **_rater(each),
             criterion=None,
             winner=winner,
             confidence=confidence,
@@ -84,15 +83,18 @@ def preference(value: Any, *, same: bool) -> tuple[str | None, float | None]:
     return winner, confidence if soft else None
 
 
-def _rater(annotation: Mapping[str, Any]) -> tuple[str, str]:
+def _rater(annotation: Mapping[str, Any]) -> dict[str, Any]:
+    """The roles of the rater. The index numbers people, and the repeats of a model."""
     name, index = annotation.get("annotator"), annotation.get("annotator_index")
+    if isinstance(name, str) and is_machine(name):
+        return {"rater": name, "kind": "llm", "repeat": index}
     if index is not None:
-        return f"annotator_{index}", "human"
+        return {"rater": f"annotator_{index}", "kind": "human"}
     if name is None:
-        return EVALUATOR, "llm"
+        return {"rater": EVALUATOR, "kind": "llm"}
     if is_number(name):
-        return f"annotator_{name}", "human"
-    return str(name), "human" if is_a_person(str(name), {}) else "llm"
+        return {"rater": f"annotator_{name}", "kind": "human"}
+    return {"rater": str(name), "kind": "human" if is_a_person(str(name), {}) else "llm"}
 
 
 FORMAT = Format(
