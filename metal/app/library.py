@@ -5,6 +5,7 @@ them.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -63,16 +64,23 @@ class Kept:
                     self._values.move_to_end(key)
                     value: Value = self._values[key][0]
                     return value
+                self._make_room(self.room - 1)
             value = make()
             with self._lock:
                 self._locks.pop(key, None)
                 self._values[key] = value, size(value)
-                while len(self._values) > 1 and self._size() > self.room:
-                    self._values.popitem(last=False)
+                self._make_room(self.room)
             return value
 
-    def _size(self) -> int:
-        return sum(size for _, size in self._values.values())
+    def _make_room(self, room: int) -> None:
+        """Forget what was used longest ago, and give its memory back before something new is read;
+        the last result always stays.
+        """
+        before = len(self._values)
+        while len(self._values) > 1 and sum(size for _, size in self._values.values()) > room:
+            self._values.popitem(last=False)
+        if len(self._values) < before and "pyarrow" in sys.modules:
+            sys.modules["pyarrow"].default_memory_pool().release_unused()
 
 
 class Library:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import metal
-from metal.app.library import Library, changed
+from metal.app.library import Kept, Library, changed
 from metal.app.server import View
 from metal.data.run_toml import read_run_toml
 from tests.app.test_guard import asked
@@ -161,3 +161,9 @@ def test_what_the_disk_does_not_allow_is_said(
     assert answer[0] == status
     assert tells(answer[1], *says)
     assert (own.folder / "runs" / "audit" / "run.toml").is_file()
+
+
+def test_room_is_made_before_something_new_is_read() -> None:
+    kept = Kept(2)
+    held = [kept.get(key, lambda: len(kept._values)) for key in range(4)]
+    assert held == [0, 1, 1, 1]
