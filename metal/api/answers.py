@@ -31,9 +31,7 @@ DISAGREEMENTS = "disagreements.parquet"
 ITEM_COLUMNS = ("language", "criterion", "output", "generator", "people", "people_range")
 RATING_COLUMNS = ("ratings.list.element.rater", "ratings.list.element.score")
 KEYS = ["language", "criterion", "output"]
-RATED = dict.fromkeys((*KEYS, "generator", "rater", "kind", "reason", "comment"), "str") | {
-    "score": "float64"
-}
+RATED = dict.fromkeys((*KEYS, "generator", "rater", "kind"), "str") | {"score": "float64"}
 DIGITS = 10  # of the mean of equal scores, which would else differ from them
 SLICE = 20_000  # items whose classes are counted at a time
 
@@ -99,7 +97,7 @@ def of_raters(run: RatingsRun, dataset: Dataset | None) -> RunAnswers:
 
     dataset: the one that the run rated; without it, languages, texts and people are missing.
     """
-    return _of_ratings(rated_in(run, dataset), criteria_in(run, dataset), dataset)
+    return _of_ratings(_rated_in(run, dataset), criteria_in(run, dataset), dataset)
 
 
 def criteria_in(run: RatingsRun, dataset: Dataset | None) -> dict[str, Criterion]:
@@ -108,17 +106,12 @@ def criteria_in(run: RatingsRun, dataset: Dataset | None) -> dict[str, Criterion
     return {**criteria, **(dataset.criteria if dataset else {})}
 
 
-def rated_in(run: RatingsRun, dataset: Dataset | None, output: str = "") -> pd.DataFrame:
+def _rated_in(run: RatingsRun, dataset: Dataset | None) -> pd.DataFrame:
     """The ratings of a run and people's ratings of the same outputs and criteria, in the columns
     RATED.
-
-    output: the only output; empty for all.
     """
-    own, beside = run.ratings, dataset.ratings if dataset else run.ratings.iloc[:0]
-    if output:
-        own, beside = own[own["output"] == output], beside[beside["output"] == output]
+    own, outputs = run.ratings, dataset.outputs if dataset else {}
     kinds = {name: rater.kind for name, rater in run.raters.items()}
-    outputs = dataset.outputs if dataset else {}
     names_of = [name for name in own["output"].astype(str).unique() if name in outputs]
     own = own.assign(kind=own["rater"].astype(str).map(kinds))
     for column in ("language", "generator"):
@@ -128,7 +121,8 @@ def rated_in(run: RatingsRun, dataset: Dataset | None, output: str = "") -> pd.D
     own = own.loc[:, [*RATED]].astype(RATED)
     if dataset is None:
         return own.reset_index(drop=True)
-    people = beside[beside["rater"].isin(people_in(dataset.raters))].loc[:, [*RATED]].astype(RATED)
+    people = dataset.ratings[dataset.ratings["rater"].isin(people_in(dataset.raters))]
+    people = people.loc[:, [*RATED]].astype(RATED)
     both = [people.merge(asked, on=["output", "criterion"]), own]
     return pd.concat(both, ignore_index=True)
 

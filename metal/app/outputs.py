@@ -7,15 +7,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from metal.api.answers import criteria_in, criteria_of, rated_in, rows_of
+from metal.api.answers import criteria_in, criteria_of, rows_of
 from metal.app.library import Library
 from metal.app.opening import answers_of, dataset_in, kind_in, rated_run, replies_in
+from metal.data.grouping import grouped
 from metal.data.records import KINDS
 from metal.data.text import figure
 from metal.errors import MetalError
+from metal.runs.parts import fitting
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,10 +107,15 @@ def of_disagreements(
 
 
 def of_judges(library: Library, folder: Path, output: str) -> Shown:
-    """An output of a run of judges or metrics."""
+    """An output of a run of judges or metrics, with people's ratings of what they were asked."""
     run, dataset = rated_run(library, folder)
-    ratings, criteria = rated_in(run, dataset, output), criteria_in(run, dataset)
-    parts = _parts(answers_of(library, folder), output, ratings, criteria)
+    own = _about(run.ratings, output)
+    asked = {row["criterion"] for row in own}
+    with fitting(folder, "judge"):
+        ratings = [row | {"kind": run.raters[row["rater"]].kind} for row in own]
+    beside = _about(dataset.ratings, output) if dataset else []
+    ratings += [row for row in beside if row["kind"] == "human" and row["criterion"] in asked]
+    parts = _parts(answers_of(library, folder), output, ratings, criteria_in(run, dataset))
     calls: Sequence[AskedCall] = ()
     notes: Sequence[str] = ()
     if kind_in(library, folder) == "judge":
@@ -119,22 +127,27 @@ def of_judges(library: Library, folder: Path, output: str) -> Shown:
 def of_data(library: Library, folder: Path, output: str) -> Shown:
     """An output of a dataset."""
     dataset = dataset_in(library, folder)
-    ratings = dataset.ratings[dataset.ratings["output"] == output]
+    ratings = _about(dataset.ratings, output)
     parts = _parts(answers_of(library, folder), output, ratings, dataset.criteria)
     return Shown(output, **_texts(dataset, output), parts=parts, calls=(), notes=())
 
 
+def _about(ratings: pd.DataFrame, output: str) -> list[dict[str, Any]]:
+    return plain_rows(ratings[ratings["output"] == output])
+
+
 def _parts(
-    answers: RunAnswers, output: str, ratings: pd.DataFrame, criteria: Mapping[str, Criterion]
+    answers: RunAnswers,
+    output: str,
+    ratings: Sequence[Mapping[str, Any]],
+    criteria: Mapping[str, Criterion],
 ) -> list[OutputPart]:
     """The answers about an output by criterion, people first."""
     items = answers.items[answers.items["output"] == output]
     people = dict(zip(items["criterion"].astype(str), items["people"], strict=True))
-    parts = []
-    for criterion, rows in ratings.groupby("criterion", sort=False, observed=True):
-        rated = plain_rows(rows.sort_values("kind", key=lambda kinds: kinds != "human"))
-        parts.append(_part(str(criterion), criteria, people[str(criterion)], rated))
-    return parts
+    in_order = sorted(ratings, key=lambda rating: rating["kind"] != "human")
+    by_criterion = grouped(in_order, itemgetter("criterion"))
+    return [_part(name, criteria, people[name], by_criterion[name]) for name in people]
 
 
 def plain_rows(table: pd.DataFrame) -> list[dict[str, Any]]:

@@ -42,7 +42,19 @@ VALUES = (
 )
 NAMES = (
     *("language", "criterion", "judge", "kind", "page", "q", "output", "of", "run", "name"),
-    *("way", "items", "model", "file", "columns", "number", "path", "url", "prompt"),
+    *(
+        "sort",
+        "beside",
+        "way",
+        "items",
+        "model",
+        "file",
+        "columns",
+        "number",
+        "path",
+        "url",
+        "prompt",
+    ),
 )
 
 
@@ -72,6 +84,7 @@ def requests_of(
         path = route.path.lstrip("/")
         for parameter in ("key:path", "key", "file", "number"):
             path = path.replace("{" + parameter + "}", quote(rng.choice(VALUES), safe="/%"))
+        path = path.replace("{ending}", quote(rng.choice(("csv", "jsonl", *VALUES)), safe=""))
         fields = {name: rng.choice(VALUES) for name in rng.sample(NAMES, 4)}
         method = rng.choice(["GET", "POST", "HEAD", "PUT", "DELETE"])
         headers = dict(
