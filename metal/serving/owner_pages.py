@@ -215,7 +215,8 @@ def _new_links(
     """New links, which are shown once: for new people, for somebody who lost theirs, or one link
     for everybody.
     """
-    origin = f"{request.url.scheme}://{request.url.netloc}"
+    scheme = "https" if desk.secure else request.url.scheme
+    origin = f"{scheme}://{request.url.netloc}"
     if what == "open-link":
         revoke(desk.ledger, role=JOIN, study=study.id)
         secret = new_link(desk.ledger, JOIN, study=study.id)
