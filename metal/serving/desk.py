@@ -17,7 +17,9 @@ from metal.serving.people import DAY, SESSION_DAYS
 from metal.serving.studies import Forms, Study
 
 OWNER_COOKIE = "metal-owner"
-TRIES, WITHIN = 60, 60.0  # that one address may have with codes and newcomers, and the seconds
+TRIES = 60  # that one address may have with codes and the owner's link in a minute
+NEWCOMERS = 600  # from one address in a minute: a class may share it
+WITHIN = 60.0  # seconds
 MOST_ADDRESSES = 10_000
 
 
@@ -34,9 +36,13 @@ class TooMany(UsageError):
 
 
 class TriesOfLate:
-    """How often each address tried something of late; memory for it is bounded."""
+    """How often each address tried something of late; memory for it is bounded.
 
-    def __init__(self) -> None:
+    most: how often it may in a minute.
+    """
+
+    def __init__(self, most: int = TRIES) -> None:
+        self.most = most
         self._tries: OrderedDict[str, list[float]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -45,10 +51,10 @@ class TriesOfLate:
         who, now = request.client.host if request.client else "", time.monotonic()
         with self._lock:
             recent = [each for each in self._tries.pop(who, []) if now - each < WITHIN]
-            self._tries[who] = [*recent, now][-TRIES - 1 :]
+            self._tries[who] = [*recent, now][-self.most - 1 :]
             while len(self._tries) > MOST_ADDRESSES:
                 self._tries.popitem(last=False)
-            if len(self._tries[who]) > TRIES:
+            if len(self._tries[who]) > self.most:
                 raise TooMany("too many tries from your network; wait a minute")
 
 
@@ -65,6 +71,7 @@ class Desk:
     secure: bool
     forms: Forms
     limits: TriesOfLate = field(default_factory=TriesOfLate)
+    newcomers: TriesOfLate = field(default_factory=lambda: TriesOfLate(NEWCOMERS))
 
     def remember(self, request: Request, response: Response, study: str, cookie: str) -> None:
         """Let the browser keep a session. study: whose pages get it; empty for the owner's."""

@@ -38,6 +38,8 @@ class ServingLedger:
         # random.
         self._turn: Lock | nullcontext[None] = nullcontext() if address else Lock()
         self.file = None if address else folder / FILE
+        if self.file and not self.file.exists():
+            self.file.touch(0o600)  # what it says of people is the owner's
         self.engine = _engine(address or f"sqlite:///{(folder / FILE).absolute()}")
         try:
             _upgrade(self.engine, self.file)

@@ -352,7 +352,7 @@ async def joining(request: Request) -> Response:
 
 def _joining(request: Request, languages: list[str], fields: Mapping[str, Any]) -> Response:
     desk = desk_of(request)
-    desk.limits.take(request)
+    desk.newcomers.take(request)
     study = study_of(desk.ledger, link_of(desk.ledger, request.path_params["secret"], JOIN).study)
     if study.state == CLOSED:
         raise NotYours("this study is closed")
