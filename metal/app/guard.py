@@ -18,10 +18,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
 LARGEST_BODY = 512 * 1024 * 1024  # bytes: a table of a million ratings has about 100 MB
 READING = ("GET", "HEAD")
+IN_NOTEBOOKS = "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:;"
-    " connect-src 'self'; form-action 'self'; base-uri 'none';"
-    " frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"  # notebooks
+    f" connect-src 'self'; form-action 'self'; base-uri 'none'; {IN_NOTEBOOKS}"
 )
 HEADERS = {
     "Content-Security-Policy": POLICY,

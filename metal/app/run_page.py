@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from metal.api.folders import DAMAGED, NOUNS
 from metal.app.drawing import drawn
+from metal.app.guard import IN_NOTEBOOKS
 from metal.app.library import Library
 from metal.app.live import FOLLOWED, has_ended
 from metal.app.templating import respond
@@ -20,7 +21,7 @@ from metal.runs.kinds import is_kind
 from metal.show.pages import Links
 
 # The page brings its own policy for its own style and script.
-OWN_POLICY = {"Content-Security-Policy": "frame-ancestors 'self'; base-uri 'none'"}
+OWN_POLICY = {"Content-Security-Policy": f"{IN_NOTEBOOKS}; base-uri 'none'"}
 
 
 def run_page(request: Request) -> Response:

@@ -15,7 +15,18 @@ from starlette.responses import HTMLResponse
 
 from metal.data.escaping import environment, source
 from metal.data.languages import language_name, text_direction
-from metal.data.text import count, dollars, duration, figure, name, plural, printable
+from metal.data.text import (
+    count,
+    dollars,
+    duration,
+    figure,
+    isolated,
+    name,
+    plural,
+    printable,
+    printable_sentence,
+    without_isolates,
+)
 from metal.show import pages
 from metal.show.commands import in_commands
 from metal.show.replies import marked_html
@@ -39,7 +50,10 @@ def templates(package: str = "metal.app") -> Environment:
         "language": lambda code: name(language_name(code)),
         "direction": text_direction,
         "zipped": lambda names: [(each, name(each)) for each in names],
-        "message": lambda text: in_commands(name(text, LONGEST_MESSAGE), {}),
+        "message": lambda text: isolated(
+            in_commands(name(without_isolates(str(text)), LONGEST_MESSAGE), {})
+        ),
+        "sentence": lambda text: printable_sentence(isolated(str(text))),
         "path": quote,
         "breakable": lambda text: Markup(BREAKS.sub(r"\g<0><wbr>", str(escape(text)))),  # noqa: S704
         "query": urlencode,

@@ -24,6 +24,8 @@ HARMFUL = (
 )
 _UNPRINTABLE = re.compile(f"[{HARMFUL}]")
 ISOLATE, END_ISOLATE = "\u2068", "\u2069"
+_TURNING = "\u0590-\u08ff\u200f\ufb1d-\ufdff\ufe70-\ufeff\U00010800-\U00010fff\U0001e800-\U0001efff"
+_RIGHT_TO_LEFT = re.compile(f"[{_TURNING}](?:[{_TURNING}\u0300-\u036f\u200c\u200d ]*[{_TURNING}])?")
 _ISOLATED = re.compile(f"{ISOLATE}([^{ISOLATE}{END_ISOLATE}]*){END_ISOLATE}")
 
 
@@ -99,6 +101,16 @@ def within(text: object) -> str:
     line = name(text)
     turns = any(unicodedata.bidirectional(char) in ("R", "AL", "AN") for char in line)
     return f"{ISOLATE}{line}{END_ISOLATE}" if turns else line
+
+
+def isolated(text: str) -> str:
+    """A line of a page with each stretch of right-to-left writing isolated, so that it does not
+    reverse the order of what is beside it, such as the numbers of levels.
+
+    >>> isolated("0 א, 1 ב ג") == f"0 {ISOLATE}א{END_ISOLATE}, 1 {ISOLATE}ב ג{END_ISOLATE}"
+    True
+    """
+    return _RIGHT_TO_LEFT.sub(f"{ISOLATE}\\g<0>{END_ISOLATE}", without_isolates(text))
 
 
 def without_isolates(text: str) -> str:

@@ -444,7 +444,7 @@ def test_a_dataset_that_no_person_rated_is_given_to_people(desk: View) -> None:
     assert job.command == (
         "metal annotate export --to=csv --raters=2 --out=runs/judged-csv -- datasets/judged"
     )
-    assert tells(page(desk, address), "Open runs/judged-csv")
+    assert tells(page(desk, address), "Open", "runs/judged-csv")
     assert tells(page(desk, "handed-out/runs/judged-csv"), "Files to send", "en-1.csv", "en-2.csv")
 
 

@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
 import metal
 from metal.app.server import View
+from tests.app.shop import check_looks
 from tests.app.test_importing import WIDE, WORDS
 from tests.app.test_importing import desk as desk
 
@@ -265,3 +267,68 @@ def test_pages_fit_and_axe_finds_nothing(
         violations = Axe().run(page).response["violations"]
         assert [(each["id"], each["nodes"][0]["html"]) for each in violations] == [], name
     assert somebody.said == []
+
+
+VERDICTS = {"he": ("גרוע", "בינוני", "טוב"), "ar": ("ضعيف", "متوسط", "جيد")}
+RATERS = {"he": ("נועה", "יוסי"), "ar": ("ليلى", "سمير")}
+
+
+def from_right_to_left(language: str) -> str:
+    """A table in whose headers and cells everything is written from right to left."""
+    column = {"he": "טקסט", "ar": "النص"}[language]
+    lines = [f"id,{column},language,rater,score"]
+    for number in range(20):
+        for at, rater in enumerate((*RATERS[language], "gpt-4o")):
+            text = f'"{VERDICTS[language][0]} {number}, (abc) {VERDICTS[language][1]}."'
+            word = VERDICTS[language][(number + at) % 3]
+            lines.append(f"{number},{text},{language},{rater},{word}")
+    return "\n".join(lines) + "\n"
+
+
+# Where the first letter of each of these texts stands on the screen, from left to right.
+LEFT_EDGES = """([element, texts]) => texts.map(text => {
+    const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+    for (let from = 0, node = walker.nextNode(); node; node = walker.nextNode()) {
+        const at = node.data.indexOf(text, from);
+        if (at < 0) continue;
+        const range = document.createRange();
+        range.setStart(node, at);
+        range.setEnd(node, at + text.length);
+        return range.getBoundingClientRect().left;
+    }
+    throw new Error('not there: ' + text);
+})"""
+
+
+@pytest.mark.parametrize("language", ["he", "ar"])
+@pytest.mark.parametrize("width", [1400, 390])
+def test_a_table_written_from_right_to_left_is_read_as_any_other(
+    visitor: Callable[..., Visitor], tmp_path: Path, language: str, width: int
+) -> None:
+    somebody = visitor(viewport={"width": width, "height": 850}, bypass_csp=True)
+    page = somebody.page
+    name = f"{VERDICTS[language][1]} {width}"
+    give_table(somebody, tmp_path, f"{name}.csv", from_right_to_left(language))
+    page.goto(f"{page.url}?{urlencode({'levels.overall': '<'.join(VERDICTS[language])})}")
+    check_looks(page, width)
+    assert "2 people, 1 LLM judge" in somebody.figures
+    # each number stands before its word, whatever way the words are written
+    worst, middle, best = VERDICTS[language]
+    scale = page.locator("h3 .soft")
+    if width == 1400:  # on one line
+        parts = ["0", worst, "1", middle, "2", best]
+        edges = page.evaluate(LEFT_EDGES, [scale.element_handle(), parts])
+        assert edges == sorted(edges)
+    for what in (f"bdi:text-is('{RATERS[language][0]}')", f".cells span:has-text('{worst}')"):
+        turned = "element => getComputedStyle(element).direction"
+        assert page.locator(what).first.evaluate(turned) == "rtl"
+    page.locator(f"button[aria-label='{best}: worse']").click()
+    page.locator(f"ol.levels li:nth-child(2):has-text('{best}')").wait_for()
+    words = page.locator("ol.levels bdi").all_inner_texts()
+    assert words == [worst, best, middle]
+    assert somebody.said == []
+    assert page.locator("#name").input_value() == name
+    somebody.click("This is right: audit it")
+    page.wait_for_url(RUN, timeout=60_000)
+    page.goto(somebody.address)
+    assert "\ufffd" not in page.locator("main").inner_text()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -135,3 +138,42 @@ def output_of(page: Any, view: View) -> str:
     page.goto(f"{view.address}answers/runs/audit?language=ar")
     address = page.locator("tbody tr a").first.evaluate("node => node.href")
     return str(address).removeprefix(view.address)
+
+
+def test_in_a_notebooks_frame_every_page_opens(browser: Any, view: View) -> None:
+    """A notebook is a page of this machine at another port."""
+    with pages_at(view._repr_html_()) as port:
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        for host in ("localhost", "127.0.0.1"):
+            page.goto(f"http://{host}:{port}/")
+            frame = page.frame_locator("iframe")
+            frame.get_by_role("link", name="runs/audit", exact=True).click()
+            frame.get_by_role("link", name="Answers", exact=True).first.click()
+            frame.get_by_role("heading", name="Answers").wait_for()
+            frame.locator("tbody tr").first.get_by_role("link").first.click()
+            frame.get_by_role("link", name="METAL").click()
+            frame.get_by_role("link", name="rename, bin runs/judged").click()
+            frame.get_by_label("New name").fill("audit")
+            frame.get_by_role("button", name="Rename").click()  # forms are sent from there, too
+            frame.get_by_text("is there already").wait_for()
+        page.close()
+
+
+@contextmanager
+def pages_at(html: str) -> Iterator[int]:
+    """The port of a server whose every page is this HTML."""
+
+    class OnePage(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.end_headers()
+            self.wfile.write(f"<!doctype html><title>Notebook</title>{html}".encode())
+
+        def log_message(self, *arguments: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), OnePage) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_port
+        server.shutdown()
