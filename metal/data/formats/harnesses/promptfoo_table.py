@@ -122,11 +122,15 @@ def _add(
         if len(named) == 1 and not by_a_person:
             verdicts.note(gathered, STATUS.get(status))
     if by_a_person and status in STATUS:
-        criterion = next(iter(named)) if len(named) == 1 else OVERALL
-        who = {"rater": PERSON, "kind": "human", "criterion": criterion}
         thumb = {"score": STATUS[status], "comment": cells.get("Comment")}
-        gathered.add(further, **item, **who, **thumb)
+        gathered.add(further, **item, **_person(named), **thumb)
     gathered.add_people(variables, further, **item)
+
+
+def _person(named: Mapping[str, Any]) -> dict[str, str]:
+    """The roles of the person in the viewer. named: the scores of the output, by criterion."""
+    criterion = next(iter(named)) if len(named) == 1 else OVERALL
+    return {"rater": PERSON, "kind": "human", "criterion": criterion}
 
 
 def _named(cells: Mapping[str, str]) -> dict[str, Any]:
