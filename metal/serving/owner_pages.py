@@ -96,7 +96,8 @@ def start(request: Request) -> Response:
 def _datasets(root: Path) -> list[str]:
     from metal.api.folders import ls
 
-    return [Path(each.path).relative_to(root).as_posix() for each in ls(root) if not each.kind]
+    datasets = [Path(each.path) for each in ls(root) if each.kind == "dataset"]
+    return [folder.relative_to(root).as_posix() for folder in datasets]
 
 
 async def make(request: Request) -> Response:
