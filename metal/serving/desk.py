@@ -7,7 +7,9 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 from pathlib import Path
+from urllib.parse import parse_qsl
 
+from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -21,6 +23,7 @@ TRIES = 60  # that one address may have with codes and the owner's link in a min
 NEWCOMERS = 600  # from one address in a minute: a class may share it
 WITHIN = 60.0  # seconds
 MOST_ADDRESSES = 10_000
+FORM, LARGEST_FORM, MOST_FIELDS = "application/x-www-form-urlencoded", 500_000, 500
 
 
 class NotLetIn(UsageError):
@@ -75,17 +78,33 @@ class Desk:
 
     def remember(self, request: Request, response: Response, study: str, cookie: str) -> None:
         """Let the browser keep a session. study: whose pages get it; empty for the owner's."""
-        of_owner = (OWNER_COOKIE, "/")
-        name, path = (cookie_of(study), f"/study/{study}") if study else of_owner
         response.set_cookie(
-            name,
+            cookie_of(study) if study else OWNER_COOKIE,
             cookie,
             max_age=round(SESSION_DAYS * DAY),
-            path=address(request, path),
+            path=address(request, "/"),
             secure=self.secure,
             httponly=True,
             samesite="lax",
         )
+
+
+async def fields_of(request: Request) -> FormData:
+    """The fields of a form that a page sent. Raises UsageError for anything else: files, and other
+    ways to send a form, are not read at all.
+    """
+    kind = request.headers.get("content-type", FORM).partition(";")[0].strip()
+    if kind != FORM:
+        raise UsageError("this is not what a page of this server sends")
+    body = await request.body()
+    if len(body) > LARGEST_FORM:
+        raise UsageError(f"a form has at most {LARGEST_FORM // 1000} kB")
+    try:
+        read = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise UsageError("this is not what a page of this server sends") from None
+    pairs: list[tuple[str, str | UploadFile]] = [*read]
+    return FormData(pairs)
 
 
 def desk_of(request: Request) -> Desk:

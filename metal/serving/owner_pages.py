@@ -12,7 +12,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from metal.errors import UsageError
-from metal.serving.desk import OWNER_COOKIE, Desk, address, desk_of
+from metal.serving.desk import OWNER_COOKIE, Desk, address, desk_of, fields_of
 from metal.serving.handing import NotYours
 from metal.serving.keeping import readmit, set_aside
 from metal.serving.ledger import ServingLedger
@@ -102,7 +102,7 @@ def _datasets(root: Path) -> list[str]:
 
 async def make(request: Request) -> Response:
     """Make a study."""
-    fields = dict(await request.form())
+    fields = dict(await fields_of(request))
     return await run_in_threadpool(_make, request, fields)
 
 
@@ -183,7 +183,7 @@ def _study_page(
 
 async def change(request: Request) -> Response:
     """Change a study: its state, its people, how many are asked."""
-    fields = dict(await request.form())
+    fields = dict(await fields_of(request))
     return await run_in_threadpool(_change, request, fields)
 
 

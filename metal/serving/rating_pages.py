@@ -5,6 +5,7 @@ they answered.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -18,20 +19,23 @@ from metal.building.forms.frame import LACKING, REASONS, translation
 from metal.building.forms.rating_page import rating_page, task_page, words_page
 from metal.building.tasks import Frame
 from metal.data.languages import language_name, name_in
-from metal.serving.desk import Desk, NotLetIn, address, cookie_of, desk_of
+from metal.serving.desk import Desk, NotLetIn, address, cookie_of, desk_of, fields_of
 from metal.serving.handing import (
     ANSWERED,
     FAILED,
     HELD,
+    LONGEST_COMMENT,
     PASSING,
     GivenAnswer,
     HeldTask,
     NotYours,
     counts_of,
     hand_out,
+    languages_of,
     qualify,
     save,
     skip,
+    storable,
     tasks_of,
     trial_of,
 )
@@ -55,6 +59,9 @@ from metal.serving.people import (
 from metal.serving.studies import CLOSED, AskedForm, NoSuchStudy, Study, study_of
 
 MOST_ANSWERS = 100  # in a request
+# for the form, which carries its own policy
+FRAMED = "frame-ancestors 'none'"
+NAMED = re.compile(r"[A-Za-z0-9_.-]{1,100}")  # how platforms call people
 # parameters of crowd platforms: what names the person, and what is kept besides
 PLATFORMS = {
     "PROLIFIC_PID": ("prolific", ("STUDY_ID", "SESSION_ID")),
@@ -167,7 +174,8 @@ def form(request: Request) -> Response:
         for task in tasks
     ]  # fmt: skip
     served = {**seat.served, "given": answered, "trial": len(tasks) if seat.in_trial else 0}
-    return HTMLResponse(rating_page(assignment, asked.questions, "", served))
+    page = rating_page(assignment, asked.questions, "", served)
+    return HTMLResponse(page, headers={"Content-Security-Policy": FRAMED})
 
 
 async def answers(request: Request) -> Response:
@@ -200,7 +208,7 @@ def seat_open(seat: Seat) -> None:
 
 async def posted(request: Request) -> Response:
     """What a form of the person sends: consent, more tasks, a task left to others, withdrawal."""
-    fields = dict(await request.form())
+    fields = dict(await fields_of(request))
     return await run_in_threadpool(_posted, request, fields)
 
 
@@ -251,8 +259,8 @@ def _plain(
     if not tasks:
         return seat.without_tasks()
     by_name = {task.task: position for position, task in enumerate(tasks)}
-    first_held = next(position for position, task in enumerate(tasks) if task.state == HELD)
-    position = by_name.get(chosen, first_held)
+    first_held = [position for position, task in enumerate(tasks) if task.state == HELD]
+    position = by_name.get(chosen, (*first_held, 0)[0])
     task, asked = tasks[position], seat.form(tasks[position].language)
     sent = dict(fields or {})
     previous = f"{seat.base}/plain?task={tasks[position - 1].task}" if position else ""
@@ -272,7 +280,7 @@ def _plain(
 
 async def plain_answer(request: Request) -> Response:
     """Take the answer of a page without script, and show the next task."""
-    fields = dict(await request.form())
+    fields = dict(await fields_of(request))
     return await run_in_threadpool(_plain_answer, request, fields)
 
 
@@ -281,17 +289,18 @@ def _plain_answer(request: Request, fields: Mapping[str, Any]) -> Response:
     seat.check(fields.get("csrf"))
     seat_open(seat)
     task = str(fields.get("task", ""))
-    tasks = {each.task: each for each in seat.tasks()}
-    if task not in tasks:
+    languages = languages_of(seat.desk.ledger, seat.rater, [task])
+    if task not in languages:
         return RedirectResponse(f"{seat.base}/plain", 303)
-    asked = seat.form(tasks[task].language)
+    asked = seat.form(languages[task])
     scores = _scores(asked, fields)
     problem = asked.refusal(scores)
     if not problem and not asked.whole(scores):
         problem = translation(seat.frame(), LACKING)
     if problem:
         return _plain(seat, task, problem, fields)
-    answer = GivenAnswer(task, scores, str(fields.get("comment", ""))[:10_000])
+    comment = storable(str(fields.get("comment", ""))[:LONGEST_COMMENT])
+    answer = GivenAnswer(task, scores, comment)
     save(seat.desk.ledger, seat.desk.forms, seat.study, seat.rater, [answer])
     return RedirectResponse(f"{seat.base}/plain", 303)
 
@@ -314,9 +323,16 @@ def by_link(request: Request) -> Response:
 
 
 def _let_in(request: Request, desk: Desk, study: str, secret: str) -> Response:
-    """Begin a session, and lead to the form."""
+    """Begin a session, and lead to the form. A browser that has one of the same person goes on with
+    it, so that pages in its other tabs stay valid.
+    """
     to = address(request, f"/study/{study}")
     response = RedirectResponse(to, 303)
+    cookie = request.cookies.get(cookie_of(study), "")
+    before = visitor_of(desk.ledger, cookie) if cookie else None
+    person = link_of(desk.ledger, secret, RATER).person
+    if before and (before.study, before.person) == (study, person):
+        return response
     desk.remember(request, response, study, session_of(desk.ledger, secret))
     return response
 
@@ -345,7 +361,7 @@ _NAMES = {*PLATFORMS, *(name for _, names in PLATFORMS.values() for name in name
 
 async def joining(request: Request) -> Response:
     """Make a newcomer a rater of the study."""
-    fields = await request.form()
+    fields = await fields_of(request)
     languages = [str(each) for each in fields.getlist("language")]
     return await run_in_threadpool(_joining, request, languages, dict(fields))
 
@@ -375,8 +391,10 @@ def _joining(request: Request, languages: list[str], fields: Mapping[str, Any]) 
 def _from_platform(fields: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     """The name of somebody who comes from a crowd platform, and what it said of them."""
     for parameter, (platform, more) in PLATFORMS.items():
-        person = str(fields.get(parameter, "")).strip()[:100]
-        if person and person.isprintable():
+        person = str(fields.get(parameter, "")).strip()
+        if person and not NAMED.fullmatch(person):
+            raise NotYours(f"{parameter} is not an id; open the link of the platform again")
+        if person:
             kept = {each: str(fields[each])[:200] for each in more if fields.get(each)}
             return f"{platform}:{person}", {"platform": platform, **kept}
     return "", {}
@@ -384,7 +402,7 @@ def _from_platform(fields: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
 
 async def recover(request: Request) -> Response:
     """Let somebody in by their name and recovery code."""
-    fields = dict(await request.form())
+    fields = dict(await fields_of(request))
     return await run_in_threadpool(_recover, request, fields)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +10,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -21,19 +19,23 @@ from metal.app.guard import is_own, limited, with_headers
 from metal.app.server import SECONDS_TO_STOP, bound
 from metal.errors import MetalError
 from metal.serving import owner_pages, rating_pages
+from metal.serving.beside import AttendedWorker
 from metal.serving.desk import Desk, NotLetIn, TooMany
 from metal.serving.handing import NotYours
 from metal.serving.ledger import ServingLedger
 from metal.serving.people import NotValid
+from metal.serving.slow import PunctualConnection
 from metal.serving.studies import Forms, NoSuchStudy
 from metal.serving.templating import respond, static_file
 
 LARGEST_BODY = 2 * 2**20  # bytes
+# of pages that have no policy of their own
 POLICY = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:;"
-    " connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self';"
+    " base-uri 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
+    "Content-Security-Policy": POLICY,
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "same-origin",
@@ -41,8 +43,6 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
-# what a page that carries its own policy must not do either
-FRAMED = "frame-ancestors 'none'"
 STATUSES: dict[type[Exception], int] = {
     NoSuchStudy: 404,
     NotValid: 404,
@@ -102,6 +102,7 @@ def app_of(desk: Desk) -> Starlette:
     handlers = {
         NotLetIn: rating_pages.not_let_in,
         MetalError: _refused,
+        ClientDisconnect: _too_large,
         HTTPException: _no_page,
         Exception: _failed,
     }
@@ -113,6 +114,10 @@ def app_of(desk: Desk) -> Starlette:
 def _refused(request: Request, error: Exception) -> Response:
     status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 400)
     return respond(request, "message.html", {"message": str(error)}, status)
+
+
+def _too_large(request: Request, error: Exception) -> Response:
+    return PlainTextResponse(f"At most {LARGEST_BODY // 2**20} MB.\n", 413)
 
 
 def _no_page(request: Request, error: Exception) -> Response:
@@ -139,7 +144,7 @@ class Served:
     _desk: Desk
     _server: uvicorn.Server
     _thread: threading.Thread
-    _worker: subprocess.Popen[bytes] | None
+    _worker: AttendedWorker | None
 
     def wait(self) -> None:
         """Wait until the server ends."""
@@ -151,8 +156,7 @@ class Served:
         self._server.should_exit = True
         self._thread.join()
         if self._worker:
-            self._worker.terminate()
-            self._worker.wait()
+            self._worker.stop()
         self._desk.ledger.close()
 
 
@@ -175,6 +179,7 @@ def begin(
     desk = Desk(ledger, folder, https, Forms(ledger))
     config = uvicorn.Config(
         FrontDoor(app_of(desk), https=https),
+        http=PunctualConnection,
         log_level="error",
         access_log=False,
         ws="none",
@@ -188,17 +193,6 @@ def begin(
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     own = f"http://{host}:{listening.getsockname()[1]}{root_path.rstrip('/')}"
-    beside = _start_worker(folder, database) if worker else None
+    beside = AttendedWorker(folder, database) if worker else None
     owner = f"{own}/owner/{owner_pages.owner_secret(ledger)}"
     return Served(own, owner, folder, desk, server, thread, beside)
-
-
-def _start_worker(folder: Path, database: str) -> subprocess.Popen[bytes]:
-    """A process that brings answers into the datasets; the address of the database, which may hold
-    a password, goes by its environment.
-    """
-    import os
-
-    environment = {**os.environ, "METAL_DATABASE": database}
-    command = [sys.executable, "-m", "metal.serving.worker", str(folder.resolve())]
-    return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)  # noqa: S603

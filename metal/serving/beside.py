@@ -1,0 +1,42 @@
+"""The worker beside the server: a process that is started again if it ends by itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+LOOKS, REST = 0.5, 2.0  # seconds between two looks, and before a worker is started again
+
+
+class AttendedWorker:
+    """A worker at work, until `stop()`. The address of the database, which may hold a password,
+    goes to it by its environment.
+    """
+
+    def __init__(self, folder: Path, database: str) -> None:
+        self._command = [sys.executable, "-m", "metal.serving.worker", str(folder.resolve())]
+        self._environment = {**os.environ, "METAL_DATABASE": database}
+        self._over = threading.Event()
+        self.process = self._start()
+        self._thread = threading.Thread(target=self._attend, daemon=True)
+        self._thread.start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: S603
+            self._command, env=self._environment, stdin=subprocess.DEVNULL
+        )
+
+    def _attend(self) -> None:
+        while not self._over.wait(LOOKS):
+            if self.process.poll() is not None and not self._over.wait(REST):
+                self.process = self._start()
+
+    def stop(self) -> None:
+        """End the worker."""
+        self._over.set()
+        self._thread.join()
+        self.process.terminate()
+        self.process.wait()

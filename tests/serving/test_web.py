@@ -1,0 +1,455 @@
+"""Studies over HTTP: from a link to ratings in the dataset, and back out of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select, update
+
+import metal
+from metal.data.dataset import load_dataset
+from metal.serving import tables
+from metal.serving.ledger import ServingLedger
+from metal.serving.server import Served, begin
+from metal.serving.studies import Forms, all_studies
+from metal.serving.worker import KeepingWorker
+from tests.saying import tells
+from tests.serving.web import Person, answer_of, eventually, folder_with_demo, rate
+
+CONSENT = "We keep your answers <b>as they are</b>.\nYou can withdraw."
+
+
+class House:
+    """A folder that is served, without a worker: `bring_in` does its work when the test says so."""
+
+    def __init__(self, folder: Path, database: str) -> None:
+        self.folder, self.database = folder_with_demo(folder), database
+        self.served: Served | None = None
+        self.visitors: list[Person] = []
+
+    def study(self, languages: str = "hi", people: int = 1, **options: object) -> list[str]:
+        """Make a study `demo`; return the paths of its people's links."""
+        _, links = metal.study_new(
+            self.folder / "demo",
+            folder=self.folder,
+            database=self.database,
+            languages=languages,
+            people=people,
+            **options,  # type: ignore[arg-type]
+        )
+        return [path for _, path in links]
+
+    def begin(self) -> Served:
+        """Start the server."""
+        self.served = begin(
+            self.folder,
+            host="127.0.0.1",
+            port=0,
+            database=self.database,
+            root_path="",
+            https=False,
+            worker=False,
+        )
+        return self.served
+
+    def person(self, path: str = "") -> Person:
+        """Somebody who opens a path first."""
+        person = Person((self.served or self.begin()).address)
+        self.visitors.append(person)
+        if path:
+            person.get(path)
+        return person
+
+    def owner(self) -> Person:
+        """The owner, who has come in."""
+        served = self.served or self.begin()
+        owner = self.person()
+        owner.get(served.owner.removeprefix(served.address))
+        return owner
+
+    def ledger(self) -> ServingLedger:
+        """The ledger, as another process sees it; the caller closes it."""
+        return ServingLedger(self.folder, self.database)
+
+    def bring_in(self) -> None:
+        """Do what a worker does."""
+        ledger = self.ledger()
+        worker = KeepingWorker(ledger, self.folder)
+        worker.forms = Forms(ledger)
+        worker.look()
+        ledger.close()
+
+    def ratings_of(self, rater: str) -> int:
+        """How many ratings of somebody the dataset has."""
+        ratings = load_dataset(self.folder / "demo").ratings
+        return int((ratings["rater"].astype(str) == rater).sum())
+
+    def close(self) -> None:
+        """End the server."""
+        for person in self.visitors:
+            person.client.close()
+        if self.served:
+            self.served.stop()
+
+
+@pytest.fixture
+def house(tmp_path: Path, database: str) -> Iterator[House]:
+    """A folder with the demo, and a server for it."""
+    (tmp_path / "served").mkdir()
+    house = House(tmp_path / "served", database)
+    yield house
+    house.close()
+
+
+def test_from_a_link_to_ratings_in_the_dataset(house: House) -> None:
+    (link,) = house.study()
+    person = house.person(link)
+    assert person.page
+    assert person.page.url.path == "/study/demo"  # the secret is no longer shown
+    answers = rate(person, "demo", 7, "because")
+    assert house.ratings_of("hi-1") == 0
+    house.bring_in()
+    data = load_dataset(house.folder / "demo")
+    rows = data.ratings[data.ratings["rater"].astype(str) == "hi-1"]
+    assert len(rows) == sum(len(answer["scores"]) for answer in answers)
+    assert set(rows["comment"]) == {"because"}
+    assert data.raters["hi-1"].kind == "human"
+    house.bring_in()  # nothing new
+    assert load_dataset(house.folder / "demo").digest == data.digest
+
+
+def test_the_same_answers_by_file_and_by_server_give_the_same_dataset(
+    house: House, tmp_path: Path
+) -> None:
+    links = house.study(raters=1)
+    filed = tmp_path / "filed" / "demo"
+    shutil.copytree(house.folder / "demo", filed)  # with the key that names the tasks
+    metal.annotate_export(filed, to="html", out=tmp_path / "forms", raters=1, languages="hi")
+    person = house.person(links[0])
+    answers = rate(person, "demo", 12, "as it is")
+    house.bring_in()
+    file = tmp_path / "hi-1.answers.json"
+    content = {"metal": "answers", "version": 1, "dataset": "demo", "rater": "hi-1"}
+    file.write_text(json.dumps({**content, "answers": answers}))
+    metal.annotate_import(filed, [file])
+    by_file, by_server = load_dataset(filed), load_dataset(house.folder / "demo")
+    assert (by_file.digest, by_file.identity) == (by_server.digest, by_server.identity)
+    assert by_file.raters == by_server.raters
+
+
+def test_without_script_the_same_can_be_done(house: House) -> None:
+    (link,) = house.study()
+    person = house.person(link)
+    for number in range(3):
+        page = person.get("/study/demo/plain")
+        assert page.status_code == 200
+        assert "<script" not in page.text
+        names = sorted(set(re.findall(r'name="(c\d+)"', page.text)))
+        lacking = person.post("/study/demo/plain", {"comment": "kept <i>"})
+        assert lacking.status_code == 400
+        assert "kept &lt;i&gt;" in lacking.text
+        done = person.post("/study/demo/plain", {**dict.fromkeys(names, "1"), "comment": ""})
+        assert done.status_code == 200
+        assert re.search(rf"<h1[^>]*>[^<]*{number + 2}[^<]*10", done.text)
+    house.bring_in()
+    assert house.ratings_of("hi-1") >= 3
+    person.get("/study/demo/plain")
+    left = person.post("/study/demo/skip", {"reason": "broken"})
+    assert left.status_code == 200
+
+
+def test_a_late_answer_without_script_is_not_lost(house: House) -> None:
+    links = house.study(people=2, raters=1)
+    slow, quick = house.person(links[0]), house.person(links[1])
+    page = slow.get("/study/demo/plain")
+    ledger = house.ledger()
+    over = update(tables.handed).values(until=0.0)
+    ledger.writes(lambda connection: connection.execute(over))
+    quick.get("/study/demo")
+    names = sorted(set(re.findall(r'name="(c\d+)"', page.text)))
+    slow.post("/study/demo/plain", dict.fromkeys(names, "1"))
+    answers = select(tables.answers.c.whole)
+    assert ledger.reads(lambda connection: connection.scalars(answers).all()) == [True]
+    ledger.close()
+
+
+# ---------------------------------------------------------------- who comes
+
+
+def test_consent_comes_first_and_its_version_is_kept_with_answers(
+    house: House, tmp_path: Path
+) -> None:
+    (tmp_path / "consent.txt").write_text(CONSENT)
+    (link,) = house.study(consent=tmp_path / "consent.txt")
+    person = house.person(link)
+    assert person.page
+    assert "&lt;b&gt;as they are&lt;/b&gt;" in person.page.text
+    version = person.hidden()["version"]
+    csrf = person.hidden()["csrf"]
+    refused = person.send([{"task": "t", "scores": {}}], csrf, "demo")
+    assert refused.status_code == 400
+    person.post("/study/demo/consent", {"version": "another"})
+    assert person.get("/study/demo/plain").text.count("version") > 0  # still asked
+    person.post("/study/demo/consent")
+    rate(person, "demo", 1)
+    ledger = house.ledger()
+    kept = ledger.reads(lambda c: c.execute(select(tables.answers.c.consent)).scalars().all())
+    assert kept == [version]
+    ledger.close()
+
+
+def test_people_join_by_the_open_link_and_come_back_with_their_code(house: House) -> None:
+    house.study("hi,ar", people=0)
+    owner = house.owner()
+    owner.get("/owner/study/demo")
+    (link,) = (owner.post("/owner/study/demo/open-link"), owner.links())[1]
+    first = house.person()
+    first.get(link)
+    assert "language" in first.post(link).text.lower()  # none was chosen
+    page = first.post(link, {"language": ["hi", "ar"]})
+    name = re.findall(r'id="name">([^<]+)<', page.text)[0]
+    code = re.findall(r'id="code">([^<]+)<', page.text)[0]
+    assert name == "hi-1"
+    rate(first, "demo", 2)
+    other_device = house.person()
+    assert other_device.get("/study/demo").status_code == 401
+    for typed in (code, code.upper(), code.replace("-", ""), f" {code.replace('-', ' ')} "):
+        assert "id=\"data\"" in other_device.post(
+            "/study/demo/recover", {"name": name, "code": typed}
+        ).text  # fmt: skip
+    assert len([a for a in other_device.data()["served"]["given"] if a["scores"]]) == 2
+    wrong = house.person().post("/study/demo/recover", {"name": name, "code": "aaaa-bbbb-cccc"})
+    assert wrong.status_code == 400
+    owner.get("/owner/study/demo")
+    owner.post("/owner/study/demo/open-link")  # the link before stops working
+    assert house.person().get(link).status_code == 404
+
+
+def test_people_of_a_platform_are_known_by_it(house: House) -> None:
+    house.study("hi", people=0, code="DONE-42")
+    owner = house.owner()
+    owner.get("/owner/study/demo")
+    (link,) = (owner.post("/owner/study/demo/open-link"), owner.links())[1]
+    came = {"PROLIFIC_PID": "5f2a", "STUDY_ID": "s1", "SESSION_ID": "x" * 500}
+    for _ in range(2):
+        person = house.person()
+        person.get(link, params=came)
+        page = person.post(link, {"language": "hi"})
+        assert page.url.path == "/study/demo"
+    rate(person, "demo", 2)
+    house.bring_in()
+    assert house.ratings_of("prolific:5f2a") > 0
+    for bad in ("a,b", "../../x", "<script>", "\u202e", "x" * 101, "a b"):
+        person = house.person()
+        person.get(link, params={"PROLIFIC_PID": bad})
+        assert person.post(link, {"language": "hi", "PROLIFIC_PID": bad}).status_code == 400
+
+
+def test_the_completion_code_comes_at_the_end(house: House) -> None:
+    (link,) = house.study(code="DONE-42", most=3)
+    person = house.person(link)
+    rate(person, "demo")
+    assert person.page
+    assert "DONE-42" in person.page.text
+
+
+def test_a_link_opened_again_leaves_other_tabs_valid(house: House) -> None:
+    (link,) = house.study()
+    person = house.person(link)
+    data = person.data()
+    person.get(link)  # the same browser opens the message again
+    task = data["tasks"][0]["task"]
+    reply = person.send([answer_of(data, task)], data["served"]["csrf"], "demo")
+    assert reply.status_code == 200
+
+
+def test_another_person_in_the_same_browser_is_not_taken_for_the_first(house: House) -> None:
+    links = house.study(people=2)
+    person = house.person(links[0])
+    data = person.data()
+    person.get(links[1])
+    task = data["tasks"][0]["task"]
+    reply = person.send([answer_of(data, task)], data["served"]["csrf"], "demo")
+    assert reply.status_code == 400
+    assert person.data()["rater"] == "hi-2"
+
+
+def test_what_one_device_answers_the_other_shows(house: House) -> None:
+    (link,) = house.study()
+    phone, desk = house.person(link), house.person(link)
+    data = phone.data()
+    first, second = (task["task"] for task in data["tasks"][:2])
+    csrf = {"phone": data["served"]["csrf"], "desk": desk.data()["served"]["csrf"]}
+    phone.send([answer_of(data, first, 0)], csrf["phone"], "demo")
+    desk.send([answer_of(data, first, 2), answer_of(data, second, 1)], csrf["desk"], "demo")
+    phone.get("/study/demo")
+    shown = {each["task"]: set(each["scores"].values()) for each in phone.data()["served"]["given"]}
+    assert (shown[first], shown[second]) == ({"2", "0"}, {"1"})
+    house.bring_in()
+    data_set = load_dataset(house.folder / "demo")
+    rows = data_set.ratings[data_set.ratings["rater"].astype(str) == "hi-1"]
+    assert sorted(rows["score"]) == [0, 1, 1, 2]
+
+
+# ---------------------------------------------------------------- who leaves
+
+
+def test_who_withdraws_leaves_nothing_behind(house: House) -> None:
+    links = house.study(people=2)
+    leaving, staying = house.person(links[0]), house.person(links[1])
+    rate(leaving, "demo", 4, "SECRET-WORDS")
+    rate(staying, "demo", 4)
+    house.bring_in()
+    before = load_dataset(house.folder / "demo")
+    assert house.ratings_of("hi-1") > 0
+    page = leaving.get("/study/demo/mine")
+    assert page.text.count("SECRET-WORDS") == 4
+    leaving.post("/study/demo/withdraw")  # without the tick nothing happens
+    house.bring_in()
+    assert load_dataset(house.folder / "demo").digest == before.digest
+    leaving.get("/study/demo/mine")
+    assert leaving.post("/study/demo/withdraw", {"sure": "1"}).status_code == 200
+    house.bring_in()
+    assert (house.ratings_of("hi-1"), house.ratings_of("hi-2") > 0) == (0, True)
+    holding = [
+        path
+        for path in (house.folder / "demo").rglob("*")
+        if path.is_file()
+        and (b"SECRET-WORDS" in path.read_bytes() or b'"hi-1"' in path.read_bytes())
+    ]
+    assert holding == []
+    ledger = house.ledger()
+    comments = ledger.reads(lambda c: c.execute(select(tables.answers.c.comment)).scalars().all())
+    assert comments == [""] * 4
+    ledger.close()
+    assert leaving.get("/study/demo").status_code == 200
+    assert 'id="data"' not in leaving.get("/study/demo").text
+    assert load_dataset(house.folder / "demo").digest != before.digest
+
+
+def test_the_owner_excludes_and_lets_back_in(house: House) -> None:
+    links = house.study(people=2, raters=1)
+    careless = house.person(links[0])
+    rate(careless, "demo", 5)
+    house.bring_in()
+    owner = house.owner()
+    owner.get("/owner/study/demo")
+    owner.post("/owner/study/demo/exclude", {"person": "hi-1"})
+    assert 'id="data"' not in careless.get("/study/demo").text
+    house.bring_in()
+    assert house.ratings_of("hi-1") == 0
+    owner.get("/owner/study/demo")
+    owner.post("/owner/study/demo/readmit", {"person": "hi-1"})
+    house.bring_in()
+    assert house.ratings_of("hi-1") > 0
+
+
+def test_a_closed_study_takes_no_answers(house: House) -> None:
+    (link,) = house.study()
+    person = house.person(link)
+    data = person.data()
+    owner = house.owner()
+    owner.get("/owner/study/demo")
+    owner.post("/owner/study/demo/state", {"state": "closed"})
+    reply = person.send([answer_of(data, data["tasks"][0]["task"])], data["served"]["csrf"], "demo")
+    assert reply.status_code == 401
+
+
+# ---------------------------------------------------------------- the owner
+
+
+@pytest.mark.parametrize("path", ["/", "/owner", "/owner/study/demo"])
+def test_the_owners_pages_need_the_owner(house: House, path: str) -> None:
+    (link,) = house.study()
+    for visitor in (house.person(), house.person(link)):
+        page = visitor.get(path)
+        assert page.status_code == 404
+        assert tells(page.text, "owner", "link")
+        assert "hi-1" not in page.text
+    assert house.owner().get(path).status_code == 200
+
+
+def test_the_owner_makes_a_study_and_links_in_the_browser(house: House) -> None:
+    owner = house.owner()
+    made = owner.post("/owner/studies", {"dataset": "demo", "raters": "2", "consent": "Agreed?"})
+    assert made.url.path == "/owner/study/demo", made.text
+    people = owner.post("/owner/study/demo/people", {"number": "2", "language": "ar"})
+    assert people.text.count("data:image/svg+xml") == 2
+    links = owner.links()
+    assert len(links) == 2
+    person = house.person(links[0].removeprefix(house.served.address))  # type: ignore[union-attr]
+    assert person.page
+    assert 'dir="rtl"' in person.page.text
+    owner.get("/owner/study/demo")
+    again = owner.post("/owner/study/demo/link", {"person": "ar-1"})
+    assert again.status_code == 200
+    assert person.get("/study/demo").status_code == 401  # the lost link no longer counts
+    for fields in ({"dataset": "../demo"}, {"dataset": "demo", "raters": "0"}, {"dataset": ""}):
+        owner.get("/owner")
+        assert owner.post("/owner/studies", fields).status_code == 400
+
+
+def test_a_new_token_of_the_owner_ends_those_before(house: House) -> None:
+    owner = house.owner()
+    path = metal.serve_token(house.folder, database=house.database)
+    assert owner.get("/owner").status_code == 404
+    assert house.person().get(path).status_code == 200
+
+
+def test_a_study_is_seen_as_it_goes(house: House) -> None:
+    links = house.study(people=2, raters=2, test_questions="10%+10%")
+    for link in links:
+        rate(house.person(link), "demo", 20)
+    house.bring_in()
+    owner = house.owner()
+    page = owner.get("/owner/study/demo").text
+    assert tells(page, "Hindi", "How far people agree")
+    (row,) = metal.study_ls(house.folder, database=house.database)
+    assert 0 < row["answered"] <= 40
+
+
+# ---------------------------------------------------------------- the worker
+
+
+@pytest.mark.slow
+def test_the_worker_brings_answers_in_and_is_started_again(tmp_path: Path) -> None:
+    folder = folder_with_demo(tmp_path)
+    _, links = metal.study_new(folder / "demo", folder=folder, languages="hi", people=1)
+    served = metal.serve(folder, port=None)
+    person = Person(served.address)
+    person.get(links[0][1])
+    rate(person, "demo", 3)
+    house = House.__new__(House)
+    house.folder = folder
+    eventually(lambda: house.ratings_of("hi-1") > 0)
+    first = served._worker.process  # type: ignore[union-attr]
+    first.kill()
+    before = house.ratings_of("hi-1")
+    rate(person, "demo", 3)
+    eventually(lambda: house.ratings_of("hi-1") > before)
+    assert served._worker.process.pid != first.pid  # type: ignore[union-attr]
+    person.client.close()
+    served.stop()
+
+
+def test_health_says_whether_the_database_answers(house: House) -> None:
+    assert house.person().get("/healthz").text == "ok\n"
+
+
+def test_links_end(house: House) -> None:
+    (link,) = house.study()
+    ledger = house.ledger()
+    late = update(tables.links).values(until=time.time() - 1)
+    person = house.person(link)
+    assert person.get("/study/demo").status_code == 200
+    ledger.writes(lambda connection: connection.execute(late))
+    assert person.get("/study/demo").status_code == 401
+    assert house.person().get(link).status_code == 404
+    assert [study.id for study in all_studies(ledger)] == ["demo"]
+    ledger.close()
