@@ -109,8 +109,11 @@ class Jobs:
         self._jobs: dict[str, AppJob] = {}
         clear_left_over(Path(tempfile.gettempdir()))
         self._folder = tempfile.TemporaryDirectory(prefix=PREFIX)
-        self._lock = filelock.FileLock(self.folder / HELD)
+        # others see the file only when it is locked
+        self._lock = filelock.FileLock(self.folder / f"{HELD}-new")
         self._lock.acquire()
+        with suppress(OSError):  # where open files cannot be renamed, others leave the folder
+            os.replace(self.folder / f"{HELD}-new", self.folder / HELD)
 
     @property
     def folder(self) -> Path:
