@@ -4,6 +4,7 @@ them.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import threading
@@ -79,8 +80,10 @@ class Kept:
         before = len(self._values)
         while len(self._values) > 1 and sum(size for _, size in self._values.values()) > room:
             self._values.popitem(last=False)
-        if len(self._values) < before and "pyarrow" in sys.modules:
-            sys.modules["pyarrow"].default_memory_pool().release_unused()
+        if len(self._values) < before:
+            gc.collect()  # a run refers to itself, and may hold 200 MB
+            if arrow := sys.modules.get("pyarrow"):
+                arrow.default_memory_pool().release_unused()
 
 
 class Library:

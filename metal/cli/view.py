@@ -25,6 +25,8 @@ ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(si
 # These commands run long and draw thousands of pages. Without a search for cycles they would
 # keep hundreds of MB: other commands search hardly ever.
 SEARCHING = (10_000, 10, 10)
+# Arrow's usual allocator keeps what was freed in another thread than the one that asked for it.
+POOL = ("ARROW_DEFAULT_MEMORY_POOL", "system")
 OPEN = click.Option(
     ["--open/--no-open", "open_it"],
     default=True,
@@ -42,6 +44,7 @@ OPEN = click.Option(
     """,
 )
 def app(folder: Path | None, port: int | None, open_it: bool) -> None:
+    _give_memory_back()
     wait_for(metal.view(folder or ".", port=port), open_it)
 
 
@@ -54,7 +57,7 @@ def app(folder: Path | None, port: int | None, open_it: bool) -> None:
     """,
 )
 def bundle(folder: Path | None, **options: Any) -> None:
-    gc.set_threshold(*SEARCHING)
+    _give_memory_back()
     with console.progress("writing", "folders") as advance:
         written = metal.view_bundle(folder or ".", progress=advance, **options)
     what = f"{plural(written.pages, 'page')}, {written.size / 1e6:,.1f} MB"
@@ -69,6 +72,14 @@ view = WithDefault(default=app)
 view.add_command(bundle)
 
 
+def _give_memory_back() -> None:
+    """Have this process return the memory of pages that were drawn. Call it before tables are
+    read.
+    """
+    gc.set_threshold(*SEARCHING)
+    os.environ.setdefault(*POOL)
+
+
 def open_run_in_app(run: Path) -> None:
     """Show a run in the app: in the present folder's, if that lists it, else in its parent's."""
     folder = Path() if is_listed(run.resolve(), Path.cwd()) else run.parent
@@ -78,7 +89,6 @@ def open_run_in_app(run: Path) -> None:
 
 def wait_for(shown: metal.View, open_it: bool = True, page: str = "") -> None:
     """Say where the app is, open a page of it in the browser, and wait for Ctrl-C."""
-    gc.set_threshold(*SEARCHING)
     for ending in ENDINGS:
         if signal.getsignal(ending) == signal.SIG_DFL:  # ignored under nohup
             signal.signal(ending, signal.default_int_handler)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gc
+import os
 import re
 import shutil
 import signal
@@ -285,13 +286,17 @@ def test_the_command_line(shelf: Path, tmp_path: Path) -> None:
     assert isinstance(CliRunner().invoke(command, words).exception, UsageError)
 
 
-def test_what_a_page_leaves_in_memory_goes_before_the_end(shelf: Path, tmp_path: Path) -> None:
+def test_what_a_page_leaves_in_memory_goes_before_the_end(
+    shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ARROW_DEFAULT_MEMORY_POOL", "mimalloc")  # what somebody chose stays
     before = gc.get_threshold()
     try:
         gc.set_threshold(1_000_000, 20, 20)  # as the command line has it
         words = ["view", "bundle", str(shelf / "datasets"), "--out", str(tmp_path / "site")]
         assert CliRunner().invoke(command, words).exit_code == 0
         assert gc.get_threshold()[0] < 100_000
+        assert os.environ["ARROW_DEFAULT_MEMORY_POOL"] == "mimalloc"
     finally:
         gc.set_threshold(*before)
 

@@ -83,8 +83,12 @@ def test_the_datasets_of_the_runs_in_an_audit_are_looked_at(tmp_path: Path) -> N
     library = Library(tmp_path)
     read: list[int] = []
 
+    def counted() -> int:
+        read.append(1)
+        return len(read)
+
     def opened() -> int:
-        return library.opened(tmp_path / "audit", "x", lambda: read.append(1) or len(read))
+        return library.opened(tmp_path / "audit", "x", counted)
 
     assert (opened(), opened()) == (1, 1)
     (tmp_path / "data" / "outputs.jsonl").write_text("{}")
