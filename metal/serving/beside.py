@@ -18,6 +18,7 @@ class AttendedWorker:
 
     def __init__(self, folder: Path, database: str) -> None:
         self._command = [sys.executable, "-m", "metal.serving.worker", str(folder.resolve())]
+        self._command.append(str(os.getpid()))
         self._environment = {**os.environ, "METAL_DATABASE": database}
         self._over = threading.Event()
         self.process = self._start()

@@ -46,7 +46,7 @@ class KeepingWorker:
 
 def main() -> None:
     """The process that `metal serve` starts; it ends with the server, or when it is told to."""
-    parent = os.getppid()
+    parent = int(sys.argv[2])  # not getppid(): the server may have ended already
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the server, which ends this
     root = Path(sys.argv[1])

@@ -6,6 +6,7 @@ import html
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -121,11 +122,18 @@ def rate(person: Person, study: str, most: int = 10**6, comment: str = "") -> li
     return answers
 
 
+def free_port() -> int:
+    """A port that nobody uses, and that no program takes by itself."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
 class ServedProcess:
     """`metal serve` as a process of its own, which can be killed and started again."""
 
     def __init__(self, folder: Path, database: str = "", port: int = 0) -> None:
-        self.folder, self.database, self.port = folder, database, port
+        self.folder, self.database, self.port = folder, database, port or free_port()
         self.start()
 
     def start(self) -> None:
