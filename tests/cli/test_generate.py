@@ -460,7 +460,10 @@ def test_max_cost_and_limit(
     assert sum(one["tokens"][0] * 2.5 + one["tokens"][1] * 10 for one in made) / 1e6 <= 0.03
     assert len(outputs(mine)) == len(made)
     before = llm_server.requests
-    metal("generate", "--resume", "r", "--limit", "2")
+    done = metal("generate", "--resume", "r", "--limit", "2")
+    assert tells(done.said, "$0.03", "--max-cost")  # the limit holds
+    assert llm_server.requests == before
+    metal("generate", "--resume", "r", "--limit", "2", "--max-cost", "inf")
     assert llm_server.requests == before + 2
     done = metal("generate", "--resume", "r")
     assert llm_server.requests == 2 * PASSAGES
