@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from metal.data.escaping import guarded
 from metal.errors import UsageError
 from metal.serving.desk import OWNER_COOKIE, Desk, address, desk_of, fields_of
 from metal.serving.handing import NotYours
@@ -23,6 +27,7 @@ from metal.serving.people import (
     NotValid,
     Visitor,
     answered_by,
+    consents_of,
     link_of,
     new_link,
     new_person,
@@ -181,6 +186,20 @@ def _study_page(
     return respond(request, "owner_study.html", content)
 
 
+def consents(request: Request) -> Response:
+    """Who agreed to what and when, as a CSV."""
+    desk, _ = _owner(request)
+    study = study_of(desk.ledger, request.path_params["study"])
+    file = StringIO()
+    writer = csv.writer(file)
+    writer.writerow(["person", "version", "agreed"])
+    for name, version, at in consents_of(desk.ledger, study.id):
+        agreed = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
+        writer.writerow([guarded(name), version, agreed])
+    headers = {"Content-Disposition": f'attachment; filename="{study.id}-consents.csv"'}
+    return Response(file.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
+
+
 async def change(request: Request) -> Response:
     """Change a study: its state, its people, how many are asked."""
     fields = dict(await fields_of(request))
@@ -252,6 +271,7 @@ ROUTES = [
     Route("/owner", start),
     Route("/owner/studies", make, methods=["POST"]),
     Route("/owner/study/{study}", study_page),
+    Route("/owner/study/{study}/consents.csv", consents),
     Route("/owner/study/{study}/{what}", change, methods=["POST"]),
     Route("/owner/{secret}", come_in),
 ]

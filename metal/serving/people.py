@@ -301,3 +301,15 @@ def link_of(ledger: ServingLedger, secret: str, role: str) -> Link:
     if row is None or row.revoked or row.until < time.time():
         raise NotValid("this link is not valid, or no longer; ask for a new one")
     return Link(row.role, row.study or "", row.person, row.label)
+
+
+def consents_of(ledger: ServingLedger, study: str) -> list[tuple[str, str, float]]:
+    """Who agreed to which version of the consent, and when (seconds since 1970), in that order."""
+    person = tables.people
+    wanted = (
+        select(person.c.name, person.c.consent, person.c.consented)
+        .where(person.c.study == study, person.c.consent != "")
+        .order_by(person.c.consented)
+    )
+    rows = ledger.reads(lambda connection: connection.execute(wanted).all())
+    return [(str(name), str(version), float(at)) for name, version, at in rows]

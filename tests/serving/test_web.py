@@ -202,6 +202,10 @@ def test_consent_comes_first_and_its_version_is_kept_with_answers(
     kept = ledger.reads(lambda c: c.execute(select(tables.answers.c.consent)).scalars().all())
     assert kept == [version]
     ledger.close()
+    header, line = house.owner().get("/owner/study/demo/consents.csv").text.splitlines()
+    assert header == "person,version,agreed"
+    assert line.startswith(f"hi-1,{version},20")
+    assert person.get("/owner/study/demo/consents.csv").status_code == 404
 
 
 def test_people_join_by_the_open_link_and_come_back_with_their_code(house: House) -> None:
