@@ -24,6 +24,7 @@ from metal.api.answer_table import (
     PEOPLE,
     Choice,
     RunAnswers,
+    typical,
 )
 from metal.api.answers import of_dataset
 from metal.data.dataset import Card, Dataset, assemble
@@ -194,3 +195,37 @@ def test_files_are_written_in_parts(answers: RunAnswers, monkeypatch: pytest.Mon
     parts = list(csv_lines(answers, rows))
     assert len(parts) == 2
     assert "".join(parts) == whole
+
+
+@pytest.mark.parametrize(
+    ("scale", "judge", "outputs"),
+    [
+        # what it most often says is 1 where people say 0: 4 of 6 times
+        (Scale("ordinal", (Level(0, "Bad"), Level(1, "Medium"), Level(2, "Good"))),
+         [2, 1, 2, 1, 1, 1], ["o1", "o3", "o4"]),
+        # too few of the most frequent kind: the next kind fills up
+        (Scale("ordinal", (Level(0, "Bad"), Level(1, "Medium"), Level(2, "Good"))),
+         [2, 1, 1, 0, 0, 0], ["o1", "o2", "o0"]),
+        # on a line, those in the middle of 10, 20, 30, 40, 50 and 60
+        (Scale("interval"), [60, 10, 50, 20, 40, 30], ["o3", "o5", "o4"]),
+    ],
+)  # fmt: skip
+def test_typical_disagreements(scale: Scale, judge: list[float], outputs: list[str]) -> None:
+    rows = [
+        {"output": f"o{number}", "criterion": "q", "rater": rater, "score": score}
+        for rater, scores in (("p", [0.0] * 6), ("j", judge))
+        for number, score in enumerate(scores)
+    ]
+    dataset = assemble(
+        Card("typical"),
+        [Criterion("q", scale)],
+        [Source("s", "en")],
+        [Output(f"o{number}", "s", "g", "en") for number in range(6)],
+        [Rater("p", "human", "g"), Rater("j", "llm", "g")],
+        tidy_facts(pd.DataFrame(rows)),
+    )
+    answers = of_dataset(dataset)
+    every = typical(answers.differing(), answers.by_name)
+    assert every["output"].tolist() == outputs
+    cell = typical(answers.chosen(Choice("en", "q", "j", DIFFERS)), answers.by_name)
+    assert cell["output"].tolist() == outputs
