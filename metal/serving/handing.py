@@ -19,7 +19,7 @@ from metal.errors import UsageError
 from metal.serving import tables
 from metal.serving.ledger import ServingLedger
 from metal.serving.people import ACTIVE, RaterInStudy
-from metal.serving.studies import OPEN, PASSED, RATE, Forms, Study
+from metal.serving.studies import OPEN, PASSED, RATE, SIDES, Forms, Study
 
 HELD, ANSWERED, SKIPPED, LAPSED = "held", "answered", "skipped", "lapsed"
 WAITING, PASSING, FAILED = "", "passed", "failed"  # in the qualification round
@@ -149,8 +149,7 @@ def _next_tasks(
         handed = tables.handed
         had = select(func.count()).where(handed.c.person == rater.id, handed.c.state != LAPSED)
         left = max(study.settings.qualify - _number(connection, had), 0)
-        tests = _unseen(study, rater, language).where(tables.tasks.c.kind != RATE)
-        return list(connection.scalars(tests.limit(left)))
+        return _unseen_tests(connection, study, rater, language, left)
     room = _room(connection, study, rater)
     if room <= 0:
         return []
@@ -208,8 +207,22 @@ def _tests(
         return []
     before = _number(connection, _ordinary(study.id, tables.handed.c.person == rater.id))
     number = round(share * (before + beside)) - round(share * before)
-    tests = _unseen(study, rater, language).where(tables.tasks.c.kind != RATE)
-    return list(connection.scalars(tests.limit(number)))
+    return _unseen_tests(connection, study, rater, language, number)
+
+
+def _unseen_tests(
+    connection: Connection, study: Study, rater: RaterInStudy, language: str, number: int
+) -> list[int]:
+    """The next test questions that the person has not had. Each side is looked for by itself: for
+    both at once, databases read all tasks.
+    """
+    task = tables.tasks
+    tests: list[tuple[int, int]] = []
+    for side in SIDES:
+        of_side = _unseen(study, rater, language).where(task.c.kind == side).limit(number)
+        rows = connection.execute(of_side.add_columns(task.c.place)).all()
+        tests += [(int(row.place), int(row.id)) for row in rows]
+    return [key for _, key in sorted(tests)[:number]]
 
 
 def _unseen(study: Study, rater: RaterInStudy, language: str) -> Select[Any]:

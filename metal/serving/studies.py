@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 OPEN, PAUSED, CLOSED = "open", "paused", "closed"
 STATES = (OPEN, PAUSED, CLOSED)
 RATE = "rate"
+SIDES = ("positive", "negative")  # of test questions, as metal.genie calls them
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,59}")
 PASSED = 0.8  # of the answers of a qualification round
 EVERYBODY = 1_000_000  # may get a test question

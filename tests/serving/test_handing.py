@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
+from metal.genie import gold_questions
 from metal.serving import tables
 from metal.serving.handing import (
     GivenAnswer,
@@ -26,7 +27,17 @@ from metal.serving.handing import (
 from metal.serving.keeping import readmit, set_aside
 from metal.serving.ledger import ServingLedger
 from metal.serving.people import RaterInStudy, new_person
-from metal.serving.studies import CLOSED, OPEN, PAUSED, Forms, Study, ask_more, set_state, study_of
+from metal.serving.studies import (
+    CLOSED,
+    OPEN,
+    PAUSED,
+    SIDES,
+    Forms,
+    Study,
+    ask_more,
+    set_state,
+    study_of,
+)
 from tests.serving.conftest import OpenLedger
 from tests.serving.simulated import (
     CRITERION,
@@ -450,3 +461,7 @@ def test_an_answer_is_cleaned_of_what_cannot_be_kept() -> None:
         {"task": "t", "scores": {}, "comment": "cut \ud83d\0.", "seconds": 10**400}
     )
     assert (read.comment, read.seconds) == ("cut ?.", 3600.0)
+
+
+def test_sides_are_those_of_test_questions() -> None:
+    assert SIDES == gold_questions.SIDES
