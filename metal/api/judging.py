@@ -456,7 +456,7 @@ def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging
     """
     from metal.api.asked import Judging, default_callbacks
     from metal.raters.judges.engine import EngineOptions
-    from metal.running.asking import Terms, carry_out, run_to_end
+    from metal.running.asking import Terms, carry_out, run_to_end, with_kept_limit
     from metal.running.job import read_request, under_way
     from metal.running.judging import JudgeRequest, dataset_of, judge_job
 
@@ -468,7 +468,7 @@ def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging
     path = dataset_of(folder, settings)
     dataset = load(path, (), reading_of(folder)).dataset
     job = judge_job(request, path, dataset, concurrency=settings.get("concurrency"))
-    terms = Terms(how=how)
+    terms = with_kept_limit(folder, Terms(how=how), lambda line: None)
     return Judging(
         folder,
         job,

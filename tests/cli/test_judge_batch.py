@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from metal.data.run_toml import read_run_toml
 from metal.raters.judges.batch.ledger import read_ledger
 from metal.raters.judges.engine import Progress
 from metal.raters.judges.models import Model
@@ -174,15 +175,14 @@ def test_interrupted(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) ->
 
 def test_cancelled(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> None:
     server.service.rate = 0.01
-    assert (
-        "no open batches"
-        not in metal("judge", DEMO, *SMALL, "--batch", "--no-wait", "--out", "r").said
-    )
+    begun = ("judge", DEMO, *SMALL, "--batch", "--no-wait", "--max-cost", "5", "--out", "r")
+    assert "no open batches" not in metal(*begun).said
     server.service.ahead += 500.0
     said = metal("judge", "cancel", "r").said
     answered = sum(job.answered for job in server.service.jobs)
     assert f"{79 - answered} calls not made. Continue with: metal judge --resume r" in said
     assert len(pd.read_parquet(tmp_path / "r" / "ratings.parquet")) == 1 + answered
+    assert read_run_toml(tmp_path / "r")["settings"]["max_cost"] == 5.0
     assert "nothing to cancel" in metal("judge", "cancel", "r").said
     server.service.rate = 2000.0
     assert "80 ratings" in metal("judge", "--resume", "r").said
