@@ -88,7 +88,7 @@ OTHERS: dict[str, str] = {
         id, path, probes, shown, translation_of
     """,
     "questions/board": """
-        negated, was
+        Content-Length, error, id, log, negated, state, was
     """,
     "questions/correct": """
         mean_high, mean_low, probability

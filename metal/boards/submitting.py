@@ -39,7 +39,7 @@ from metal.boards.store import (
 )
 from metal.data.dataset import Dataset, concat_facts
 from metal.data.missing import no_such
-from metal.data.progress import Progress
+from metal.data.progress import Progress, no_progress
 from metal.data.ratings import FACTS, tidy_facts
 from metal.data.records import Direction, Output
 from metal.data.tables.files import read_frame
@@ -153,6 +153,15 @@ def submit_generator(
     return replace(joined, lines=(*lines, *joined.lines))
 
 
+def check_generator(folder: Path, path: Path, *, name: str, allow_missing: bool) -> tuple[str, ...]:
+    """What `submit_generator` checks before it scores anything; return a line about the outputs."""
+    rows = read_rows(read_frame(path).to_dict("list"), path)
+    generator = _NewGenerator(path, rows, name, "", {}, allow_missing, None, None, no_progress)
+    board = open_board(folder).dataset
+    _, outputs = generator.checked(board)
+    return (f"{len(outputs):,} outputs", *identical_texts(outputs, board))
+
+
 @dataclass(frozen=True)
 class _NewGenerator:
     """A submitted generator. scores: the file with scores by the board's other metrics; table: its
@@ -173,9 +182,7 @@ class _NewGenerator:
     def prepare(self, seen: OpenBoard) -> Prepared:
         """Prepare the generator's entry, outputs and scores for a version of the board."""
         dataset = seen.dataset
-        generators = {output.generator for output in dataset.outputs.values()}
-        plain = check_name(self.name, generators, "generator")
-        outputs = self._outputs(dataset, plain)
+        plain, outputs = self.checked(dataset)
         details: dict[str, Any] = {"outputs": len(outputs), **self.declared}
         entry = Entry(0, "", "generator", "", plain, self.by or ANONYMOUS, details)
         unscored = Submission(entry, outputs, (), pd.DataFrame(columns=list(FACTS)))
@@ -199,16 +206,19 @@ class _NewGenerator:
             submission, [f"{len(outputs):,} outputs", *identical_texts(outputs, dataset), *lines]
         )
 
-    def _outputs(self, dataset: Dataset, name: str) -> tuple[Output, ...]:
+    def checked(self, dataset: Dataset) -> tuple[str, tuple[Output, ...]]:
+        """The generator's name as it is written on the board, and its outputs."""
+        generators = {output.generator for output in dataset.outputs.values()}
+        plain = check_name(self.name, generators, "generator")
         outputs = generator_outputs(
-            self.rows, name, dataset, self.path, allow_missing=self.allow_missing
+            self.rows, plain, dataset, self.path, allow_missing=self.allow_missing
         )
         for output in outputs:
             if output.output in dataset.outputs:
                 raise UsageError(
                     f"output {output.output!r} is on the board already; give another `name`"
                 )
-        return outputs
+        return plain, outputs
 
 
 def _declared(human: bool, family: str) -> dict[str, Any]:
@@ -283,6 +293,23 @@ def submit_metric(
         new.how |= {"reads": ", ".join(file.name for file in reads)} if reads else {}
     joined = join_board(folder, new.prepare)
     return replace(joined, protections=tuple(protections(limits))) if is_program else joined
+
+
+def check_metric(
+    folder: Path, path: Path, *, name: str, direction: Direction | None, signature: str
+) -> tuple[str, ...]:
+    """What `submit_metric` checks before it runs a program; of a table, all scores are checked.
+    Return lines about it.
+    """
+    content = read_file(path)
+    if content is None:
+        raise no_such(path, "file", "; give a program (metric.py) or a table of scores")
+    new = _NewMetric(path, content, name, "", direction, no_progress, signature=signature)
+    seen = open_board(folder)
+    if path.suffix != ".py":
+        return tuple(new.prepare(seen).lines)
+    check_name(name, seen.dataset.raters, "rater")
+    return (f"a program of {len(content):,} bytes",)
 
 
 @dataclass

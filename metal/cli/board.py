@@ -113,9 +113,19 @@ def _submission(function: Callable[..., Submitted], short_help: str, examples: s
     def command(board: Path, **options: Any) -> None:
         with console.progress("submitting") as advance:
             result = function(board, progress=advance, **options)
-        _print_submitted(result, board)
+        if options.get("to") or options.get("check"):
+            _print_outcome(result)
+        else:
+            _print_submitted(result, board)
 
     return command
+
+
+def _print_outcome(result: Submitted) -> None:
+    """What a check, or a server, says of a submission."""
+    console.say(f"{result.what} {result.name}: {result.not_ranked}", bold=True)
+    for line in result.lines:
+        console.say(f"  {line}")
 
 
 def _print_submitted(result: Submitted, board: Path) -> None:
@@ -153,7 +163,10 @@ for command in (
     _submission(
         metal.submit_generator,
         "A generator: its outputs.",
-        "metal submit generator datasets/cnndm outputs.jsonl --name my-model --by 'A. Researcher'",
+        """
+        metal submit generator datasets/cnndm outputs.jsonl --name my-model --by 'A. Researcher'
+        metal submit generator cnndm outputs.jsonl --name my-model --to https://boards.example.org
+        """,
     ),
     _submission(
         metal.submit_metric,

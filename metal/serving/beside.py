@@ -1,4 +1,4 @@
-"""The worker beside the server: a process that is started again if it ends by itself."""
+"""The workers beside the server: processes that are started again if they end by themselves."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ LOOKS, REST = 0.5, 2.0  # seconds between two looks, and before a worker is star
 
 
 class AttendedWorker:
-    """A worker at work, until `stop()`. The address of the database, which may hold a password,
-    goes to it by its environment.
+    """A worker at work, until `stop()`: a module of metal.serving as a process. The address of the
+    database, which may hold a password, goes to it by its environment.
     """
 
-    def __init__(self, folder: Path, database: str) -> None:
-        self._command = [sys.executable, "-m", "metal.serving.worker", str(folder.resolve())]
+    def __init__(self, module: str, folder: Path, database: str) -> None:
+        self._command = [sys.executable, "-m", f"metal.serving.{module}", str(folder.resolve())]
         self._command.append(str(os.getpid()))
         self._environment = {**os.environ, "METAL_DATABASE": database}
         self._over = threading.Event()

@@ -73,13 +73,16 @@ def new_link(
     *,
     study: str | None = None,
     person: int | None = None,
+    board: str | None = None,
+    team: int | None = None,
     label: str = "",
     days: float = LINK_DAYS,
 ) -> str:
     """A new secret that lets somebody in; only its hash is kept."""
     secret = secrets.token_urlsafe(24)
     row: dict[str, Any] = {"hash": hashed(secret), "role": role, "study": study, "person": person}
-    row |= {"label": label, "until": time.time() + days * DAY, "revoked": False}
+    row |= {"board": board, "team": team, "label": label, "revoked": False}
+    row["until"] = time.time() + days * DAY
     ledger.writes(lambda connection: _insert_once(connection, tables.links, row))
     return secret
 

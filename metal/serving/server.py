@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,17 +19,21 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from metal.app.guard import is_own, limited, with_headers
 from metal.app.server import SECONDS_TO_STOP, bound
 from metal.errors import MetalError
-from metal.serving import owner_pages, rating_pages
+from metal.serving import board_api, board_owner, board_pages, owner_pages, rating_pages
 from metal.serving.beside import AttendedWorker
+from metal.serving.boards import NoSuchBoard
 from metal.serving.desk import Desk, NotLetIn, TooMany
 from metal.serving.handing import NotYours
 from metal.serving.ledger import ServingLedger
 from metal.serving.people import NotValid
 from metal.serving.slow import PunctualConnection
 from metal.serving.studies import Forms, NoSuchStudy
+from metal.serving.submissions import LARGEST_FILE, NoSuchSubmission
 from metal.serving.templating import respond, static_file
 
 LARGEST_BODY = 2 * 2**20  # bytes
+LARGEST_SUBMISSION = LARGEST_FILE + 2**16  # with the fields beside the file
+SUBMITTING = re.compile(r"/boards/[^/]+/(api/)?submissions")
 # of pages that have no policy of their own
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self';"
@@ -43,8 +48,11 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
     "Cache-Control": "no-store",
 }
+WORKERS = ("worker", "board_worker")  # modules: one for answers, one for boards
 STATUSES: dict[type[Exception], int] = {
     NoSuchStudy: 404,
+    NoSuchBoard: 404,
+    NoSuchSubmission: 404,
     NotValid: 404,
     TooMany: 429,
     NotYours: 400,
@@ -68,17 +76,19 @@ class FrontDoor:
         headers = Headers(scope=scope)
         length = headers.get("content-length", "0")
         refusal: tuple[int, str] | None = None
+        submits = SUBMITTING.search(scope["path"]) and scope["method"] == "POST"
+        most = LARGEST_SUBMISSION if submits else LARGEST_BODY
         changes = scope["method"] not in ("GET", "HEAD")
         if changes and not is_own(scope["method"], headers, headers.get("host", "")):
             refusal = 403, "This request comes from another page."
-        elif not length.isdecimal() or len(length) > 18 or int(length) > LARGEST_BODY:
-            refusal = 413, f"At most {LARGEST_BODY // 2**20} MB."
+        elif not length.isdecimal() or len(length) > 18 or int(length) > most:
+            refusal = 413, f"At most {most // 2**20} MB."
         if refusal:
             await PlainTextResponse(refusal[1] + "\n", refusal[0], self.headers)(
                 scope, receive, send
             )
             return
-        await self.app(scope, limited(receive, LARGEST_BODY), with_headers(send, self.headers))
+        await self.app(scope, limited(receive, most), with_headers(send, self.headers))
 
 
 def health(request: Request) -> Response:
@@ -93,6 +103,9 @@ def health(request: Request) -> Response:
 def app_of(desk: Desk) -> Starlette:
     """The program that answers, before it is guarded."""
     routes = [
+        *board_owner.ROUTES,
+        *board_api.ROUTES,
+        *board_pages.ROUTES,
         *owner_pages.ROUTES,
         *rating_pages.ROUTES,
         Route("/healthz", health),
@@ -144,7 +157,7 @@ class Served:
     _desk: Desk
     _server: uvicorn.Server
     _thread: threading.Thread
-    _worker: AttendedWorker | None
+    _workers: tuple[AttendedWorker, ...]
 
     def wait(self) -> None:
         """Wait until the server ends."""
@@ -152,11 +165,11 @@ class Served:
             self._thread.join(0.5)
 
     def stop(self) -> None:
-        """End the server and its worker; answers that have arrived are in the ledger."""
+        """End the server and its workers; answers that have arrived are in the ledger."""
         self._server.should_exit = True
         self._thread.join()
-        if self._worker:
-            self._worker.stop()
+        for worker in self._workers:
+            worker.stop()
         self._desk.ledger.close()
 
 
@@ -170,7 +183,7 @@ def begin(
     https: bool,
     worker: bool,
 ) -> Served:
-    """Start the server in a thread of its own, and a worker as a process.
+    """Start the server in a thread of its own, and its workers as processes.
 
     Raises UsageError if the port or the database cannot be had.
     """
@@ -193,6 +206,6 @@ def begin(
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
     own = f"http://{host}:{listening.getsockname()[1]}{root_path.rstrip('/')}"
-    beside = AttendedWorker(folder, database) if worker else None
+    beside = tuple(AttendedWorker(each, folder, database) for each in WORKERS if worker)
     owner = f"{own}/owner/{owner_pages.owner_secret(ledger)}"
     return Served(own, owner, folder, desk, server, thread, beside)

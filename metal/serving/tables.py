@@ -110,6 +110,52 @@ people = Table(
     UniqueConstraint("study", "name"),
 )
 
+# A board that the owner opened. dataset: the folder, relative to the server's. settings: see
+# metal.serving.boards.BoardRules. seen: the state of the folder whose pages were made last.
+boards = Table(
+    "boards",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("dataset", Text, nullable=False),
+    Column("settings", JSON, nullable=False),
+    Column("seen", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("says", Text, nullable=False),
+    Column("made", Float, nullable=False),
+)
+
+# Who submits to a board.
+teams = Table(
+    "teams",
+    metadata,
+    _key(),
+    Column("board", ForeignKey("boards.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("made", Float, nullable=False),
+    UniqueConstraint("board", "name"),
+)
+
+# kind: generator, metric-scores or metric-program. state: see metal.serving.boards. says: what its
+# team may read of it; full: what the owner may read, with a program's own words. since: the
+# versions that the board had before it ran. version: with which it joined, 0 before.
+submissions = Table(
+    "submissions",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("board", ForeignKey("boards.id"), nullable=False, index=True),
+    Column("team", ForeignKey("teams.id"), nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("options", JSON, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("says", Text, nullable=False),
+    Column("full", Text, nullable=False),
+    Column("since", Integer, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("made", Float, nullable=False),
+)
+
 # A link that lets somebody in. role: owner, rater, join, viewer or submitter.
 links = Table(
     "links",
@@ -118,6 +164,8 @@ links = Table(
     Column("role", Text, nullable=False),
     Column("study", ForeignKey("studies.id"), index=True),
     Column("person", ForeignKey("people.id"), index=True),
+    Column("board", ForeignKey("boards.id")),
+    Column("team", ForeignKey("teams.id")),
     Column("label", Text, nullable=False),
     Column("until", Float, nullable=False),
     Column("revoked", Boolean, nullable=False),
@@ -176,7 +224,7 @@ Index(
 )
 
 # Work for worker processes. state: waiting, running, done or failed. until: when a worker that runs
-# it counts as dead.
+# it counts as dead. tries: how often it was begun.
 jobs = Table(
     "jobs",
     metadata,
@@ -186,6 +234,7 @@ jobs = Table(
     Column("state", Text, nullable=False, index=True),
     Column("says", Text, nullable=False),
     Column("worker", Text, nullable=False),
+    Column("tries", Integer, nullable=False),
     Column("until", Float, nullable=False),
     Column("made", Float, nullable=False),
 )

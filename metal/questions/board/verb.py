@@ -184,6 +184,15 @@ def _keep(
 
 
 By = Annotated[str, Option("Who submits it. [default: anonymous]")]
+Check = Annotated[bool, Option("Only check it; nothing is scored or written.", rare=True)]
+To = Annotated[
+    str,
+    Option(
+        "Server of the board (`metal.serve`); METAL_TOKEN holds your team's token, and BOARD is the"
+        " board's name there.",
+        metavar="URL",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -225,6 +234,8 @@ def submit_generator(
     scores: Annotated[
         StrPath | None, Option("Their scores by metrics that cannot run here.", metavar="FILE")
     ] = None,
+    to: To = "",
+    check: Check = False,
     progress: Progress | None = None,
 ) -> Submitted:
     """Add a generator to `board`. `outputs` has one text for each source.
@@ -253,6 +264,15 @@ def submit_generator(
     """
     from metal.boards import submitting
 
+    if to:
+        options = {"by": by, "human": human, "family": family, "check": check, "scores": scores}
+        asked = {"allow_missing": allow_missing}
+        return _sent(to, str(board), "generator", outputs, name, asked, options)
+    if check:
+        lines = submitting.check_generator(
+            Path(board), Path(outputs), name=name, allow_missing=allow_missing
+        )
+        return _only_checked(Path(board), "generator", name, lines)
     joined = submitting.submit_generator(
         Path(board),
         Path(outputs),
@@ -287,6 +307,11 @@ def submit_metric(
     reads: Annotated[Sequence[StrPath], Option("A file or folder the program may read.")] = (),
     seconds: Annotated[float, Option("Time limit.", least=0, open_ends=True)] = 600.0,
     memory: Annotated[int, Option("Memory limit in MB.", least=64)] = 4096,
+    isolated: Annotated[
+        bool, Option("Refuse a program where this system cannot isolate it.", rare=True)
+    ] = False,
+    to: To = "",
+    check: Check = False,
     progress: Progress | None = None,
 ) -> Submitted:
     """Add a metric to the board: a program (metric.py) or a table of scores (CSV, TSV, JSONL,
@@ -317,6 +342,18 @@ def submit_metric(
     """
     from metal.boards import submitting
 
+    if to:
+        options = {"by": by, "reads": tuple(reads), "check": check, "isolated": isolated}
+        asked = {"direction": direction or "", "function": function, "signature": signature}
+        kind = "metric-program" if Path(metric).suffix == ".py" else "metric-scores"
+        return _sent(to, str(board), kind, metric, name, asked, options)
+    if isolated and Path(metric).suffix == ".py":
+        _need_isolation()
+    if check:
+        lines = submitting.check_metric(
+            Path(board), Path(metric), name=name, direction=direction, signature=signature
+        )
+        return _only_checked(Path(board), "metric", name, lines)
     joined = submitting.submit_metric(
         Path(board),
         Path(metric),
@@ -357,6 +394,57 @@ def submit_withdraw(
     from metal.boards import submitting
 
     return _submitted(submitting.withdraw(Path(board), name, by), progress or no_progress)
+
+
+def _only_checked(board: Path, what: str, name: str, lines: Sequence[str]) -> Submitted:
+    """The result of a check: the board as it is."""
+    from metal.boards.store import open_board
+
+    seen = open_board(board)
+    card, version = seen.base.card.name, seen.version
+    why = "it was only checked, and can join"
+    return Submitted(card, version, what, name, tuple(lines), (), None, why, "", frozenset())
+
+
+def _need_isolation() -> None:
+    """Raise UsageError if a program could do harm on this system."""
+    from metal.raters.isolation import lacking, protections
+
+    open_ways = lacking(protections())
+    if open_ways:
+        raise UsageError(
+            "programs cannot be isolated on this system, so none is run here"
+            f" ({'; '.join(open_ways)}); hand in a table of scores instead"
+        )
+
+
+def _sent(
+    server: str,
+    board: str,
+    kind: str,
+    file: StrPath,
+    name: str,
+    asked: dict[str, Any],
+    options: dict[str, Any],
+) -> Submitted:
+    """Send a submission to a server. asked: what goes with it. options: what a server does not
+    take.
+    """
+    from metal.questions.board.verb_sent import send
+
+    unused = [option for option, value in options.items() if value]
+    if unused:
+        raise UsageError(
+            f"`{unused[0]}` does not go with `to`: the server knows your team, and runs with its"
+            " own limits"
+        )
+    sent = send(server, board, kind, Path(file), name, asked)
+    what = "generator" if kind == "generator" else "metric"
+    why = f"on the board with version {sent.version}; its rank is on {sent.page}"
+    if not sent.version:
+        why = f"sent to {sent.page}"
+    lines = tuple(sent.lines)
+    return Submitted(board, sent.version, what, name, lines, (), None, why, "", frozenset())
 
 
 def _submitted(joined: Joined, progress: Progress) -> Submitted:

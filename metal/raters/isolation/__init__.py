@@ -26,8 +26,17 @@ from metal.raters.isolation.asking import ChildReply, ask
 from metal.raters.isolation.limits import Disk, Limits
 from metal.raters.metrics.contract import Answer, Item, Metric
 
-__all__ = ["Limits", "isolated_metric", "protections"]
+__all__ = ["Limits", "isolated_metric", "lacking", "protections"]
 
+# How sentences of `protections` begin that say what this system cannot prevent (see child.py).
+UNPROTECTED = (
+    "network: no TCP; UDP",
+    "network: open",
+    "files: it can read and write like its user",
+    "owners, permissions and dates of its user's files are not",
+    "signals: it can end other processes",
+    "memory: not limited",
+)
 LINE = 4096  # bytes of one answer at most
 REASON = 200  # characters of a reason that are kept
 NO_NUMBER = "the metric gave no number"
@@ -103,6 +112,11 @@ def protections(limits: Limits | None = None) -> tuple[str, ...]:
     reply = ask({"action": "protections", "readable": []}, (), limits, 16 * LINE)
     (answer,) = _lines("(none)", reply, limits, 1)  # no stranger's code ran for this
     return tuple(answer["protections"])
+
+
+def lacking(sentences: Sequence[str]) -> tuple[str, ...]:
+    """Those of `protections` that say what a program could do here that it should not."""
+    return tuple(each for each in sentences if each.startswith(UNPROTECTED))
 
 
 def _digest(path: Path) -> str:

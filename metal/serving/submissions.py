@@ -1,0 +1,433 @@
+"""Submissions to boards on the server: taken and checked, queued, run, accepted, withdrawn."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import threading
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+from unicodedata import normalize
+
+from sqlalchemy import Connection, func, insert, select, update
+
+import metal
+from metal.errors import MetalError, UsageError
+from metal.serving import tables
+from metal.serving.boards import SUBMISSION, BoardVisitor, ServedBoard
+from metal.serving.desk import TooMany
+from metal.serving.handing import storable
+from metal.serving.jobs import ServingJob, add_job
+from metal.serving.ledger import ServingLedger
+
+WAITING, QUEUED, RUNNING, JOINED = "waiting", "queued", "running", "joined"
+FAILED, REFUSED, WITHDRAWN = "failed", "refused", "withdrawn"
+PENDING = (WAITING, QUEUED, RUNNING)
+GENERATOR, SCORES, PROGRAM = "generator", "metric-scores", "metric-program"
+# kind -> what its file is called: a request never names a file
+FILES = {GENERATOR: "outputs.jsonl", SCORES: "scores.csv", PROGRAM: "metric.py"}
+OPTIONS = {GENERATOR: ("allow_missing",), SCORES: ("direction", "signature"),
+           PROGRAM: ("direction", "function")}  # fmt: skip
+OWN_FOLDER = ".metal-serve"  # in the server's folder: submitted files and pages of boards
+LARGEST_FILE = 64 * 2**20  # bytes
+LARGEST_PROGRAM = 2**20
+LONGEST_DESCRIPTION, LONGEST_OPTION = 2_000, 200
+BLOCK = 2**20
+NOT_RUN = -1  # versions that a board had before a submission ran, where it did not run yet
+SECONDS_TO_CHECK = 30.0  # that a submission waits while others are checked
+# sentences of METAL that end in a program's own words
+SAID_BY_PROGRAMS = re.compile("^(not scored by [^:]*|.*? without score)[,:] .*", re.DOTALL)
+PROGRAM_FAILED = (
+    "the program could not score the board's outputs; what it said is for the board's owner only,"
+    " because it could hold hidden texts. Try it on data of your own: metal submit metric"
+)
+GIVEN_UP = "the worker ended twice while it ran; ask the board's owner"
+_checking = threading.Semaphore(1)  # a board in memory at a time
+
+
+@dataclass(frozen=True)
+class BoardSubmission:
+    """A submission as the ledger has it. version: with which it joined; 0 before."""
+
+    id: str
+    board: str
+    team: int
+    by: str
+    kind: str
+    name: str
+    description: str
+    options: Mapping[str, Any]
+    state: str
+    says: str
+    full: str
+    since: int
+    version: int
+    made: float
+
+    @property
+    def what(self) -> str:
+        """What it is on the board."""
+        return GENERATOR if self.kind == GENERATOR else "metric"
+
+    def to_dict(self) -> dict[str, Any]:
+        """What its team may read of it."""
+        when = datetime.fromtimestamp(self.made, UTC).isoformat(timespec="seconds")
+        plain = {"id": self.id, "kind": self.kind, "name": self.name, "state": self.state}
+        more = {"description": self.description, "version": self.version or None, "at": when}
+        return {**plain, **more, "log": self.says.splitlines()}
+
+
+class NoSuchSubmission(UsageError):
+    """A submission that is not there, or of another team."""
+
+    def __init__(self) -> None:
+        super().__init__("your team has no such submission on this board")
+
+
+def file_of(root: Path, submission: str, kind: str) -> Path:
+    """Where the file of a submission is."""
+    return root / OWN_FOLDER / "submissions" / submission / FILES[kind]
+
+
+def submit(
+    ledger: ServingLedger,
+    root: Path,
+    board: ServedBoard,
+    team: BoardVisitor,
+    fields: Mapping[str, Any],
+    content: IO[bytes],
+) -> BoardSubmission:
+    """Take a submission: its file goes to the disk, is checked as `metal submit` checks it, and
+    waits for a worker, or for the owner.
+
+    Raises UsageError or DataError for a submission that cannot join, of which nothing is kept.
+    """
+    assert team.team is not None
+    kind, name, description = _described(board, fields)
+    options = _options(kind, fields)
+    _check_budget(ledger, board, team.team)
+    identity = secrets.token_hex(12)
+    path = file_of(root, identity, kind)
+    path.parent.mkdir(parents=True)
+    try:
+        _write(content, path, LARGEST_PROGRAM if kind == PROGRAM else LARGEST_FILE)
+        lines = _checked(board.folder(root), path, kind, name, options)
+        row = {"id": identity, "board": board.id, "team": team.team, "kind": kind, "name": name}
+        row |= {
+            "description": description,
+            "options": options,
+            "says": "\n".join(lines),
+            "full": "",
+        }
+        _queue(ledger, board, row)
+    except BaseException:
+        shutil.rmtree(path.parent)
+        raise
+    return submission_of(ledger, board.id, identity)
+
+
+def _described(board: ServedBoard, fields: Mapping[str, Any]) -> tuple[str, str, str]:
+    """The kind, name and description. Raises UsageError for what cannot be taken."""
+    kind = str(fields.get("kind", ""))
+    if kind not in FILES:
+        raise UsageError(f"kind {kind[:40]!r}: a submission is {', '.join(FILES)}")
+    if kind == PROGRAM and not board.rules.programs:
+        raise UsageError("this board takes no programs; hand in a table of scores")
+    description = storable(str(fields.get("description", "")).strip())
+    if len(description) > LONGEST_DESCRIPTION:
+        raise UsageError(f"the description has more than {LONGEST_DESCRIPTION:,} characters")
+    name = normalize("NFC", storable(str(fields.get("name", "")).strip()))
+    return kind, name, description
+
+
+def _options(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The further options of a kind, as the functions of `metal submit` take them."""
+    options: dict[str, Any] = {}
+    for option in OPTIONS[kind]:
+        value = str(fields.get(option, "")).strip()
+        if len(value) > LONGEST_OPTION:
+            raise UsageError(f"{option} has more than {LONGEST_OPTION} characters")
+        if value:
+            options[option] = storable(value)
+    if "allow_missing" in options:
+        options["allow_missing"] = options["allow_missing"].lower() in ("true", "on", "1", "yes")
+    if options.get("direction", "higher") not in ("higher", "lower"):
+        raise UsageError(f"direction {options['direction']!r}: write higher or lower")
+    return options
+
+
+def _write(content: IO[bytes], path: Path, most: int) -> None:
+    """Copy a file to the disk. Raises UsageError if it is empty or too large."""
+    size = 0
+    with path.open("xb") as file:
+        while block := content.read(BLOCK):
+            size += len(block)
+            if size > most:
+                raise UsageError(f"the file is larger than {most // 2**20} MB")
+            file.write(block)
+        file.flush()
+        os.fsync(file.fileno())
+    if not size:
+        raise UsageError("the file is empty")
+
+
+def _checked(
+    folder: Path, path: Path, kind: str, name: str, options: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """What the check of `metal submit` says. Its messages show no path of the server."""
+    if not _checking.acquire(timeout=SECONDS_TO_CHECK):
+        raise TooMany("many submissions arrive; send yours again in a minute")
+    try:
+        if kind == GENERATOR:
+            return metal.submit_generator(folder, path, name=name, check=True, **options).lines
+        isolated = kind == PROGRAM
+        return metal.submit_metric(
+            folder, path, name=name, check=True, isolated=isolated, **options
+        ).lines
+    except MetalError as error:
+        raise UsageError(without_paths(str(error), path, folder)) from None
+    finally:
+        _checking.release()
+
+
+def without_paths(message: str, path: Path, folder: Path) -> str:
+    """A message in which the server's paths are names."""
+    for name in (path, path.resolve(), folder, folder.resolve()):
+        message = message.replace(str(name), name.name)
+    return message
+
+
+def _check_budget(ledger: ServingLedger, board: ServedBoard, team: int) -> None:
+    """Raise UsageError if a team has used up its submissions of this month."""
+    spent = ledger.reads(lambda connection: spent_by(connection, board.id, team))
+    if spent >= board.rules.budget:
+        raise UsageError(
+            f"your team has used its {board.rules.budget} submissions of this month (UTC)"
+        )
+
+
+def spent_by(connection: Connection, board: str, team: int) -> int:
+    """How many submissions a team has made this month."""
+    submission = tables.submissions
+    month = datetime.now(UTC).replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    counted = select(func.count()).where(
+        submission.c.board == board,
+        submission.c.team == team,
+        submission.c.made >= month.timestamp(),
+    )
+    return int(connection.scalar(counted) or 0)
+
+
+def _queue(ledger: ServingLedger, board: ServedBoard, row: Mapping[str, Any]) -> None:
+    """Write a submission into the ledger, within its team's budget."""
+    submission, team = tables.submissions, tables.teams
+    state = WAITING if board.rules.moderated else QUEUED
+
+    def write(connection: Connection) -> None:
+        if connection.scalar(select(submission.c.id).where(submission.c.id == row["id"])):
+            return  # a connection that broke after it was written
+        lock = select(team.c.id).where(team.c.board == board.id).with_for_update()
+        connection.execute(lock)  # submissions of a board enter one after another
+        if spent_by(connection, board.id, row["team"]) >= board.rules.budget:
+            raise UsageError(
+                f"your team has used its {board.rules.budget} submissions of this month (UTC)"
+            )
+        same = select(submission.c.id).where(
+            submission.c.board == board.id,
+            submission.c.name == row["name"],
+            submission.c.state.in_(PENDING),
+        )
+        if connection.scalar(same):
+            raise UsageError(f"{row['name']!r} is submitted already and waits; give another `name`")
+        new = {**row, "state": state, "full": "", "since": NOT_RUN, "version": 0}
+        connection.execute(insert(submission).values(**new, made=time.time()))
+        if state == QUEUED:
+            add_job(connection, SUBMISSION, {"submission": row["id"]})
+
+    ledger.writes(write)
+
+
+# ---------------------------------------------------------------- looking
+
+
+def submission_of(
+    ledger: ServingLedger, board: str, identity: str, team: int | None = None
+) -> BoardSubmission:
+    """A submission to a board. Raises NoSuchSubmission for one that is not there, or of another
+    team than the one that is named.
+    """
+    rows = submissions_of(ledger, board, team, identity)
+    if not rows:
+        raise NoSuchSubmission
+    return rows[0]
+
+
+def submissions_of(
+    ledger: ServingLedger, board: str, team: int | None = None, identity: str = ""
+) -> list[BoardSubmission]:
+    """The submissions to a board, the newest first; only those of a team if one is named."""
+    submission, teams = tables.submissions, tables.teams
+    columns = [column for column in submission.c if column.name != "team"]
+    wanted = (
+        select(*columns, submission.c.team.label("of_team"), teams.c.name.label("by"))
+        .select_from(submission.join(teams, submission.c.team == teams.c.id))
+        .where(submission.c.board == board)
+        .order_by(submission.c.made.desc())
+    )
+    if team is not None:
+        wanted = wanted.where(submission.c.team == team)
+    if identity:
+        wanted = wanted.where(submission.c.id == identity)
+    rows = ledger.reads(lambda connection: connection.execute(wanted).mappings().all())
+    return list(map(_submission, rows))
+
+
+def _submission(row: Mapping[Any, Any]) -> BoardSubmission:
+    fields = {name: value for name, value in row.items() if name != "of_team"}
+    return BoardSubmission(**fields, team=row["of_team"])
+
+
+# ---------------------------------------------------------------- the owner's choices
+
+
+def accept(ledger: ServingLedger, board: str, identity: str) -> None:
+    """Let a submission that waits for the owner run."""
+    submission = submission_of(ledger, board, identity)
+
+    def write(connection: Connection) -> None:
+        if _moved(connection, submission.id, (WAITING,), {"state": QUEUED}):
+            add_job(connection, SUBMISSION, {"submission": submission.id})
+
+    ledger.writes(write)
+
+
+def refuse(ledger: ServingLedger, board: str, identity: str, reason: str) -> None:
+    """Refuse a submission that waits for the owner."""
+    submission = submission_of(ledger, board, identity)
+    line = "the board's owner refused it" + (f": {reason}" if reason else "")
+    values = {"state": REFUSED, "says": f"{submission.says}\n{line}"}
+    ledger.writes(lambda connection: _moved(connection, submission.id, (WAITING,), values))
+
+
+def _moved(
+    connection: Connection, identity: str, states: tuple[str, ...], values: Mapping[str, Any]
+) -> bool:
+    """Change a submission that is in one of these states; return whether it was."""
+    submission = tables.submissions
+    chosen = (submission.c.id == identity) & submission.c.state.in_(states)
+    return connection.execute(update(submission).where(chosen).values(**values)).rowcount > 0
+
+
+def note(
+    ledger: ServingLedger, submission: BoardSubmission, states: tuple[str, ...], **values: Any
+) -> bool:
+    """Change a submission that is in one of these states; return whether it was."""
+    return ledger.writes(lambda connection: _moved(connection, submission.id, states, values))
+
+
+# ---------------------------------------------------------------- what a worker does
+
+
+def run_submission(ledger: ServingLedger, root: Path, job: ServingJob) -> str:
+    """Let a submission join its board. If another worker died after it had joined, it is not added
+    again. Returns the problem, if there was one.
+    """
+    submission, board = _of_job(ledger, job)
+    folder = board.folder(root)
+    if submission.since == NOT_RUN:
+        versions = len(metal.billboard_history(folder))
+        note(ledger, submission, (QUEUED,), state=RUNNING, since=versions)
+        submission = submission_of(ledger, board.id, submission.id)
+    if submission.state != RUNNING or _noted_as_joined(ledger, folder, submission):
+        return ""
+    if job.given_up:
+        raise UsageError(GIVEN_UP)
+    path = file_of(root, submission.id, submission.kind)
+    try:
+        result = _join(folder, path, submission)
+    except MetalError as error:
+        if _noted_as_joined(ledger, folder, submission):
+            return ""
+        raise UsageError(without_paths(str(error), path, folder)) from None
+    _note_joined(ledger, submission, result.version, (*result.lines, *result.protections))
+    return ""
+
+
+def for_team(lines: Iterable[str]) -> list[str]:
+    """The lines of a log without what a program said: its words could carry hidden references and
+    sources out of the board.
+    """
+    return [re.sub(SAID_BY_PROGRAMS, r"\1", line) for line in lines]
+
+
+def fail(ledger: ServingLedger, job: ServingJob, problem: str) -> None:
+    """Note that a submission failed for a reason that is not its team's."""
+    submission, _ = _of_job(ledger, job)
+    line = problem
+    if submission.kind == PROGRAM and problem != GIVEN_UP:
+        line = PROGRAM_FAILED
+    says = "\n".join([submission.says, *for_team([line])])
+    note(ledger, submission, (QUEUED, RUNNING), state=FAILED, says=says, full=problem)
+
+
+def _of_job(ledger: ServingLedger, job: ServingJob) -> tuple[BoardSubmission, ServedBoard]:
+    from metal.serving.boards import board_of
+
+    identity = str(job.content["submission"])
+    wanted = select(tables.submissions.c.board).where(tables.submissions.c.id == identity)
+    board = board_of(ledger, str(ledger.reads(lambda connection: connection.scalar(wanted))))
+    return submission_of(ledger, board.id, identity), board
+
+
+def _join(folder: Path, path: Path, submission: BoardSubmission) -> Any:
+    """Add the submission to its board, by the function of `metal submit`."""
+    options: dict[str, Any] = {"name": submission.name, "by": submission.by, **submission.options}
+    if submission.kind == GENERATOR:
+        return metal.submit_generator(folder, path, **options)
+    return metal.submit_metric(folder, path, isolated=submission.kind == PROGRAM, **options)
+
+
+def _noted_as_joined(ledger: ServingLedger, folder: Path, submission: BoardSubmission) -> bool:
+    """Whether a submission has joined since it first ran; the ledger then says so."""
+    history = metal.billboard_history(folder)
+    same = (
+        (history["version"] > submission.since)
+        & (history["what"] == submission.what)
+        & (history["name"] == submission.name)
+        & (history["by"] == submission.by)
+    )
+    versions = history.loc[same, "version"]
+    for version in versions[:1]:
+        _note_joined(ledger, submission, int(version), ())
+    return len(versions) > 0
+
+
+def _note_joined(
+    ledger: ServingLedger, submission: BoardSubmission, version: int, lines: tuple[str, ...]
+) -> None:
+    says, full = "\n".join([submission.says, *for_team(lines)]), "\n".join(lines)
+    note(ledger, submission, (RUNNING,), state=JOINED, version=version, says=says, full=full)
+
+
+def run_withdrawal(ledger: ServingLedger, root: Path, job: ServingJob) -> str:
+    """Take a submission off its board. Returns the problem, if there was one."""
+    submission, board = _of_job(ledger, job)
+    if submission.state != JOINED:
+        return ""
+    folder = board.folder(root)
+    try:
+        metal.submit_withdraw(folder, submission.name, by="the board's owner")
+    except MetalError as error:
+        history = metal.billboard_history(folder)
+        later = history[history["version"] > submission.version]
+        if not ((later["what"] == "withdrawn") & (later["name"] == submission.name)).any():
+            return str(error)
+    says = f"{submission.says}\nwithdrawn by the board's owner"
+    note(ledger, submission, (JOINED,), state=WITHDRAWN, says=says)
+    return ""
