@@ -198,7 +198,16 @@ def _texts_of_dataset(dataset: Dataset | None, outputs: Sequence[str]) -> pa.Tab
         texts["title"].append(source.title if source else "")
         texts["source_text"].append(source.text if source else "")
         texts["output_text"].append(output.text if output else "")
-    return pa.table({name: pa.array(column, pa.string()) for name, column in texts.items()})
+    return pa.table({name: _each_once(column) for name, column in texts.items()})
+
+
+def _each_once(texts: Sequence[str]) -> pa.DictionaryArray:
+    """Texts that occur often, each kept once."""
+    numbers: dict[str, int] = {}
+    codes = [numbers.setdefault(text, len(numbers)) for text in texts]
+    return pa.DictionaryArray.from_arrays(
+        pa.array(codes, pa.int32()), pa.array(list(numbers), pa.string())
+    )
 
 
 def outputs_named(
