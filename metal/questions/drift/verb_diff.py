@@ -192,8 +192,19 @@ def side(
             f"{called}: a run of `metal {manifest['command']}`; give runs of `metal.judge` or"
             " `metal.audit`"
         )
+    return _audited(called, manifest, data_then, reading)
+
+
+def _audited(
+    called: str, manifest: Mapping[str, Any], data: Data, reading: ReadingOptions | None
+) -> Side:
+    """One side of a comparison from an audit. Raises UsageError if its data have changed."""
+    from metal.auditing.cells import judges_of
+    from metal.auditing.settings import AuditSettings
+
+    first: Mapping[str, Any] = next(iter(manifest["datasets"]), {})
     more = [named_by(Path(called), path) for path in first.get("more", ())]
-    inputs = load(data_then, more, reading)
+    inputs = load(data, more, reading)
     asked = manifest["settings"]
     settings = AuditSettings(
         **{key: asked[key] for key in ("reference", "aggregate", "min_raters") if key in asked}
