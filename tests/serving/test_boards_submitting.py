@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import time
 from collections.abc import Iterator
@@ -18,16 +19,20 @@ from metal.raters import isolation
 from metal.serving import submissions, tables
 from metal.serving.board_worker import BoardWorker
 from metal.serving.jobs import claim
+from metal.serving.keeping import keep
+from metal.serving.studies import Forms, study_of
 from metal.serving.submissions import run_submission, submissions_of
 from tests.saying import tells
 from tests.serving.boards_at_work import (
     LENGTH,
+    SOURCES,
     BoardAtWork,
     board_at_work,
     outputs_of,
     scores_of,
     sent,
 )
+from tests.serving.web import Person, rate
 
 API = "/boards/news/api/submissions"
 
@@ -466,3 +471,48 @@ def test_the_api_describes_itself(work: BoardAtWork) -> None:
     schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
     assert record.keys() == schema["properties"].keys()
     assert json.dumps(described)
+
+
+# ---------------------------------------------------------------- people rate what joined
+
+
+def test_a_generator_is_submitted_rated_and_on_the_leaderboard(work: BoardAtWork) -> None:
+    """GENIE's loop, over HTTP from the first file to the interval."""
+    team = work.team("A team")
+    identity = sent(team, "generator", "gen", outputs_of("gen")).json()["id"]
+    assert work.does("study", submission=identity).status_code == 400  # it has not joined yet
+    work.works()
+    study = work.does("study", submission=identity, raters="3")
+    assert study.status_code == 200
+    name = study.url.path.rpartition("/")[2]
+    table = "/boards/news/tables/leaderboard.csv"
+    assert "gen," not in work.browser().get(table).text
+    token = study.text.split('name="csrf" value="')[1].split('"')[0]
+    fields = {"csrf": token, "number": "3", "language": "en"}
+    page = work.owner.post(f"/owner/study/{name}/people", data=fields).text
+    links = dict.fromkeys(re.findall(r'href="(http[^"]+/r/[^"]+)"', page))
+    assert len(links) == 3
+    for link in links:
+        person = Person(work.served.address)
+        person.get(link)
+        assert len(rate(person, name)) == SOURCES  # only what was submitted
+        person.client.close()
+    keep(work.ledger, Forms(work.ledger), work.root, study_of(work.ledger, name))
+    work.works()
+    board = work.browser().get("/boards/news").text
+    row = re.search(r'<th scope="row">gen</th><td>([^<]+)</td><td>([^<]+)</td><td>([^<]+)<', board)
+    assert row
+    ranks, score, interval = row.groups()
+    low, high = map(float, interval.split(" to "))
+    assert low < float(score) < high
+    assert ranks[0] in "1234"
+    assert "ratings" in list(metal.billboard_history(work.folder)["what"])
+
+
+def test_only_generators_on_the_board_are_sent_to_people(work: BoardAtWork) -> None:
+    team = work.team("A team")
+    identity = sent(team, "metric-scores", "mine", scores_of(work.folder)).json()["id"]
+    work.works()
+    reply = work.does("study", submission=identity)
+    assert tells(reply.text, "mine", "no generator on the board")
+    assert work.does("study", submission="x").status_code == 404
