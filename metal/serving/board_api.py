@@ -14,7 +14,7 @@ from starlette.routing import Route
 from metal.errors import MetalError
 from metal.serving.board_pages import MOST_FIELDS, BoardSeat, file_apart, team_of_token
 from metal.serving.boards import BoardVisitor, ServedBoard
-from metal.serving.desk import Desk, TooMany, address
+from metal.serving.desk import Desk, TooMany, address, origin_of
 from metal.serving.submissions import (
     FAILED,
     FILES,
@@ -133,7 +133,7 @@ def openapi(request: Request) -> Response:
 def page(request: Request) -> Response:
     """The description of this API, for people."""
     seat = BoardSeat(request)
-    origin = f"{request.url.scheme}://{request.url.netloc}"
+    origin = origin_of(request)
     content = {"board": seat.board, "here": seat.base, "fields": FIELDS, "states": STATES}
     return respond(request, "board_api.html", {**content, "origin": origin})
 

@@ -28,7 +28,7 @@ from metal.serving.boards import (
     shut_out,
     teams_of,
 )
-from metal.serving.desk import Desk, address, desk_of
+from metal.serving.desk import Desk, address, desk_of, fields_of, origin_of
 from metal.serving.handing import NotYours
 from metal.serving.people import NotValid, Visitor, same
 from metal.serving.studies import StudySettings
@@ -66,7 +66,7 @@ def _datasets(root: Path) -> list[str]:
 
 async def make(request: Request) -> Response:
     """Open a dataset's board."""
-    fields = dict(await request.form())
+    fields = await fields_of(request)
     return await run_in_threadpool(_make, request, fields)
 
 
@@ -129,7 +129,7 @@ def _board_page(
 
 async def change(request: Request) -> Response:
     """Change a board: its rules, its teams, its submissions."""
-    fields = dict(await request.form())
+    fields = await fields_of(request)
     return await run_in_threadpool(_change, request, fields)
 
 
@@ -146,7 +146,7 @@ def _change(request: Request, fields: Mapping[str, Any]) -> Response:
             if is_team
             else new_viewer_link(desk.ledger, board.id)
         )
-        origin = f"{request.url.scheme}://{request.url.netloc}"
+        origin = origin_of(request)
         link = f"{origin}{address(request, f'/boards/{board.id}/with/{secret}')}"
         return _board_page(request, desk, visitor, board, link, team if is_team else "")
     if what == "study":

@@ -121,3 +121,9 @@ def cookie_of(study: str) -> str:
 def address(request: Request, path: str) -> str:
     """An address on this server, also behind a proxy that puts a path before it."""
     return f"{request.scope.get('root_path', '')}{path}"
+
+
+def origin_of(request: Request) -> str:
+    """The server as its visitors address it, without a path."""
+    scheme = "https" if desk_of(request).secure else request.url.scheme
+    return f"{scheme}://{request.url.netloc}"

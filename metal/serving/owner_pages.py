@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from metal.data.escaping import guarded
 from metal.errors import UsageError
-from metal.serving.desk import OWNER_COOKIE, Desk, address, desk_of, fields_of
+from metal.serving.desk import OWNER_COOKIE, Desk, address, desk_of, fields_of, origin_of
 from metal.serving.handing import NotYours
 from metal.serving.keeping import readmit, set_aside
 from metal.serving.ledger import ServingLedger
@@ -235,8 +235,7 @@ def _new_links(
     """New links, which are shown once: for new people, for somebody who lost theirs, or one link
     for everybody.
     """
-    scheme = "https" if desk.secure else request.url.scheme
-    origin = f"{scheme}://{request.url.netloc}"
+    origin = origin_of(request)
     if what == "open-link":
         revoke(desk.ledger, role=JOIN, study=study.id)
         secret = new_link(desk.ledger, JOIN, study=study.id)
