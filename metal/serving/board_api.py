@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
@@ -83,6 +83,8 @@ async def post(request: Request) -> Response:
         return _refused(error)
     except HTTPException as error:
         return JSONResponse({"error": str(error.detail)}, error.status_code)
+    except ClientDisconnect:  # it is too large, or nobody waits for the reply
+        return JSONResponse({"error": f"a file has at most {LARGEST_FILE // 2**20} MB"}, 413)
 
 
 def _post(

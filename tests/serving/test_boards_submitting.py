@@ -516,3 +516,44 @@ def test_only_generators_on_the_board_are_sent_to_people(work: BoardAtWork) -> N
     reply = work.does("study", submission=identity)
     assert tells(reply.text, "mine", "no generator on the board")
     assert work.does("study", submission="x").status_code == 404
+
+
+# ---------------------------------------------------------------- the database
+
+
+def test_both_databases(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with board_at_work(tmp_path, database) as work:
+        work.opens(readers="link", moderated="on")
+        team = work.team("A team")
+        scores = scores_of(work.folder)
+        one, two = (sent(team, "metric-scores", name, scores).json() for name in ("one", "two"))
+        assert sent(team, "metric-scores", "one", scores).status_code == 400
+        work.does("accept", submission=one["id"])
+        work.does("refuse", submission=two["id"])
+        assert claim(work.ledger, "killed", lease=-1)
+        work.works()
+        states = {each["name"]: each["state"] for each in team.get(API).json()}
+        assert states == {"one": "joined", "two": "refused"}
+        assert team.get("/boards/news/api").status_code == 404  # a token opens no page
+        work.does("withdraw", submission=one["id"])
+        work.works()
+        assert team.get(f"{API}/{one['id']}").json()["state"] == "withdrawn"
+        assert list(metal.billboard_history(work.folder)["what"])[-1] == "withdrawn"
+
+
+def test_a_body_that_is_longer_than_it_says_is_not_kept(
+    work: BoardAtWork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metal.serving.server.LARGEST_SUBMISSION", 2**20)
+    team = work.team("A team")
+    head = b'--x\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n'
+
+    def body() -> Iterator[bytes]:
+        yield head
+        for _ in range(40):
+            yield b"x" * 2**16
+
+    headers = {"Content-Type": "multipart/form-data; boundary=x"}
+    assert team.post(API, content=body(), headers=headers).status_code == 413
+    assert kept_files(work) == []
