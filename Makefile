@@ -136,6 +136,7 @@ bench: .venv/ready  ## speed, as ratios against named peers; how often verdicts 
 	$(BIN)/python -m tests.bench.battery
 	$(BIN)/python -m tests.bench.scale
 	$(BIN)/python -m tests.bench.app
+	$(BIN)/python -m tests.bench.serving
 	$(BIN)/python -m tests.bench.growth --calls 1000
 
 clean:  ## remove the environment and caches

@@ -421,15 +421,12 @@ def _ask_one_more(connection: Connection, study: Study, of_task: int) -> None:
     rows = connection.scalars(
         select(kept.c.scores).select_from(kept.join(handed)).where(theirs)
     ).all()
-    if any(_split([scores.get(name, "") for scores in rows]) for name in rows[0]):
-        change = update(task).where(task.c.id == of_task)
-        connection.execute(change.values(wanted=task.c.wanted + 1, free=task.c.free + 1))
-
-
-def _split(scores: Sequence[str]) -> bool:
-    """Whether no answer has more than half of the people who answered."""
-    filled = [score for score in scores if score]
-    return bool(filled) and 2 * max(map(filled.count, filled)) <= len(filled)
+    for name in rows[0]:
+        filled = [scores[name] for scores in rows if scores.get(name)]
+        if filled and 2 * max(map(filled.count, filled)) <= len(filled):
+            change = update(task).where(task.c.id == of_task)
+            connection.execute(change.values(wanted=task.c.wanted + 1, free=task.c.free + 1))
+            return
 
 
 def skip(ledger: ServingLedger, rater: RaterInStudy, name: str, reason: str) -> None:
