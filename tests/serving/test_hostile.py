@@ -8,6 +8,7 @@ import contextlib
 import http.client
 import json
 import random
+import re
 import resource
 import shutil
 import socket
@@ -23,7 +24,15 @@ from sqlalchemy import func, select
 from starlette.routing import Route
 
 import metal
-from metal.serving import owner_pages, rating_pages, slow, tables
+from metal.serving import (
+    board_api,
+    board_owner,
+    board_pages,
+    owner_pages,
+    rating_pages,
+    slow,
+    tables,
+)
 from metal.serving.ledger import ServingLedger
 from metal.serving.server import Served, begin
 from tests.serving.web import Person, answer_of, folder_with_demo
@@ -137,12 +146,15 @@ def hostile(seed: int, number: int) -> Iterator[tuple[str, str, bytes, dict[str,
     """(method, path, body, headers) of hostile requests to every address of the server."""
     rng = random.Random(seed)
     routes = [
-        route for route in (*owner_pages.ROUTES, *rating_pages.ROUTES) if isinstance(route, Route)
+        route
+        for pages in (owner_pages, rating_pages, board_api, board_owner, board_pages)
+        for route in pages.ROUTES
+        if isinstance(route, Route)
     ]
     for _ in range(number):
-        path = rng.choice(routes).path.replace(":str}", "}")
-        for parameter in ("{study}", "{secret}", "{what}", "{file}"):
-            path = path.replace(parameter, quote(rng.choice(VALUES), safe="%"))
+        path = re.sub(
+            "{[^}]+}", lambda _: quote(rng.choice(VALUES), safe="%"), rng.choice(routes).path
+        )
         fields = {name: rng.choice(VALUES) for name in rng.sample(NAMES, 5)}
         query = f"?{urlencode(fields)}" if rng.random() < 0.3 else ""
         body = rng.choice([urlencode(fields).encode(), json.dumps(fields).encode(), b"\xff\x00",

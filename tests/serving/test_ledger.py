@@ -23,7 +23,7 @@ from tests.serving.simulated import at_once, made_study, people
 
 
 def add_jobs(connection: Connection, number: int, kind: str = "test") -> None:
-    row = {"kind": kind, "about": {}, "state": "waiting", "says": "", "worker": ""}
+    row = {"kind": kind, "about": {}, "state": "waiting", "says": "", "worker": "", "tries": 0}
     connection.execute(insert(tables.jobs), [{**row, "until": 0, "made": 0}] * number)
 
 
