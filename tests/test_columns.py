@@ -55,8 +55,9 @@ OTHERS: dict[str, str] = {
         with_reference, word_orders,
         evalset, standard_reference, references/{}.{}.txt, system-outputs/{}/{}.txt,
         {}.{}.{}.seg.rating,
-        without a score in the metadata: Argilla has no missing answers,
-        by further judges in the metadata: a question holds one suggestion, directions, kinds
+        without a score are in the metadata: Argilla has no missing answers,
+        by further judges are in the metadata: a question holds one suggestion,
+        directions, kinds
     """,
     "cli": """
         Cannot be used, alarm, answers, directions, e_value, format, install, kinds, least, levels,

@@ -274,7 +274,7 @@ def test_counted_sources_of_a_language_that_is_not_there() -> None:
     other = board("new", "B", ["1"], languages={"1": "en-de"})
     with pytest.raises(
         MetalError,
-        match=r"base: no sources in en-de, whose sources new numbers; .* in en, zh-en.*`la",
+        match=r"base: new numbers sources in en-de, but .* in en, zh-en.*`la",
     ):
         merge(BOARD, other, counted_from=1)
 
@@ -407,7 +407,9 @@ def incoming_table(tmp_path: Path, **columns: Any) -> Dataset:
 
 def test_scores_in_a_small_part_of_the_scale_are_said(tmp_path: Path) -> None:
     narrow = incoming_table(tmp_path, quality=[0.1, 0.9, 1]).report
-    assert any(tells(line, "quality:", "between 0.1 and 1 of 0 to 100") for line in narrow)
+    assert any(
+        tells(line, "quality:", "between 0.1 and 1 on a scale from 0 to 100") for line in narrow
+    )
     assert not any(
         "incoming scores lie" in line
         for line in incoming_table(tmp_path, quality=[10, 90, 1]).report

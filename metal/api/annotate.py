@@ -64,7 +64,7 @@ def annotate_export(
         StrPath | None,
         Option(
             "Only the outputs in this CSV (column `output`), or those on which judges and people"
-            " differ in this audit; rated by new people.",
+            " differ in this audit. New people rate them.",
             metavar="FILE_OR_AUDIT",
             rare=True,
         ),

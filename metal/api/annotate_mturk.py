@@ -432,8 +432,8 @@ def annotate_pull_mturk(
             say(f"Fetched {fresh:,} new assignments of campaign {campaign.name} ({environment})")
             if gone:
                 say(
-                    f"note: no longer on Mechanical Turk: {plural(gone, 'task')}; what was fetched"
-                    " is kept"
+                    f"note: {plural(gone, 'task')} can no longer be found on Mechanical Turk; the"
+                    " answers that were fetched before are kept"
                 )
             options = {"replace": replace, "group": group or GROUP[environment]}
             notes = received.notes()
@@ -446,7 +446,8 @@ def annotate_pull_mturk(
             if count := fetching.enforce_cap(turk, campaign) + posting.exclude(
                 turk, campaign, noisy
             ):
-                say(f"Workers who get no further tasks: {count:,} more")
+                more = plural(count, "more worker", "more workers")
+                say(f"No further tasks for {more}")
             if expire or extend:
                 until = now() + timedelta(days=extend or 0)
                 offered = (

@@ -88,8 +88,8 @@ def criterion_new(
             )
         if data is None:
             raise UsageError(
-                f"criterion {name}: `template` adds it, with its descriptions, to a dataset; say to"
-                " which"
+                f"criterion {name}: `template` adds it, with its descriptions, to a dataset;"
+                " name the dataset"
             )
         criterion = _of_template(name, template, Path(data))
     else:

@@ -43,8 +43,8 @@ class TableOptions(TypedDict, total=False):
     wide: Annotated[
         Names,
         Option(
-            "Wide table: the columns that hold answers; * allowed, or {rater}_{criterion}; {output}"
-            " where a column is an output and a row a rater.",
+            "Wide table: the columns that hold answers, as names (* allowed) or as a pattern:"
+            " {rater}_{criterion}; {output} if each column is an output and each row a rater.",
         ),
     ]
     ignore: Annotated[

@@ -73,8 +73,9 @@ def _unread(dataset: Dataset) -> Iterator[Finding]:
         listed = first_few(list(map(repr, columns)), SHOWN)
         yield Finding(
             "unread-columns",
-            f"not read: {listed}, though ratings differ by it; if it is a rater, a criterion or a"
-            ' round, import with `metal.read(..., columns={"ROLE": COLUMN})` or `wide`',
+            f"ratings differ by columns that were not read: {listed}; if one names a rater, a"
+            ' criterion or a round, import with `metal.read(..., columns={"ROLE": COLUMN})` or'
+            " `wide`",
         )
 
 
@@ -105,7 +106,7 @@ def _places_in_lists(dataset: Dataset) -> Iterator[Finding]:
     if places:
         yield Finding(
             "places-in-lists",
-            f"{', '.join(places[:SHOWN])} are places in an output's list of ratings, and a place"
-            " need not be the same person everywhere: figures of single people, and intervals"
-            " that leave one person out, are really about places",
+            f"{', '.join(places[:SHOWN])} are places in an output's list of ratings, and the"
+            " same place may hold different people: figures of single people, and intervals that"
+            " leave one person out, are really about places",
         )

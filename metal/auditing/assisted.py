@@ -84,9 +84,9 @@ def questions(every: Sequence[Look], dataset: Dataset) -> Iterator[str]:
     for (person, judge), look in clearest.items():
         agree, most = percent(look.copied.agreement), percent(look.copied.others)
         yield (
-            f"did {within(person)} see {within(judge)}'s answers before rating? They agree on"
-            f" {agree}, it and other people on at most {most} ({look.case}), which is more than"
-            " agreement with these people explains. If so,"
+            f"did {within(person)} see {within(judge)}'s answers before rating? These"
+            f" two agree on {agree}, {within(judge)} and other people on at most {most}"
+            f" ({look.case}); people's agreement with each other does not explain that. If so,"
             f' {first}write "assisted_by": "{judge}" into the line of {within(person)} in'
             " raters.jsonl: these ratings then do not count for this judge"
         )

@@ -207,15 +207,15 @@ def _refuse_rule(audited: list[AuditCell], rule: str) -> None:
     names = ", ".join(dict.fromkeys(cell.criterion.name for cell in audited))
     if rule != AuditSettings.aggregate and all(cell.continuous for cell in audited):
         raise UsageError(
-            f"aggregate {rule!r}: no levels in {names}, whose scores are averaged; leave"
+            f"aggregate {rule!r}: {names} has no levels, so scores are averaged; leave"
             " `aggregate` out"
         )
     if rule == "majority-or-middle" and not any(
         cell.ordered and cell.levels % 2 for cell in audited
     ):
         raise UsageError(
-            f"aggregate {rule!r}: no middle level in {names} (labels without an order, or an even"
-            " number of levels); use `majority`"
+            f"aggregate {rule!r}: {names} has no middle level (labels without an order, or an"
+            " even number of levels); use `majority`"
         )
 
 
@@ -354,9 +354,8 @@ def _departures(audited: list[AuditCell]) -> list[str]:
         return []
     return [
         f'`aggregate="{rule}"` gives a label other than the majority\'s to more than {DEPARTS:.0%}'
-        " of the outputs that "
-        f"have one: {'; '.join(departed)}. With few people it can mistake one label for another;"
-        " compare with majority"
+        f" of the outputs that have a majority: {'; '.join(departed)}. With few people this rule"
+        " can mistake one label for another; compare with majority"
     ]
 
 

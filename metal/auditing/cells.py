@@ -354,8 +354,9 @@ def _check_bad(dataset: Dataset, settings: AuditSettings) -> None:
     labels = [level.label for level in nominal]
     if settings.bad not in labels and settings.bad in {level.label for level in ordered}:
         raise UsageError(
-            f"`bad`: the levels of {settings.bad!r} are ordered, so the bad end is their lowest"
-            " one, or the highest if lower is better; `bad` names it where levels have no order"
+            f"`bad`: the levels of {settings.bad!r} are ordered, so the bad end is the lowest"
+            " level, or the highest if lower is better; leave out `bad`, which is for labels"
+            " without an order"
         )
     check_known("label", filter(None, [settings.bad]), labels)
 

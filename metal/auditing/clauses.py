@@ -154,12 +154,12 @@ def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
     if half.high() >= 0:
         how = "too few outputs to rule out that it finds less than half as much"
     statement = (
-        f"it finds {judge:.0%} of what people call {label}, people {person:.0%} of each other's:"
-        f" {how}"
+        f"it finds {judge:.0%} of what people call {label}, and people find {person:.0%} of each"
+        f" other's: {how}"
     )
     more = needed(half, 0.0, beside.items)
     odds = beside.items < more < math.inf
-    remark = f" (about {more:,.0f} items give even odds of it)" if odds else ""
+    remark = f" (about {more:,.0f} items give even odds of showing it)" if odds else ""
     clause = limit(half, 0.0, min(items, beside.items), statement, beside.items)
     yield replace(clause, plain=True, bad_end=True, remark=remark)
     agreed, judge, person = side.unanimous(bad)

@@ -118,9 +118,9 @@ def _undefined(group: Any, figures: dict[str, Shifts]) -> str:
     """The reason why there is no preference; empty if there is one."""
     for index, whose in ((1, "its own"), (0, "others'")):
         if (count := int((group == index).sum())) < LEAST:
-            return f"{count} outputs of {whose} that people rated, {LEAST} needed"
+            return f"people rated {count} outputs of {whose}; {LEAST} are needed"
         reliability = float(figures["reliability"].value[index])
         if not reliability >= LEAST_RELIABILITY:
             shown = "unknown" if math.isnan(reliability) else f"{reliability:.2f}"
-            return f"people's reliability on {whose} is {shown}, {LEAST_RELIABILITY:g} needed"
+            return f"people's reliability on {whose} is {shown}; {LEAST_RELIABILITY:g} is needed"
     return ""

@@ -90,7 +90,7 @@ class AuditSettings:
     min_raters: Annotated[
         int,
         Option(
-            "People an item needs to count. [default: the usual panel, at most 3]",
+            "An item counts if at least N people rated it. [default: the usual panel, at most 3]",
             metavar="N",
             least=0,
             rare=True,

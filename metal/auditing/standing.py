@@ -336,7 +336,8 @@ class Standing:
             return f"only {self.label(first)} has {LEAST_ITEMS} items: {NOTHING}"
         have = listed([f"{int(items[level])} of {self.label(level)}" for level in (first, second)])
         needed = LEAST_ITEMS * self.items / max(items[second], 1)
-        return f"{THIN}: {have}, {LEAST_ITEMS} of two needed (of about {needed:,.0f} items)"
+        in_all = f"about {needed:,.0f} items in all"
+        return f"{THIN}: {have}; two answers need {LEAST_ITEMS} each ({in_all})"
 
     def share(self, p: float = P) -> Bounds | None:
         """The share of a person's lead that the judge keeps, with limits at p; None if no lead of a
@@ -440,8 +441,8 @@ def few_with_two(beside: Standing) -> str:
         return ONE_PERSON if not items else f"most items have one person ({items:,} have two)"
     if sources < MIN_SOURCES:
         return (
-            f"{items:,} items of {plural(sources, 'source')} have two people, {MIN_SOURCES} sources"
-            " needed"
+            f"{items:,} items of {plural(sources, 'source')} have two people; {MIN_SOURCES} sources"
+            " are needed"
         )
     return f"the {items:,} items with two people hold too few of each answer"
 

@@ -461,8 +461,8 @@ def _common(
     if not kept.any():
         fewest = int(np.argmin(scored[:, ~np.isnan(human)].sum(axis=1)))
         raise UsageError(
-            f"`common`: no output of {criterion} was scored by all raters; the fewest by "
-            f"{raters[fewest].name!r}; choose raters with `raters`"
+            f"`common`: no output of {criterion} was scored by all raters; "
+            f"{raters[fewest].name!r} scored the fewest; choose raters with `raters`"
         )
     return np.where(kept, human, np.nan)
 

@@ -413,7 +413,8 @@ def equal_panels(
     )
     short = int((panels.size() < panels["wanted"].first()).sum())
     notes = (
-        f"equal panels: {short:,} times a group has fewer people on an output than the reference",
+        f"equal panels: in {short:,} cases a group has fewer people on an output than the reference"
+        " has",
     )
     return replace(dataset, ratings=kept), notes if short else ()
 

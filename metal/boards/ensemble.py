@@ -124,7 +124,8 @@ def board_ensemble(cell: BoardCell, settings: BoardSettings) -> BoardEnsemble:
     names, dropped = _candidates(cell, settings)
     if len(names) < settings.nonzero:
         fewer = "; choose fewer with `nonzero`" if names else ""
-        raise Undefined(f"{plural(len(names), 'metric')} to choose {settings.nonzero} from{fewer}")
+        have = plural(len(names), "metric")
+        raise Undefined(f"{settings.nonzero} metrics wanted, but {have} to choose from{fewer}")
     table = np.stack(list(map(cell.of, names)), axis=1)
     complete = cell.rated & ~np.isnan(table).any(axis=1)
     if len(np.unique(cell.generator[complete])) < 2:

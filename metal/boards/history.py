@@ -301,7 +301,7 @@ def _source_and_text(
         raise DataError(
             file,
             f"no columns source and text (columns found: {listed})",
-            "Each row has source and text",
+            "Give each row a source and a text",
         )
     return columns[sources], columns[texts]
 

@@ -108,7 +108,9 @@ def _submitted_metric(program: Path, details: Mapping[str, Any], wanted: Rater) 
     details: what the program's entry recorded about it.
     """
     if details.get("reads"):
-        raise UsageError(f"its program reads what is not on the board ({details['reads']})")
+        raise UsageError(
+            f"its program reads files that the board does not keep ({details['reads']})"
+        )
     try:
         limits = Limits(
             seconds=float(details.get("seconds", 600)), memory_mb=int(details.get("memory", 4096))

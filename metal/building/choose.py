@@ -68,8 +68,11 @@ def outputs_to_rate(
         limits += ["in the sample"] if sources is not None else []
         raise UsageError(" ".join([f"{folder}: no chosen output with a text to rate", *limits]))
     for count, what in (
-        (len(selected) - len(chosen) if named_in else 0, "not handed out: not chosen"),
-        (len(chosen) - len(usable), "not handed out: without a text"),
+        (
+            len(selected) - len(chosen) if named_in else 0,
+            "not handed out, because they are not chosen",
+        ),
+        (len(chosen) - len(usable), "not handed out, because they have no text"),
         (
             sum(not dataset.sources[output.source].text.strip() for output in usable),
             "handed out without the source, whose text is missing",
@@ -298,8 +301,8 @@ def with_references(
         )
     if len(usable) < len(outputs):
         say(
-            f"warning: {plural(len(outputs) - len(usable), 'output')} not handed out: without a"
-            " reference"
+            f"warning: {plural(len(outputs) - len(usable), 'output')} not handed out, because they"
+            " have no reference"
         )
     return usable
 

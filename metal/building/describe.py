@@ -307,8 +307,8 @@ def reversals(classes: pd.DataFrame, dataset: Dataset) -> list[str]:
         if (good["count"] - bad["count"]) * (good["share"] - bad["share"]) < 0:
             more = "bad" if bad["count"] > good["count"] else "good"
             sentences.append(
-                f"{dataset.criteria[str(criterion)].short} {level}: more {more} outputs by count "
-                f"({good['count']:,} good, {bad['count']:,} bad), fewer by rate "
+                f"{dataset.criteria[str(criterion)].short} {level}: more {more} outputs have it "
+                f"by count ({good['count']:,} good, {bad['count']:,} bad), but fewer by rate "
                 f"({good['share']:.1%} of the good, {bad['share']:.1%} of the bad)"
             )
     return sentences

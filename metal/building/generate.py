@@ -149,7 +149,7 @@ def load_instruction(
     check_known(f"{path}: key", content, _KEYS)
     if not all(isinstance(content.get(key), str) for key in ("system", "user")):
         raise DataError(
-            path, "needs the texts 'system' and 'user'", "prompts/generate/good.toml is one"
+            path, "needs the texts 'system' and 'user'", "See prompts/generate/good.toml"
         )
     temperature = _temperature_in(content, path)
     writes = content.get("writes", SUMMARY)

@@ -75,7 +75,7 @@ def plan_probes(
     changed, changes = _changed(dataset, originals, probes, seed, progress)
     if not changed:
         raise UsageError(
-            "no text could be changed by these probes; leave out `probes` for all usual ones"
+            "no text could be changed by these probes; leave out `probes` to use all the usual ones"
         )
     outputs = [*originals, *changed]
     kept = {output.output for output in originals}

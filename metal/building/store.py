@@ -368,7 +368,7 @@ def _recorded(line: str, path: Path, row: int) -> dict[str, Any]:
         )
     for name, score in scores.items():
         if not isinstance(score, str):
-            problem = f"the score on {name} is {score!r}, not as it was given"
+            problem = f"the score on {name} is {score!r}, but scores are kept as texts"
             raise DataError(
                 f"{path} row {row}", problem, "Restore the file; `metal annotate` wrote it"
             )

@@ -196,7 +196,7 @@ def main() -> None:
 
     Exit codes: 0 done; 1 a gate or a requirement fails; 3 a gate is undecided; 2 something the user
     can fix; 70 a defect; 130 interrupted; 141 the reader of the output has closed it (`| head`). If
-    standard output is closed (`>&-`), it is the verb's own code.
+    standard output is closed (`>&-`), the exit code is the verb's own.
     """
     _open_closed_streams()
     for threads in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):

@@ -215,7 +215,7 @@ def _sentence(name: str, steps: list[dict[Any, Any]], levels: list[tuple[str, fl
         elif not below:
             text += f"; always above {other}"
         elif below[-1] == last["references"]:
-            text += f"; in the end not above {other}"
+            text += f"; with all references not above {other}"
         else:
-            text += f"; above {other} with more than {below[-1]}"
+            text += f"; above {other} with more than {below[-1]} references"
     return f"{text}."

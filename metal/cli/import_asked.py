@@ -247,8 +247,8 @@ def _answers(
     texts = draft.columns.sources_by
     if texts:
         question = (
-            f"{len(dataset.sources)} texts in {texts!r} tell sources apart (yes, or no: each output"
-            " has its own)"
+            f"{len(dataset.sources)} texts in {texts!r} tell sources apart (yes; or no, if each"
+            " output has its own source)"
         )
         if dialogue.ask(question, default="yes", value_proc=one_of(["yes", "no"])) == "no":
             yield "columns", {"source": roles["output"]}

@@ -100,7 +100,7 @@ def finish(run: Judging | Generating, following: str) -> None:
         counted = f" ({open_calls:,} calls not made)" if open_calls else ""
         print(f"metal: {model} stopped{counted}: {console.clean(why)}", file=sys.stderr)
     if outcome.unused:
-        texts = "are to calls that the run no longer has (their texts have changed)"
+        texts = "belong to calls that the run no longer has, because texts have changed"
         console.say(f"warning: {outcome.unused:,} answers {texts}")
     _say_what_is_left(run, again)
     if following and (outcome.answered or run.job.answers_itself or not run.job.plan.models):
@@ -157,9 +157,10 @@ def _say_what_is_left(run: Judging | Generating, again: str) -> None:
         )
         console.say(f"{' and '.join(left)}. {when} with: {again}", wrap=False)
     if outcome.kept_in_vain:
-        see = f"; see it with: metal replies {run.folder}" if command == "judge" else ""
+        see = f"; see them with: metal replies {run.folder}" if command == "judge" else ""
         console.say(
-            f"What came may have been paid for, and is kept in {run.folder}{see}", wrap=False
+            f"The replies that came may have cost money; they are kept in {run.folder}{see}",
+            wrap=False,
         )
 
 

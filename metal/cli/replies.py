@@ -56,5 +56,7 @@ def replies(
         for block in shown.blocks(call):
             show_block(*block)
     if not looked_up.calls:
-        console.say(f"{run}: journal.jsonl has no reply to this; the ratings alone are here.")
+        console.say(
+            f"{run}: journal.jsonl has no reply about this output; here are only its ratings."
+        )
         show_parts(iter([listing]))

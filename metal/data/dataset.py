@@ -365,7 +365,7 @@ def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
     raters = dict(dataset.raters)
     for rater in added:
         if raters.setdefault(rater.rater, rater).lasting != rater.lasting:
-            problem = f"rater {rater.rater!r} is another one in the dataset"
+            problem = f"the dataset has a different rater of the name {rater.rater!r}"
             raise DataError(path / "raters.jsonl", problem, "Rename one of them")
     own = read_criteria(read_run_toml(path)["criteria"], path / RUN_TOML) | {
         METRIC_SCORE.name: METRIC_SCORE

@@ -169,7 +169,7 @@ def _check_assisting(raters: Sequence[Rater], file: Path) -> None:
                 raise DataError(
                     f"{file} row {row}",
                     f"assisted_by of {rater.rater} ({KINDS[rater.kind]}) names {name!r}",
-                    "Only people have it; it names the judges whose answers they saw",
+                    "Only people have `assisted_by`; it names the judges whose answers they saw",
                 )
 
 

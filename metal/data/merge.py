@@ -208,13 +208,13 @@ def _by_position(base: Dataset, incoming: Dataset, first: int) -> tuple[dict[str
         if not ours:
             languages = ", ".join(sorted({source.language for source in base.sources.values()}))
             problem = (
-                f"no sources in {language}, whose sources {incoming.card.name} numbers; the"
-                f" dataset's are in {languages}"
+                f"{incoming.card.name} numbers sources in {language}, but the dataset's sources are"
+                f" in {languages}"
             )
             raise DataError(
                 base.card.name,
                 problem,
-                "Say with `language` which language's sources the numbers count",
+                "Say with `language` in which language the numbered sources are",
             )
         numbers = [
             int(name) for name, source in incoming.sources.items() if source.language == language
@@ -262,7 +262,7 @@ def _targets(
     for output in ours.values():
         key = (output.source, output.generator, output.condition)
         if key in places and not output.of:
-            problem = f"two outputs of source {key[0]!r} by {key[1]!r}; a merge needs one"
+            problem = f"two outputs of source {key[0]!r} by {key[1]!r}; a merge needs exactly one"
             raise DataError(base.card.name, problem, "Give the generators different names")
         places[key] = output.output
 

@@ -68,8 +68,8 @@ def _about_narrow(name: str, ours: Scale, scores: np.ndarray[Any, Any]) -> list[
     if np.ptp(scores) >= NARROW * (ends[1] - ends[0]):
         return []
     return [
-        f"{name}: incoming scores lie between {scores.min():g} and {scores.max():g} of"
-        f" {ends[0]:g} to {ends[1]:g}; "
+        f"{name}: incoming scores lie between {scores.min():g} and {scores.max():g} on"
+        f" a scale from {ends[0]:g} to {ends[1]:g}; "
         f'if they are on another scale, name it (`ranges="{name}=0-1"`) or move them (`shifts`)'
     ]
 

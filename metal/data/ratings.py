@@ -280,7 +280,7 @@ def _check_also(facts: pd.DataFrame, criteria: Mapping[str, Criterion], file: Pa
             raise DataError(
                 row_of(file, int(row)),
                 f"also {text!r} has no levels of {name} ({scale.describe()})",
-                "Write the values of other answers that would do as well, as 0|2",
+                "Write the values of the other right answers, such as 0|2",
             )
 
 

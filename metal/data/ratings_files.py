@@ -49,7 +49,7 @@ def find_ratings(folder: str | Path) -> Path:
     ]
     if not files and maker_of(folder) == ADJUDICATION:
         problem = "its answers are not ratings, and are never added to ratings"
-        remedy = f"Give the report of them: `metal adjudicate report {folder}` makes it"
+        remedy = f"Give the report on these answers, made by `metal adjudicate report {folder}`"
         raise DataError(folder, problem, remedy)
     if not files:
         raise DataError(

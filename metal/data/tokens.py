@@ -110,7 +110,7 @@ def _downloaded(url: str, name: str, path: Path) -> bytes:
                 content: bytes = reply.read()
             if hashlib.sha256(content).hexdigest() == ENCODINGS[name]:
                 return content
-            problem = f"what {HOST} sent has another hash"
+            problem = f"the file that {HOST} sent has another hash"
         except (URLError, OSError, http.client.HTTPException) as error:  # the last: it broke off
             problem = f"{HOST}: {error}"
     raise UsageError(

@@ -146,7 +146,7 @@ def draw_questions(
             " from (`references` in sources.jsonl)"
         )
     check_ids(dataset, drawn.questions)
-    why = "because the sources have too few different golds" + (
+    why = "because the sources have too few different references" + (
         " that were not asked about" if used else ""
     )
     for (language, side), missing in drawn.short.items():

@@ -107,9 +107,9 @@ def _classes() -> dict[str, str]:
 def _overview() -> Iterator[str]:
     yield "# Python"
     yield (
-        "All of it is in `metal`. What a [verb](verbs.md) does is a function of the same name, with"
-        " the same options. Functions return results and print nothing. Most programs begin with"
-        " `read`, `judge` and `audit`:"
+        "All functions are in `metal`. What a [verb](verbs.md) does is a function of the same"
+        " name, with the same options. Functions return results and print nothing. Most programs"
+        " begin with `read`, `judge` and `audit`:"
     )
     yield (
         '```py\nimport metal\n\ndata = metal.read("ratings.csv")\nrun = metal.judge(data,'
@@ -123,7 +123,7 @@ def _overview() -> Iterator[str]:
         ]
         if rows:
             yield "\n".join(("| function | what it does |", "|---|---|", *rows))
-    yield "What functions return is described on the same page; what several share, under types."
+    yield "A page describes what its functions return; results of several are under types."
 
 
 def _summary(function: Callable[..., Any]) -> str:

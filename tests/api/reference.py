@@ -80,9 +80,10 @@ def _tables() -> Iterator[str]:
     yield "# Tables"
     yield (
         "Each table of a run stands in `tables/` as CSV, JSON and Parquet. *On the page*: its"
-        " heading there; *better*: which end is. An empty figure is undefined, for the reason in"
-        " `undefined`; `_low` and `_high` are the ends of its 95% interval, in `verdicts` one-sided"
-        " 5% limits. `items` counts what a figure is computed from, `dropped` what was left out,"
+        " heading there; *better*: which end is better. An empty figure is undefined, for the"
+        " reason in `undefined`; `_low` and `_high` are the ends of its 95% interval, in"
+        " `verdicts` one-sided 5% limits. `items` counts what a figure is computed from, `dropped`"
+        " what was left out,"
         " and why."
     )
     for kind, run in runs():
@@ -120,7 +121,7 @@ def _files() -> Iterator[str]:
         yield inspect.getdoc(kind) or ""
         yield "\n".join(f"- `{field.name}`: `{field.type}`" for field in fields(kind))
     yield "### dataset.toml"
-    yield "That of `datasets/demo`:"
+    yield "The file of `datasets/demo`:"
     yield (
         f"```toml\n{(ROOT / 'datasets/demo/dataset.toml').read_text(encoding='utf-8').strip()}\n```"
     )

@@ -26,9 +26,9 @@ metal schema rating
 metal schema validate datasets/demo
 ```
 
-**Version.** The number in `$id` (`urn:metal-eval:schema:{version}:rating`) and in `version` is that
-of the format. A new optional field does not change it. A change that makes valid files invalid gets
-the next number.
+**Version.** The number in `$id` (`urn:metal-eval:schema:{version}:rating`) and in `version` is the
+version of the format. A new optional field does not change it. A change that makes valid files
+invalid gets the next number.
 
 **Where each record is.** A [dataset folder](files.md) has a dataset card with the criteria,
 `dataset.toml`, and one record per line in `sources.jsonl`, `outputs.jsonl`, `raters.jsonl` and

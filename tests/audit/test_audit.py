@@ -251,7 +251,7 @@ def test_impossible_settings() -> None:
         (
             Scale("nominal", tuple(map(Level, range(3), "abc"))),
             "majority-or-middle",
-            "no middle level in theme .* use",
+            "theme has no middle level .* use",
         ),
         (
             Scale("ordinal", tuple(map(Level, range(4), "abcd"))),
@@ -261,7 +261,7 @@ def test_impossible_settings() -> None:
         (
             Scale("interval", low=0, high=100),
             "mace",
-            "no levels in theme",
+            "theme has no levels",
         ),
     ],
 )

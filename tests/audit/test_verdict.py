@@ -93,8 +93,8 @@ def test_what_is_missing_is_said() -> None:
     thin = np.repeat(np.arange(5), 8)
     assert (
         decide(cell_of(np.stack([thin] * 2, axis=1), thin, levels=5)).reason
-        == "too few items of each answer: 8 of 'L4' and 8 of 'L3', 10 of two needed (of about"
-        " 50 items)"
+        == "too few items of each answer: 8 of 'L4' and 8 of 'L3'; two answers need 10 each"
+        " (about 50 items in all)"
     )
     few = decide(cell_of(people, truth, outputs=4))
     assert (few.verdict, few.reason) == ("undecided", "15 sources, 20 needed for an interval")

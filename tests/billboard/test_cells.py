@@ -252,7 +252,7 @@ def test_on_common_outputs() -> None:
     dataset = made({"quality": nothing})
     with pytest.raises(
         UsageError,
-        match=r"`common`: .* of quality .*; the fewest by",
+        match=r"`common`: .* of quality .*; .* scored the fewest",
     ):
         board_cells(dataset, replace(QUICK, common=True))
 

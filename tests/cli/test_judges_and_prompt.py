@@ -249,7 +249,7 @@ def test_a_criterion_without_a_dataset_is_a_file_that_every_verb_takes(
     )
     with pytest.raises(UsageError, match=r"no detailed description.*metal\.criterion_new"):
         rubrics_for([unasked], [], needed=["detailed"])
-    assert "say to which" in people.refused(
+    assert "name the dataset" in people.refused(
         "criterion", "new", "correctness", "--template", "question-answering"
     )
 

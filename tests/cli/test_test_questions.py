@@ -173,7 +173,7 @@ def test_few_golds_are_told(sim: Commands) -> None:
     said = sim(
         "annotate", "export", "sim", "--to", "csv", "--out", "out", "--test-questions=5%+100%"
     )
-    assert tells(said, "English: 10 fewer negative", "too few different golds")
+    assert tells(said, "English: 10 fewer negative", "too few different references")
 
 
 @pytest.mark.parametrize(

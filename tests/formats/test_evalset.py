@@ -75,7 +75,7 @@ def test_scores_of_systems_are_kept_as_they_are(tmp_path: Path) -> None:
     }
     assert tells(dataset.report, "scores of systems only", "Whole-refB")
     assert tells(dataset.report, "not the means of their segments", "BLEU")
-    assert tells(dataset.report, "named without it", "Whole-refB")
+    assert tells(dataset.report, "do not show the reference", "Whole-refB")
     assert dataset.raters["Whole-refB"].about == {
         "metric": "Whole",
         "references": {"en-de": ["refB"]},
@@ -110,7 +110,7 @@ def test_experts_count_once_and_the_panel_where_none_rated(tmp_path: Path) -> No
     assert scores(dataset, "en-de/rater2") == {"en-de/1/B": -5.1}
     assert scores(dataset, "MQM") == {"en-de/2/B": 0.0}
     assert dataset.raters["MQM"].about == {"panel": True}
-    assert tells(dataset.report, "2 experts", "means of theirs", "on the 1 output")
+    assert tells(dataset.report, "2 experts", "means of their ratings", "on the 1 output")
     people = dataset.ratings[dataset.ratings["rater"] == "en-de/rater1"]
     assert people["comment"].tolist() == [errors(1), errors(5, 0.1)]
 

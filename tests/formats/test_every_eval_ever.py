@@ -399,7 +399,7 @@ def test_a_record_has_the_mean_of_people(tmp_path: Path) -> None:
     #   a: (2 + 5) / 2 = 3.5, above the middle of 1 to 5, where lower is better;  b: 1
     #   c is a person's text, and of d nobody gave a score: both are in the sidecar only
     table = metal.export(small(), to="every-eval-ever", out=tmp_path / "eee")
-    assert tells(table.attrs["warnings"], "2 outputs in the sidecar only")
+    assert tells(table.attrs["warnings"], "2 outputs only in the sidecar")
     records = {record["model_info"]["name"]: record for _, record in aggregates(tmp_path / "eee")}
     assert sorted(records) == ["a", "b"]
     [result] = records["a"]["evaluation_results"]

@@ -247,7 +247,7 @@ def test_a_release_without_a_rating_is_refused(tmp_path: Path) -> None:
         json.dumps({"SYS": "A", "seg_id": "s", "hyp": "h", "expert_annotations": float("nan")})
         + "\n"
     )
-    with pytest.raises(MetalError, match="no ratings as thumb has them"):
+    with pytest.raises(MetalError, match="no ratings in the format thumb"):
         load("thumb", path)
 
 

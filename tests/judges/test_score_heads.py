@@ -231,9 +231,9 @@ def asked(server: HeadServer, provider: str, measure: str, source: str = "questi
     ("provider", "measure", "row", "kind", "words"),
     [
         ("vllm-classify", "ordinal", {"probs": [0.5, 0.5]}, calls.UNFIT,
-            "2 classes, and the criterion has 3 levels"),
+            "2 classes, but the criterion has 3 levels"),
         ("vllm-classify", "ordinal", {"probs": [0.5]}, calls.UNFIT,
-            "gives one number, and the criterion has 3 levels"),
+            "gives one number, but the criterion has 3 levels"),
         ("vllm-classify", "interval", {"probs": [0.5, 0.5]}, calls.UNFIT,
             "criterion has no levels"),
         ("vllm-classify", "ordinal", {"probs": [0.9, 0.8, 0.1]}, calls.UNFIT,
@@ -288,8 +288,8 @@ def test_a_head_that_does_not_fit_stops_in_one_line(serve: Any, tmp_path: Path) 
     with pytest.raises(JudgeStopped) as stopped:
         metal.judge(data, "vllm-classify:m", base_url=server.openai_url, concurrency=1, out=out)
     why = (
-        "vllm-classify:m gives 2 classes, and the criterion has 3 levels; they have to be as many,"
-        " in one order"
+        "vllm-classify:m gives 2 classes, but the criterion has 3 levels; there has to be a class"
+        " for each level, in the same order"
     )
     assert (
         str(stopped.value)

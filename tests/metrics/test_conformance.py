@@ -106,7 +106,7 @@ FAULTY = {
     "never a score": (metric(lambda item: "never"), ("range", "no sentence has a score")),
     "a need not declared": (
         metric(lambda item: float(item.text == item.references[0]), needs=()),
-        ("empty texts", "raises an error without a text .* not to need: IndexError.*"),
+        ("empty texts", "raises an error if a text is missing .* not to need: IndexError.*"),
     ),
     "no letters": (
         metric(lambda item: len(item.references) / sum(letter.isalpha() for letter in item.text)),

@@ -161,7 +161,7 @@ PEOPLE = [
         [beside("A", MILDER, 0.1, -0.5), beside("B", LESS, -0.1), beside("C", LESS, -0.2)],
         [],
         (
-            "2 of 3 people agree with the others significantly less than these do with each"
+            "2 of 3 people agree with the others significantly less than the others agree with each"
             " other. The lowest is C in Hindi: 50% against 70%."
         ),
     ),

@@ -236,7 +236,7 @@ def test_a_verdict_says_of_how_many_items_and_at_which_level(
         make_dataset({"en": {"A1": people, "A2": people, "A3": third, "constant": [2] * 60}})
     )
     page = visit(folder / "report.html", "#why-1-1-1").page
-    page.get_by_text("Intervals are 95%, but 90%").wait_for()
+    page.get_by_text("Intervals are 95%. Shares of").wait_for()
     titles = page.locator("#why dt").all_inner_texts()
     assert {
         "weighted F1, 50 items",

@@ -311,7 +311,7 @@ def test_what_cannot_be_asked_is_said_in_a_line(tmp_path: Path) -> None:
     few = metal.probe_report(
         with_scores(planned("wrong-language", 6), Rater("j", "llm"), 0)
     ).tables["probes"]
-    assert set(few["undefined"]) == {"says: 6 pairs, 10 needed, of two sources"}
+    assert set(few["undefined"]) == {"says: 6 pairs; 10 of two sources are needed"}
     outputs(12).save(tmp_path / "news")
     ran = CliRunner().invoke(
         command_line,

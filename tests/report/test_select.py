@@ -224,7 +224,7 @@ def test_a_cascade_asks_the_cheap_first_and_adds_up_what_it_costs() -> None:
     for cascade, why in {
         "J": "two or more judges",
         "J,J": "each once",
-        "J,K": "no language and",
+        "J,K": "no criterion has answers",
     }.items():
         with pytest.raises(UsageError, match=why):
             metal.select(data, judges="J", cascade=cascade)

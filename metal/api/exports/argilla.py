@@ -39,7 +39,7 @@ def write(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
     write_list(path, _records(exported, left, progress))
     missing = int(exported.table["score"].isna().sum())
     if missing:
-        left["without a score in the metadata: Argilla has no missing answers"] = missing
+        left["without a score are in the metadata: Argilla has no missing answers"] = missing
     return [f"{plural(count, 'rating')} {what}" for what, count in left.items() if count]
 
 
@@ -54,7 +54,9 @@ def _records(
         people = [each for each in rated.ratings if each["kind"] == "human"]
         judges = [each for each in rated.ratings if each["kind"] != "human"]
         suggested, further = _first_and_further(judges)
-        left["by further judges in the metadata: a question holds one suggestion"] += len(further)
+        left["by further judges are in the metadata: a question holds one suggestion"] += len(
+            further
+        )
         yield {
             "id": rated.output.output,
             "fields": texts or {"response": rated.output.output},  # a record needs a field

@@ -274,11 +274,12 @@ def _write_metrics(pair: WrittenPair, path: Path) -> Iterator[str]:
                 missing += _write_seg(pair, f"{folder}/{file}", scores)
             _write_parts(pair, f"{folder}/{file}", criterion, [name], rows)
     if unnamed:
-        yield f"{pair.folder}: written as without references (-src): {first_few(unnamed)}"
+        named = first_few(unnamed)
+        yield f"{pair.folder}: scores named as if without references (-src): {named}"
     if missing:
         yield (
-            f"{pair.folder}: {plural(missing, 'score')} of metrics missing (None), which"
-            " mt-metrics-eval refuses"
+            f"{pair.folder}: {plural(missing, 'score')} of metrics missing (None);"
+            " mt-metrics-eval refuses missing scores"
         )
 
 

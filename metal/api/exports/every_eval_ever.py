@@ -59,8 +59,8 @@ def write(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
     recorded = dict.fromkeys(means["output"])
     if not recorded:
         raise UsageError(
-            f"{dataset.card.name}: no output can be a record of {NAME}, which has one score: the"
-            f" mean of people's. {ALL}"
+            f"{dataset.card.name}: no output can be a record of {NAME}. The one score of a"
+            f" record is the mean of people's scores. {ALL}"
         )
     by_generator: dict[str, list[Mean]] = {}
     for row in means.to_dict("records"):
@@ -287,11 +287,11 @@ def _notes(
 ) -> Iterator[str]:
     """What only the sidecar has, and what to do before the records are published."""
     if left := len(dataset.outputs) - len(recorded):
-        yield f"{plural(left, 'output')} in the sidecar only. A record has one score. {ALL}"
+        yield f"{plural(left, 'output')} only in the sidecar, because a record has one score. {ALL}"
     if flat := [name for name, model in models.items() if model.startswith(f"{UNKNOWN}/")]:
         yield (
-            f"{plural(len(flat), 'generator')} in {UNKNOWN}/, as {NAME} calls models"
-            f" DEVELOPER/MODEL: {first_few(flat, 3)}"
+            f"{plural(len(flat), 'generator')} in {UNKNOWN}/, because {NAME} names"
+            f" models DEVELOPER/MODEL: {first_few(flat, 3)}"
         )
 
 

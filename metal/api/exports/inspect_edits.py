@@ -31,13 +31,13 @@ def write(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
     further = sum(outputs.values()) - len(outputs)
     if further:
         yield (
-            f"{plural(further, 'output')} of a sample that has one already: add `epoch` to their"
-            " lines, or they replace the scores of the first"
+            f"{plural(further, 'output')} of a sample that already has another output here: add"
+            " `epoch` to their lines, or their scores replace those of the first output"
         )
     if len(generators) > 1:
         yield (
-            f"{plural(len(generators), 'generator')} in one file: a log of inspect_ai has one;"
-            " apply the lines whose edit.metadata.generator is that of the log"
+            f"{plural(len(generators), 'generator')} in one file, but a log of inspect_ai has"
+            " one; apply to each log the lines with its generator in edit.metadata.generator"
         )
 
 

@@ -32,7 +32,10 @@ def write(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
     missing = int(exported.table["score"].isna().sum())
     if not missing:
         return ()
-    return [f"{plural(missing, 'rating')} without a score in the task's meta, skipped or empty"]
+    return [
+        f"{plural(missing, 'rating')} without a score (skipped or empty) are in the meta of their"
+        " tasks"
+    ]
 
 
 def _tasks(exported: Exported, progress: Progress) -> Iterator[dict[str, Any]]:

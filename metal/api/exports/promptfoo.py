@@ -220,8 +220,8 @@ def _notes(totals: Iterable[_Totals], exported: Exported) -> Iterator[str]:
     missing = int(exported.table["score"].isna().sum())
     if missing:
         yield (
-            f"{plural(missing, 'rating')} without a score in metadata.unscored: promptfoo has no"
-            " missing scores"
+            f"{plural(missing, 'rating')} without a score are in metadata.unscored, because"
+            " promptfoo has no missing scores"
         )
 
 

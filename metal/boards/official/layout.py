@@ -140,13 +140,21 @@ def _task(content: Any, location: str) -> LayoutTask:
             raise DataError(location, str(error), f"Write one of {', '.join(choices)}") from None
     if task.level == "generators" and (task.by != "all" or task.statistic in OF_OUTPUTS):
         problem = f"{task.statistic} by {task.by} of generators"
-        raise DataError(location, problem, 'It is taken over outputs: write level = "outputs"')
+        raise DataError(
+            location, problem, 'This statistic is taken over outputs: write level = "outputs"'
+        )
     if task.level == "outputs" and task.statistic == "soft-pairwise-accuracy":
         problem = f"{task.statistic} of outputs"
-        raise DataError(location, problem, 'It compares generators: write level = "generators"')
+        raise DataError(
+            location, problem, 'This statistic compares generators: write level = "generators"'
+        )
     if task.together and (task.level, task.statistic) != ("generators", "pairwise-accuracy"):
         problem = f"{task.statistic} of all languages together"
-        raise DataError(location, problem, "Only pairwise-accuracy of generators can be together")
+        raise DataError(
+            location,
+            problem,
+            "Leave out `together`: only pairwise-accuracy of generators can have it",
+        )
     if not 0 < task.weight < float("inf"):
         raise DataError(location, f"weight {task.weight:g}", "Write a number above 0")
     return task

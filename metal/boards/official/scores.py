@@ -94,7 +94,7 @@ def gold_scores(dataset: Dataset, criterion: str, raters: Sequence[str]) -> Gold
     scores = criterion_scores(dataset, rows, len(raters) + 1)
     if criterion not in scores or not scores[criterion].counts[0].any():
         rated = [name for name, part in scores.items() if part.counts[0].any()]
-        remedy = f"`gold` names another: {first_few(rated)}" if rated else "people rated nothing"
+        remedy = f"set `gold` to one of {first_few(rated)}" if rated else "people rated nothing"
         raise UsageError(f"people have no scores on {criterion!r} to compare with; {remedy}")
     means = scores[criterion].means
     if METRIC_SCORE.name in scores:

@@ -262,7 +262,7 @@ def _about_common(figures: Sequence[TaskFigures]) -> list[str]:
         if each.left_out:
             what = plural(each.items + each.left_out, each.task.rule.level[:-1])
             case = first_few([*each.task.languages, *filter(None, [each.task.criterion])])
-            note = f"{each.left_out:,} of {what} not scored by every rater, and left out"
+            note = f"{each.left_out:,} of {what} left out, because not every rater scored them"
             notes.append(f"{case}: {note}")
     return list(dict.fromkeys(notes))
 

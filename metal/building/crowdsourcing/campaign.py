@@ -101,7 +101,7 @@ class Campaign:
             return cls(folder, cls.settings_type(**settings))
         except TypeError as error:
             raise DataError(
-                folder / CARD, f"not what was written there ({error})", "Restore the file"
+                folder / CARD, f"not what METAL wrote there ({error})", "Restore the file"
             ) from None
 
     @classmethod

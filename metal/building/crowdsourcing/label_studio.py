@@ -229,7 +229,7 @@ def checked_url(url: str, parameter: str = "url", example: str = "http://127.0.0
             f"`{parameter}` is an address such as {example}, without a name or password in it"
         )
     if not re.fullmatch("[!-~]+", url):
-        raise UsageError(f"`{parameter}` holds characters that no address has")
+        raise UsageError(f"`{parameter}` holds characters that an address cannot have")
     return url.rstrip("/")
 
 

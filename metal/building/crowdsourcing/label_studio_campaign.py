@@ -220,8 +220,8 @@ def _fill(server: LabelStudio, number: int, project: Project) -> None:
         raise DataError(
             f"Label Studio project {number} ({project.name})",
             f"it has {count:,} tasks, but should have {len(project.tasks):,}",
-            "Delete from it what occurs twice or does not belong to this campaign, then run the"
-            " same command again",
+            "Delete the tasks in it that occur twice or do not belong to this campaign, then run"
+            " the same command again",
         )
 
 

@@ -232,7 +232,7 @@ def load_format(name: str) -> Format:
     format.
     """
     if name not in plugins(GROUP) and (is_table(Path(name)) or name.lower().strip(".") in TABLES):
-        remedy = "tables need none: give the path of one table, and leave it out"
+        remedy = "tables need no format: leave it out, and give the path of one table"
         raise UnknownName("format", name, (), instead=remedy)
     loaded = load_plugin(GROUP, "format", name, "`metal import --list` explains each")
     if not isinstance(loaded, Format):
@@ -297,7 +297,7 @@ def _with_ratings(
     if draft.facts.empty:
         raise DataError(
             file,
-            f"no ratings as {name} has them ({chosen.summary})",
+            f"no ratings in the format {name} ({chosen.summary})",
             "`metal.formats()` lists the formats",
         )
     return with_common_options(draft, options)

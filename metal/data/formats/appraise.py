@@ -195,7 +195,7 @@ def _notes(
     endings = Counter(row.ending for row in kept if row.ending)
     if endings:
         each = ", ".join(f"{count:,} of #{ending}" for ending, count in endings.items())
-        yield f"ratings of documents that fill up an annotator's share count: {each}"
+        yield f"ratings of documents that only fill up an annotator's share count, too: {each}"
     if repeated["the same"]:
         yield f"{plural(repeated['the same'], 'row')} left out: the same as an earlier one"
     if repeated["another"]:

@@ -209,8 +209,8 @@ def _judged(run: Path) -> Dataset:
     if path is None or not (path / "dataset.toml").is_file():
         into = f'`metal.read("{run}", into=DATASET)`'
         raise UsageError(
-            f"{run}: the dataset that was judged is not at {path or 'hand'}; read it into that:"
-            f" {into}"
+            f"{run}: the dataset that was judged is not at {path or 'hand'}; read the run into that"
+            f" dataset: {into}"
         )
     return load_dataset(path)
 

@@ -63,7 +63,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     pairs = len(list(path.glob("karya_eval/round*/pairwise/*.tsv")))
     if pairs:
         reading.notes.append(
-            f"{pairs} files of pairwise battles were not read: the format `pariksha-pairs` does"
+            f"{pairs} files of pairwise battles left out; the format `pariksha-pairs` reads them"
         )
     if JUDGE.rater in reading.raters:  # after the people
         reading.raters[JUDGE.rater] = reading.raters.pop(JUDGE.rater)

@@ -91,7 +91,7 @@ def _with_answers(frame: pd.DataFrame, path: Path) -> tuple[pd.DataFrame, list[s
     """Replace the ids in the battles by prompts and answers, if the release has all of them."""
     files = sorted(path.glob("pairings/round*/**/*_pairings*.json"))
     if not files:
-        return frame, ["no pairings/: who wrote the answers, and the answers, are not known"]
+        return frame, ["no pairings/, so the answers and who wrote them are not known"]
     pairings = pd.concat(
         [pd.DataFrame(read_json(file, "a list of pairings, as released")) for file in files]
     )
@@ -101,8 +101,8 @@ def _with_answers(frame: pd.DataFrame, path: Path) -> tuple[pd.DataFrame, list[s
     lacking = frame.loc[~frame["output"].isin(pairings["output"]), "output"].nunique()
     if lacking:
         return frame, [
-            f"pairings/ were not read: {plural(lacking, 'battle')} of {frame['output'].nunique():,}"
-            " not there"
+            f"pairings/ were not read, because they lack {plural(lacking, 'battle')} of"
+            f" {frame['output'].nunique():,}"
         ]
     return (
         frame.merge(pairings[["output", *PAIRING.values(), *ANSWERS]], on="output").drop(

@@ -188,7 +188,7 @@ def _without_units(
     ends = {match[2] if match else "" for match in map(_OUT_OF.fullmatch, answers)}
     if len(ends) != 1 or "" in ends:
         return texts, False
-    say(f"written out of {ends.pop()}")
+    say(f"answers are written with their maximum, /{ends.pop()}")
     return [_OUT_OF.sub(r"\1", text) for text in texts], False
 
 

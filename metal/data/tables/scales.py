@@ -139,7 +139,7 @@ def options_of(name: str, names: Sequence[str], options: Mapping[str, Any]) -> d
         chosen.setdefault("directions", "higher")  # from the worst to the best
     for option, allowed in (("directions", DIRECTIONS), ("measures", MEASURES)):
         if chosen.get(option, allowed[0]) not in allowed:
-            raise UsageError(f"`{option}` {chosen[option]!r}: one of {', '.join(allowed)}")
+            raise UsageError(f"`{option}` {chosen[option]!r}: use one of {', '.join(allowed)}")
     own = options.get("described", {}.get)(name)
     scale = own.scale if own else (options.get("scales") or {}).get(name)
     if scale and not chosen.keys() & {"levels", "ranges"}:

@@ -116,8 +116,8 @@ def check_raters(
         return
     scores = [roles["score"]] if "score" in roles else _answers(frame, roles)
     problem = (
-        f"column {column!r} may hold names of raters or their scores: each output has one, and they"
-        " look alike"
+        f"column {column!r} may hold the names of raters or the scores of a rater: each output has"
+        " one value, and the values look alike"
     )
     as_scores = json.dumps([*scores, column], ensure_ascii=False)
     remedy = f"If these are names: `columns={ {'rater': column} }`; if scores: `wide={as_scores}`"
@@ -185,8 +185,8 @@ def people_beside(
     if len(answers) == 1 and each_once:
         return {**roles, "score": answers[0]}, people
     problem = (
-        f"each row is a judge's ({roles['rater']!r}), but the name {people[0]!r} is that of a"
-        " person's answers"
+        f"each row is a judge's rating (column {roles['rater']!r}), but column {people[0]!r} is"
+        " named like a person's answers"
     )
     remedy = f"Give people rows of their own, with their name in {roles['rater']!r}"
     if not key:

@@ -115,17 +115,17 @@ def adjudicate_plan(
     more_of: Annotated[
         StrPath | None,
         Option(
-            "An earlier plan, whose cases and answers are kept: ask only about further outputs.",
+            "An earlier plan: keep its cases and answers, and ask only about further outputs.",
             metavar="PLAN",
         ),
     ] = None,
     ambiguous: Annotated[
-        bool, Option("Draw instead outputs to which all people gave different answers.")
+        bool, Option("Instead, draw outputs to which all people gave different answers.")
     ] = False,
     between: Annotated[
         Names,
         Option(
-            "Draw instead outputs that two raters, or groups of people, score most differently.",
+            "Instead, draw outputs that two raters, or groups of people, score most differently.",
             metavar="RATER,RATER",
         ),
     ] = (),

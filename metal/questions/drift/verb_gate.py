@@ -33,8 +33,7 @@ def _check_values(path: Path, entries: Mapping[str, Any]) -> None:
     for name in ("anchors_hash", "baseline_hash"):
         if not isinstance(entries.get(name), str) or not entries[name]:
             problem = (
-                f"no {name}, without which a change since the margins were declared cannot be"
-                " noticed"
+                f"no {name}; without it, a change since the margins were declared cannot be noticed"
             )
             raise DataError(path, problem, "Write the gate with `metal.gate_init`")
     for name in ("repeats", "least", "streams"):

@@ -33,7 +33,7 @@ def about_people(ranking: Ranking, title: str) -> list[str]:
     for generator, panel in mixed.odd[:NAMED]:
         by_panel.setdefault(panel, []).append(repr(generator))
     named = "; ".join(f"{', '.join(names)} by {panel}" for panel, names in by_panel.items())
-    more = f"; {len(mixed.odd) - NAMED} more by others than most" if len(mixed.odd) > NAMED else ""
+    more = f"; {len(mixed.odd) - NAMED} more by further groups" if len(mixed.odd) > NAMED else ""
     rated_all = " or ".join(f"`reference={f'group={name}'!r}`" for name in mixed.of_all[:NAMED])
     remedy = (
         f"{rated_all} ranks all by the same people"
@@ -80,7 +80,7 @@ def _about_texts(ranking: Ranking, title: str) -> list[str]:
         each = (
             f"from {ends[0]} to {ends[1]}"
             if ends[0] != ends[1]
-            else f"{ends[0]} each, not the same"
+            else f"{ends[0]} each, but not in the same ones"
         )
         return [
             f"{title}: generators were rated in different languages (sources: {each}); their"

@@ -84,7 +84,7 @@ def _beside(run: Monitor) -> str:
     )
     return (
         f"{number} of {people} people {'agrees' if number == 1 else 'agree'} with the others"
-        f" significantly less than these do with each other. The lowest is {who}"
+        f" significantly less than the others agree with each other. The lowest is {who}"
         f" {on_case}{figures}."
     )
 

@@ -315,7 +315,7 @@ def _says(
     if not expected:
         return SHOWN, math.nan, True, "says: the expected effect on this criterion is unknown"
     if seen.n < LEAST or seen.sources < 2:
-        why = f"says: {plural(seen.n, 'pair')}, {LEAST} needed, of two sources"
+        why = f"says: {plural(seen.n, 'pair')}; {LEAST} of two sources are needed"
         return UNKNOWN, math.nan, True, why
     if expected == CAPPED:
         return NOT_LURED, seen.raised_p, _within(seen, ends), ""

@@ -162,7 +162,7 @@ def _check_selected(rows: Sequence[Mapping[str, Any]], cascade: Sequence[str]) -
     """
     if cascade and THEN.join(cascade) not in [row["judge"] for row in rows]:
         raise UsageError(
-            f"`cascade`: no language and criterion has people's answers and those of"
+            "`cascade`: no criterion has answers, in one language, by people and by"
             f" {', '.join(cascade)} (`judges`)"
         )
     if not rows:
@@ -290,7 +290,7 @@ def _calibration_row(
         "undefined": "",
     }
     if len(items) < LEAST:
-        few = f"{len(items)} answers with confidence that people rated, {LEAST} needed"
+        few = f"people rated {len(items)} answers with a confidence; {LEAST} are needed"
         few = few if sure.way else NO_CONFIDENCE
         return row | {"undefined": f"ece: {few}"}, []
     confidence, sources = sure.confidence[items], cell.matrix.sources[items]
@@ -345,7 +345,7 @@ def _selection_row(
     can = int((~np.isnan(confidence[decided])).any(axis=1).sum())
     if can < needed(chosen.alpha, delta):
         reason = (
-            f"{can} sources that have an answer with a confidence, {needed(chosen.alpha, delta)}"
+            f"{can} sources have an answer with a confidence; {needed(chosen.alpha, delta)} are"
             " needed"
         )
         return row | {"says": UNKNOWN, "undefined": f"threshold: {reason}"}
@@ -389,9 +389,9 @@ def doubts(tables: Mapping[str, pd.DataFrame], alpha: float) -> Iterator[str]:
     rows = tables["selection"]
     if len(off := rows[rows["agreement_kept"] < 1 - alpha]):
         yield (
-            f"in {len(off)} cases all outputs above the threshold agree less than the one output "
-            f"per source that decided: outputs of a source differ, and the guarantee is for a "
-            f"random one"
+            f"in {len(off)} cases agreement over all outputs above the threshold is lower than over"
+            " the one output per source from which the threshold was computed: outputs of a source"
+            " differ, and the guarantee is for a random one"
         )
     if len(rows["judge"].unique()) > 1:
         yield (

@@ -301,7 +301,7 @@ def _read_template(name: str, path: Path, pairs: bool) -> Template:
     system, user = content.get("system"), content.get("user")
     if not isinstance(system, str) or not isinstance(user, str):
         raise DataError(
-            path, "needs the texts 'system' and 'user'", "prompts/judge/simple.toml is one"
+            path, "needs the texts 'system' and 'user'", "See prompts/judge/simple.toml"
         )
     switches = {name: content.get(name, False) for name in _SWITCHES}
     for switch, value in switches.items():

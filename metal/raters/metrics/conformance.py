@@ -196,13 +196,17 @@ def _empty(metric: Metric, item: Item) -> Finding:
     try:
         answers = scored(metric, lacking)
     except Exception as error:  # a metric can raise anything
-        return False, f"raises an error without a text that it claims not to need: {_shown(error)}"
+        return (
+            False,
+            f"raises an error if a text is missing that it claims not to need: {_shown(error)}",
+        )
     reasons = [answer.reason for answer in answers if answer.score is None]
     undeclared = [reason for reason in reasons if reason.startswith(RAISED)]
     if undeclared:
         return (
             False,
-            f"gives an error as reason without a text that it claims not to need: {undeclared[0]}",
+            f"gives an error as its reason if a text is missing that it claims not to need:"
+            f" {undeclared[0]}",
         )
     return True, "no score, because " + ", ".join(reasons)
 

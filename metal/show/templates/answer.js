@@ -2,7 +2,7 @@
 // ---------------------------------------------------------------- the verdict that was chosen
 
 const LEVELS =
-  "Intervals are 95%, but 90% (5% beyond each end) for shares of a person's, differences to a person, leads over a constant, and in the reason. " +
+  "Intervals are 95%. Shares of a person's figures, differences to a person, leads over a constant, and the figures in the reason have 90% intervals (5% beyond each end). " +
   "Without one person: the lowest and highest value when each person is left out in turn.";
 const SETTLES =
   "Somebody who knows can settle whether it is right as often as a person, with 40 outputs on which they differ: ";

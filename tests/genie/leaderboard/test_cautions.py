@@ -75,7 +75,7 @@ def test_as_many_sources_of_other_languages_are_told_as_well() -> None:
     assert tells(
         found.warnings[1],
         "all languages, quality:",
-        "(sources: 12 in 1 language each, not the same)",
+        "(sources: 12 in 1 language each, but not in the same ones)",
     )
 
 
@@ -198,7 +198,7 @@ def test_many_odd_ones_are_counted_and_a_group_is_quoted_for_the_shell() -> None
     few = dict.fromkeys("pqrst", ("A1",))
     found = board(rated_by({**dict.fromkeys("abcdef", ("A1", "W1")), **few}, groups))
     assert (
-        "'p', 'q', 'r' by group the experts only; 2 more by others than most; the rest by"
+        "'p', 'q', 'r' by group the experts only; 2 more by further groups; the rest by"
         in found.warnings[0]
     )
     assert "`reference='group=the experts'` ranks all" in found.warnings[0]

@@ -307,8 +307,8 @@ def _notes_on_metrics(pair: LanguagePair) -> Iterator[str]:
     other = [name for name, scorer in pair.scorer_of.items() if name == scorer]
     if other:
         yield (
-            f"{folder}: metrics that compare with {pair.standard_reference} are named without it,"
-            f" others by their references: {first_few(other)}"
+            f"{folder}: names of metrics do not show the reference {pair.standard_reference},"
+            f" only other references: {first_few(other)}"
         )
     for rated in pair.ratings:
         missing = int(np.isnan(rated.scores).sum())

@@ -250,9 +250,9 @@ def _notes(
     elif own is criterion:
         both = plural(left, "output")
         yield (
-            f"{start}: {len(experts)} experts; the released scores are the means of theirs and are"
-            f" not counted again. {panel.rater} stands for the experts on the {both} that have a"
-            " released score, but no rating by an expert"
+            f"{start}: {len(experts)} experts; the released scores are the means of their ratings"
+            f" and do not count again. {panel.rater} stands for the experts on the {both} that"
+            " have a released score, but no rating by an expert"
         )
     else:
         yield (

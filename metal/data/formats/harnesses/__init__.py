@@ -185,7 +185,7 @@ class HarnessRows:
         for row in without:
             row["source"] = row["output"]
         count = plural(len(without), "rating")
-        self.notes.append(f"{count} of outputs whose source is unknown: each output is its own")
+        self.notes.append(f"{count} of outputs whose source is unknown: each output has its own")
 
     def _of_rows(
         self, by_criterion: Mapping[str, Any], options: Mapping[str, Any]
@@ -243,7 +243,7 @@ def _complete_languages(
     if unnamed.any():
         frame[column] = frame[column].mask(unnamed, UNNAMED)
         frame.attrs["notes"].append(
-            f"{int(unnamed.sum()):,} of {len(frame):,} ratings name no language: theirs is unknown"
-            f" ({UNNAMED}). Write it into each item's metadata, or name that of all:"
+            f"{int(unnamed.sum()):,} of {len(frame):,} ratings name no language, so it is unknown"
+            f" ({UNNAMED}). Write it into each item's metadata, or give one language for all:"
             ' `language="en"`'
         )

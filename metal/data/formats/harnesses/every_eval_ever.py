@@ -64,7 +64,10 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     if (sidecar / "outputs.jsonl").is_file():
         asked = [name for name in _OF_TABLES if options.get(name)]
         if asked:
-            raise UsageError(f"`{asked[0]}` is for records without a sidecar; {sidecar} says it")
+            raise UsageError(
+                f"`{asked[0]}` is only for records without a sidecar; leave it out, because"
+                f" {sidecar} says it"
+            )
         return _with_texts(load_dataset(sidecar), files, sidecar)
     draft = _Records(path).draft(files, options)
     if (sidecar / "raters.jsonl").is_file():
@@ -268,13 +271,15 @@ def _with_texts(dataset: Dataset, files: Sequence[Path], sidecar: Path) -> Draft
     notes = []
     if unknown:
         notes.append(
-            f"{plural(len(unknown), 'record')} left out, as the sidecar has no such output:"
+            f"{plural(len(unknown), 'record')} left out, because the sidecar lacks their outputs:"
             f" {first_few(unknown, 3)}"
         )
     extra = dict(dataset.extra)
     missing = _recorded(extra.pop(RECORDS, {}), sidecar) - len(filled)
     if missing > 0:
-        notes.append(f"{plural(missing, 'output')} without a text, as the record is not there")
+        notes.append(
+            f"{plural(missing, 'output')} without a text, because their records are missing"
+        )
     return _draft_of(replace(dataset, outputs=outputs, sources=sources, extra=extra), notes)
 
 

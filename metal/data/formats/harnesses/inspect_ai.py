@@ -97,7 +97,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         status = log.header.get("status")
         if status != "success":
             gathered.notes.append(
-                f"{log.path.name}: the run's status is {str(status)!r}, no success"
+                f"{log.path.name}: the run's status is {str(status)!r}, not success"
             )
         of_log: list[InspectScore] = []
         without: list[tuple[dict[str, Any], dict[str, Any], set[tuple[str, str]], str]] = []

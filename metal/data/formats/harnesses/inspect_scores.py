@@ -156,7 +156,7 @@ def add_scores(gathered: HarnessRows, scores: Sequence[InspectScore], scorers: S
             gathered.leave_out("values that are lists")
             continue
         if score.kind and _rated(score, lettered) in own:
-            gathered.leave_out("scores that METAL exported and the log has itself")
+            gathered.leave_out("scores exported by METAL that the log also has itself")
             continue
         letters = score.answered in lettered
         *_, criterion = _rated(score, lettered)
@@ -219,8 +219,7 @@ def _without_corrections(
         if author not in confirming:
             gathered.notes.append(
                 f"{plural(count, 'edit')} by {author} left out: each changes a score, so nothing"
-                " shows where the person agreed; edit the confirmed scores, too, with the same"
-                " value"
+                " shows which scores the person agreed with; edit these, too, with the same value"
             )
     return [
         score for score in scores if not score.author or score.kind or score.author in confirming

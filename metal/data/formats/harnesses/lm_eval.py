@@ -110,7 +110,7 @@ def _add_samples(
         for metric in _metrics(sample):
             value = sample.get(metric)
             if not isinstance(value, bool | int | float | None):
-                gathered.leave_out(f"values of {metric}, which no number is")
+                gathered.leave_out(f"values of {metric} that are not numbers")
                 continue
             rater = f"{metric}/{sample.get('filter')}" if len(filters) > 1 else metric
             kind = "llm" if is_machine(metric) else "metric"

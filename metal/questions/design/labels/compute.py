@@ -219,7 +219,7 @@ def _plan(
         labels, alone = (way.labels_for(asked.half_width) for way in (chosen, pilot.alone()))
         if labels > pilot.sources and not pilot.judged:
             available = plural(pilot.sources, "source")
-            reason = f"labels: {alone:,} without a judge, and there are {available}"
+            reason = f"labels: {alone:,} are needed without a judge, but there are {available}"
             return {"labels_alone": alone, "undefined": reason}
         if labels >= alone:
             chosen, labels = pilot.alone(), alone
@@ -228,7 +228,7 @@ def _plan(
         labels = int(spent / chosen.price(1))
         alone = int(spent / pilot.alone().price(1))
     if labels < LEAST:
-        needed = f"and a corrected score needs {LEAST}"
+        needed = f"but a corrected score needs {LEAST}"
         return {"undefined": f"labels: the budget gives {labels}, {needed}"}
     priced = {}
     if asked.prices.pay is not None:

@@ -89,8 +89,8 @@ def _fault(numbers: Sequence[float], classes: Sequence[float], levels: Sequence[
     if len(numbers) != max(1, len(levels)):
         size = "one number" if len(numbers) == 1 else f"{len(numbers)} classes"
         return (
-            f"gives {size}, and the criterion has {len(levels) or 'no'} levels; they have to be as"
-            " many, in one order"
+            f"gives {size}, but the criterion has {len(levels) or 'no'} levels; there has to be a"
+            " class for each level, in the same order"
         )
     if levels and not classes:
         return "does not give probabilities of its classes, which would add up to 1"
