@@ -162,9 +162,10 @@ def annotate_export(
     On a board, submitted generators are included (`generators` selects one), and their ratings
     become a version of the board.
 
-    With an audit in `only`, people rate outputs on which judges and people differ. Their ratings
-    join those of the others, and only where judges differ, so agreement computed with them favours
-    the judges; to compare judges and people on such outputs, use `metal.adjudicate_plan(...)`.
+    With an audit in `only`, people rate outputs on which judges and people differ. The new ratings
+    join those of other people, but only where judges differ, so agreement computed with them
+    favours the judges; to compare judges and people on such outputs, use
+    `metal.adjudicate_plan(...)`.
 
     `template` sets what a task looks like and which criteria it asks for. prompts/annotate/ has
     five to start from; put your own into DIR/annotate/NAME.toml in one of your `prompt_folders`.

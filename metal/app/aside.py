@@ -136,7 +136,9 @@ def make(task: Mapping[str, Any]) -> None:
         raise shown.read.error
     lines, people = differences(task["facts"], shown.facts)
     if lines:
-        problem = f"all rows read differently from those that were looked at: {first_few(lines, 8)}"
+        problem = (
+            f"the whole table differs from the rows that were looked at: {first_few(lines, 8)}"
+        )
         remedy = "Nothing was written. Go back to the table, read all rows there, and look again"
         raise DataError(path, problem, remedy)
     if people:

@@ -100,7 +100,9 @@ def _movable(request: Request) -> Path:
     key = request.path_params["key"]
     path = library.path(key)
     if key == HERE or path.is_symlink():
-        raise UsageError(f"{path} is opened itself, or a link; rename or remove it outside the app")
+        raise UsageError(
+            f"{path} is the opened folder itself, or a link; rename or remove it outside the app"
+        )
     if is_running(path):
         raise UsageError(f"A judge is at work on {path}; stop it first, or wait until it has ended")
     job = jobs.at_work_on(path)

@@ -239,7 +239,7 @@ def _why(name: str, role: str, columns: TableColumns, *, chosen: bool, fixed: bo
     if chosen:
         return YOURS
     if fixed:
-        return "so the format has it"
+        return "as the format says"
     if role:
         by_name = any(plain(part) in GUESSES[role] for part in (name, name.split(".")[-1]))
         return "by its name" if by_name else _BY_CELLS.get(role, "by its cells")

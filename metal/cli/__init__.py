@@ -187,7 +187,7 @@ def metal() -> None:
       metal audit ratings.csv                        judges against people
       metal import ratings.csv --out datasets/mine   keep that table as a dataset
       metal judge datasets/mine -j openai:gpt-4o     a judge rates the outputs
-      metal audit datasets/mine runs/mine-judges     that judge beside others
+      metal audit datasets/mine runs/mine-judges     that judge against people
     """
 
 

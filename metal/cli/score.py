@@ -65,7 +65,7 @@ def score(data: Path, as_json: bool, **options: Any) -> None:
 
 
 OWN_METRIC = """
-Without METRIC: list the metrics. The exit code is 1 where a trial does not hold.
+Without METRIC: list the metrics. The exit code is 1 if a test fails.
 
 Your own metric is a function in a Python file. It scores one text. Its other parameters declare
 what it needs: reference (called once per reference; the best score counts) or references,

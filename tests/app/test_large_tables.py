@@ -216,7 +216,7 @@ def test_rows_that_read_differently_stop_the_job(laid: View) -> None:
     _, _, job = chosen(laid, address, do="make", name="crowd")
     text = ended(laid, job)
     assert ">Not done" in text
-    assert tells(text, "read differently", "rater gpt-4-turbo: LLM judge instead of none")
+    assert tells(text, "the whole table differs", "rater gpt-4-turbo: LLM judge instead of none")
     assert not (laid.folder / "datasets" / "crowd").exists()
     whole = f"{address}?whole=1"
     assert "gpt-4-turbo" in page(laid, whole)

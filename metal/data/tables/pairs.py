@@ -211,7 +211,7 @@ def _turned(tidy: pd.DataFrame, file: Path) -> np.ndarray[Any, np.dtype[np.bool_
         raise DataError(
             location,
             f"order {orders[at]!r} is not understood",
-            "Write AB for the pair in the order of its name, BA for the reverse",
+            "Write AB if the output named first was shown first, BA if the other one was",
         )
     return np.isin(orders, list(_TURNED))
 

@@ -153,9 +153,10 @@ def adjudicate_plan(
     `metal.adjudicate_report`.
 
     With `ambiguous`, the outputs are those on which no two people agree, and the report says who
-    was right on them. With `between`, they are those that two raters score most differently, half
-    of them higher by each rater. The forms then show no answers and ask whether each output is good
-    or bad, and the report says which rater agrees with that more often.
+    was right on them. With `between`, they are those that two raters score most differently: the
+    first scores half of them higher, the second the other half. The forms then show no answers and
+    ask whether each output is good or bad, and the report says which rater agrees with these
+    answers more often.
 
     If these answers are not enough for a verdict, plan for more with `more_of`: the new draw
     includes the earlier one, and forms have only outputs that are not decided yet.

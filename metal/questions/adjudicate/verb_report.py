@@ -67,7 +67,8 @@ def adjudicate_report(
     For any other plan, the difference in accuracy is estimated over all outputs of a case, because
     each decided output also stands for outputs that were not drawn. A judge is *as accurate as a
     person* if it is surely less than `margin` (0.1) below a person; *better than these people* or
-    *less accurate* if that is shown. The table also has its recall and precision at the bad end.
+    *less accurate* if that is shown. The table also has the judge's recall and precision at the bad
+    end.
 
     Args:
         plan: A folder of `metal.adjudicate_plan`.

@@ -71,7 +71,8 @@ def definitions(run: Adjudicated) -> dict[str, str]:
         "accuracy less a person's": (
             "How much more often the judge gives the right answer than one of its people, over all"
             " outputs that it was asked about; an answer that is missing is not right. Interval:"
-            " one-sided 95% limits, for the draw and for the outputs."
+            " one-sided 95% limits; they allow for the chance of the draw and"
+            " of the outputs."
         ),
         f"“{BETTER}”, “{AS_ACCURATE}”, “{LESS}”": (
             f"Surely above 0; surely above −{margin:g}; surely below 0. Else “{UNDECIDED}”. A judge"

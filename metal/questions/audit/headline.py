@@ -84,8 +84,10 @@ def knows(cell: Mapping[str, Any]) -> str:
     exact = estimate(cell, "share_kept", percent) if known(cell["share_kept"]) else ""
     order = estimate(cell, "order_kept", percent) if known(cell.get("order_kept")) else ""
     if order:
-        kept = f"{exact} by exact answers and {order}" if exact else order
-        return f"keeps {kept} by the order it puts outputs in, of what a person knows"
+        by_order = "by the order of outputs"
+        if exact:
+            return f"keeps {exact} of what a person knows by exact answers, {order} {by_order}"
+        return f"keeps {order} of what a person knows {by_order}"
     if exact:
         return f"keeps {exact} of what a person knows"
     return f"is {estimate(cell, 'above_constant', signed)} above a constant answer"

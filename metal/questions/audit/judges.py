@@ -128,8 +128,8 @@ FURTHER = {
         (
             "For each judge in each language, all criteria together; if there are more than 200 "
             "justifications, an evenly spaced part is read. Quotations: of 12 characters or more."
-            " Words predict: the correlation of the score, or of differing from people, with a "
-            "prediction from the words, learned on other sources."
+            " Words predict: how well a prediction from the words, learned on other sources, "
+            "correlates with the score, or with differing from people."
         ),
     ),
     "scores": (

@@ -237,8 +237,8 @@ def definitions(run: AuditRun) -> dict[str, str]:
         ),
         "Alternative annotator test": (
             "Leaves out one person at a time and asks whether the judge is as close to the"
-            " remaining people as that person was, allowing a person's price (epsilon). The winning"
-            " rate is the share of people beaten; 0.5 passes."
+            " remaining people as that person was, with an allowance because people cost more"
+            " (epsilon). The winning rate is the share of people beaten; 0.5 passes."
         ),
     }
     added = added_statistics().items()

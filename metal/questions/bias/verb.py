@@ -86,12 +86,12 @@ def bias_language(
     If the panels of all languages rated some contents in common (anchors, `metal.design_anchors`),
     their differences in severity are taken into account, so the result is a bias of the judge.
 
-    Other figures per language: how well the judge tells good from bad (slope), its top class, and
-    answers that change from the pivot language more often than when it is asked again (`repeat=2`
-    of `metal.judge`). Further figures show how scores change under each condition: instructions in
-    the language of the text (`prompt_language` of `metal.judge`), and outputs made by changing
-    others (columns `of` and `condition`). A wrong language or script must change scores on criteria
-    of language, and on no others.
+    Other figures per language: how well the judge tells good from bad (slope), how often it gives
+    the best class, and answers that change from the pivot language more often than when it is asked
+    again (`repeat=2` of `metal.judge`). Further figures show how scores change under each
+    condition: instructions in the language of the text (`prompt_language` of `metal.judge`), and
+    outputs made by changing others (columns `of` and `condition`). A wrong language or script must
+    change scores on criteria of language, and on no others.
 
     The table `severity` has the severity of each person relative to those who rated the same
     outputs in that language, by a many-facet Rasch model. People who share no outputs, such as

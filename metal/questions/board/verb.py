@@ -241,10 +241,11 @@ def submit_generator(
     """Add a generator to `board`. `outputs` has one text for each source.
 
     `outputs` is JSONL, CSV, TSV, Parquet or XLSX with the columns source and text (or Billboard's
-    seg_id and hyp). Each source of its languages must occur once. METAL scores the outputs with
-    every metric of the board that can run here: its own, and submitted programs. For other metrics,
-    such as COMET in its own environment, hand in `scores`: a table with the column source and one
-    per metric, as on the board (higher is better). METAL lists the metrics still missing.
+    seg_id and hyp). Each source of the languages in `outputs` must occur once. METAL scores the
+    outputs with every metric of the board that can run here: its own, and submitted programs. For
+    other metrics, such as COMET in its own environment, hand in `scores`: a table with the column
+    source and one per metric, as on the board (higher is better). METAL lists the metrics still
+    missing.
 
     Args:
         board: The board's dataset folder.

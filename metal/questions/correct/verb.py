@@ -73,9 +73,10 @@ def correct(
     A judge's mean alone is biased, and its interval does not show it; people's mean of a few labels
     has a wide interval. Together they estimate people's mean with a valid interval, which is
     narrower the better judge and people agree (prediction-powered inference, PPI++): the judge's
-    mean on all sources, weighted, plus a correction from the sources that people labelled. Shown
-    beside it: people only, judge only, the judge's bias, and how many labels one label with the
-    judge is worth. METAL also says where the judge is not worth its cost.
+    mean on all sources, weighted, plus a correction from the sources that people labelled. METAL
+    shows beside it the means by people only and by the judge only, the judge's bias, and how many
+    labels without the judge are worth as much as one label with it. METAL also says where the judge
+    is not worth its cost.
 
     The labelled sources must be a random subset. If the judge's answers to them are distributed
     differently from the rest, nothing is corrected. Sources drawn by `metal.sample_labels` are

@@ -186,7 +186,7 @@ def describe(
 
     The tables have the tokens of passages and outputs by language, the number of outputs of each
     quality (METAL's Table 1), and the classes that people gave to good and bad outputs, as counts
-    and rates (Table 2, Figure 2). For criteria without classes, it shows the scores.
+    and rates (Table 2, Figure 2). For criteria without classes, the tables show scores.
 
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
@@ -280,8 +280,8 @@ def compare(
     sources. If no source is shared (for example, because only one of two outputs was kept per
     source), each mean is over the generator's own sources. METAL then says that a difference may
     come from the sources. `ratings` are run folders whose ratings are added. With `corrected`,
-    people need to have rated only some of the sources: a judge that rated all stands in for them
-    elsewhere, corrected by how it differs from them.
+    people need to have rated only some of the sources: a judge that rated all sources stands in for
+    people on the others, corrected by how it differs from people.
 
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from

@@ -81,8 +81,8 @@ async def generate_async(
     texts are kept; people and judges rate the chosen ones. Texts that decline (in English), copy
     the passage or are in another language are flagged, counted, and not chosen.
 
-    `quality="answer,bad-answer"` writes answers to questions in the same way,
-    `quality="translation"` translations.
+    `quality="answer,bad-answer"` writes answers to questions in the same way;
+    `quality="translation"` writes translations.
 
     `quality="reference"` adds the summaries written by people. Use several models, so that a judge
     does not rate only texts of its own family. For your own quality, put generate/NAME.toml into a

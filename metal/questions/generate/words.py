@@ -31,14 +31,14 @@ def definitions(run: GeneratedTexts) -> dict[str, str]:
         ),
         "Flagged": (
             f"Declines; copies the passage (over {COPIED_LENGTH:.0%} of its length and"
-            f" {COPIED_OVERLAP:.0%} of the words); or is in another language, because it fits"
-            f" passages of that language better by {AHEAD:g} per three letters, in natural"
-            " logarithms. Flagged texts"
+            f" {COPIED_OVERLAP:.0%} of the words); or is in another language: its groups of three"
+            " letters fit passages of that language better, on average by"
+            f" {AHEAD:g} in natural logarithms. Flagged texts"
             " are kept, and not chosen unless `keep_flagged` was given."
         ),
         "To be rated": (
-            "Chosen: one of a passage's texts at random, or all with `choose`. What people have"
-            " rated or were given stays chosen."
+            "Chosen: one of a passage's texts at random, or all if `choose` says so. What people"
+            " have rated or were given stays chosen."
         ),
         "No text": "No usable reply, or not asked yet.",
     }

@@ -200,7 +200,7 @@ def _beside_notes(rows: Sequence[Row], elsewhere: Sequence[str]) -> list[str]:
         )
     if elsewhere:
         named = places(list(map(within, elsewhere)))
-        notes.append(f"Not asked for all criteria, so only in the CSV: {named}.")
+        notes.append(f"Only in the CSV, because they were not asked for all criteria: {named}.")
     return notes
 
 

@@ -49,7 +49,7 @@ def leaderboard(
     ranges hold together with 95% confidence. Generators rated by different groups of people are not
     compared; `reference` selects one group. Automatic metrics are shown beside the scores, on the
     same outputs. `corrected` adds people's means as estimated from a judge's ratings of all sources
-    and people's of some. These means do not affect ranks.
+    and people's ratings of some. These means do not affect ranks.
 
     `seed` decides which sample is drawn; a larger sample keeps the sources of a smaller one.
     `ratings` are run folders (from `metal.judge` and `metal.score`) whose ratings are added.

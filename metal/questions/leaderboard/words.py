@@ -113,7 +113,8 @@ def _sure(run: Leaderboard, rows: list[dict[str, Any]]) -> str:
         )
     if alone:
         sentence += (
-            f"; {alone} cannot be compared with most others, for reasons given below the ranking"
+            f"; {plural(alone, 'generator')} cannot be compared with most others, for reasons given"
+            " below the ranking"
         )
     return f"{sentence}."
 

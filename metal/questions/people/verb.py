@@ -61,8 +61,8 @@ def monitor(
     """Find raters of `data` who stand out from the others, with the reason.
 
     If test questions were hidden (`metal.annotate_export(..., test_questions="5%+5%")`), a
-    Beta-mixture model finds who is noisy: whoever answers fewer than nine in ten questions right,
-    with a probability above 0.99. Positive and negative questions, languages and criteria are
+    Beta-mixture model finds noisy people, who with a probability above 0.99 answer fewer than nine
+    in ten questions right. Positive and negative questions, languages and criteria are
     modelled separately. `ratings` are runs of `metal.judge(..., test_questions="5%+5%")`: judges
     are tested by the same rule as people.
 

@@ -248,10 +248,11 @@ def probe_report(
     """Show which changes a judge misses, in each language. Nobody has to speak the language.
 
     For each change you get how often the clean output has the better score (A, ties as half; 0.5 is
-    chance), the change of the score, and how selective it is. A judge is blind if it is shown to
-    notice fewer than half of the changes, lured if a bait raises its scores, and moved if something
-    that does not matter changes them. The chance that any of these words is wrong about a judge is
-    at most 5%. A probe never shows that a judge is good.
+    chance), the change of the score, and how much more the judge sees it on this criterion than on
+    criteria that the change does not concern. A judge is blind if it is shown to notice fewer than
+    half of the changes, lured if a bait raises its scores, and moved if something that does not
+    matter changes them. The chance that any of these words is wrong about a judge is at most 5%. A
+    probe never shows that a judge is good.
 
     Graded changes count only if people rated the changed outputs and are shown to notice the
     changes.

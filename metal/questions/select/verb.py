@@ -88,7 +88,7 @@ def select(
     also shows whether to believe the confidence (ECE, Brier, AUROC, a reliability curve, and the
     result of isotonic regression). `metal.jury` asks all judges about every output instead.
 
-    Confidence is the probability of the answered level if ratings have a column `confidence`.
+    Confidence is the probability of the answered level if ratings have a confidence.
     Otherwise it is the share of answers that agree with the judge's answer. These answers come from
     the judge asked again (`metal.judge(repeat=...)`), from pairs in both orders, other prompts or
     other languages, or from the other judges.

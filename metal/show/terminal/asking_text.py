@@ -86,8 +86,8 @@ def _estimate_note(coming: Sequence[CostEstimate]) -> str:
         estimate.model.name for estimate in coming if estimate.model.thoughts and estimate.calls
     ]:
         notes.append(
-            f"What {listed(thinking)} will think (part of tokens out) is a guess, which first"
-            " replies correct."
+            f"How much {listed(thinking)} will think (part of tokens out) is a guess; the first"
+            " replies correct it."
         )
     if any(estimate.batch for estimate in coming):
         notes.append(
