@@ -38,7 +38,7 @@ def _table(run: Adjudicated, title: str, without: tuple[str, ...]) -> TableView:
     """A table of all judges without some columns; what is the same in all rows is not repeated."""
     rows = run.records("adjudicated")
     notes = (
-        "90% intervals, of the draw and of the outputs.",
+        "90% intervals allow for the chance of the draw and of the outputs.",
         *reasons(run, "adjudicated", rows, "judge"),
     )
     if not any(row["reason"] for row in rows):

@@ -273,8 +273,8 @@ def _decide(run: AuditRun, why: str) -> Remark:
     and the command that draws the outputs.
     """
     advice = (
-        f"{why} Whether a judge is as often right as a person needs fewer: let somebody who knows"
-        f" decide {DECISIONS} outputs per case, from those on which they differ:"
+        f"{why} Fewer decisions tell whether a judge is right as often as a person: let somebody"
+        f" who knows decide {DECISIONS} outputs per case, from those on which they differ:"
     )
     return Remark("What to do next", advice, go_on(run, "adjudicate plan"))
 
