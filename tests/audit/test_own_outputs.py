@@ -70,14 +70,12 @@ def test_what_is_not_known_is_said() -> None:
     ]
     assert alone["preference"].isna().all()
     assert set(alone["undefined"]) == {
-        "preference: people's reliability on its own is unknown, 0.3 needed"
+        "preference: people's reliability on its own is unknown; 0.3 is needed"
     }
     few = metal.audit(metal.read(world(1.0, outputs=36), ranges={"*": "-5-15"})).tables[
         "own_outputs"
     ]
-    assert set(few["undefined"]) == {
-        "preference: 9 outputs of its own that people rated, 10 needed"
-    }
+    assert set(few["undefined"]) == {"preference: people rated 9 outputs of its own; 10 are needed"}
     none = world(1.0).replace({"generator": {"GPT4o": "gemini-pro"}})
     assert "own_outputs" not in metal.audit(metal.read(none, ranges={"*": "-5-15"})).tables
 

@@ -105,7 +105,7 @@ def test_shares_over_repeats(tmp_path: Path, visit: Visiting) -> None:
     saving = [*cards(metal.select(data, alpha=0.1, resamples=200))][-1]
     assert saving.command == "metal select DATASET --alpha 0.1 --costs 'gpt<b>'=0.001,people=0.2"
     strict = too_strict.tables["selection"]
-    assert strict["undefined"].str.contains("60 sources .* 299 needed").all()
+    assert strict["undefined"].str.contains("60 sources .* 299 are needed").all()
     check_saved(visit, made, tmp_path / "run", "overview", "calibration", "methods")
     phone = visit(tmp_path / "run/report.html", viewport={"width": 390, "height": 844}).page
     cells = phone.locator("#overview td").all()
