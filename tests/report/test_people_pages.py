@@ -119,7 +119,7 @@ def test_every_table_and_chart_has_its_figures(run: Leaderboard) -> None:
     assert views["map_languages"].columns == ("", "all languages", "Arabic", "English", "Hindi")
     assert views["map_criteria"].columns == ("", "overall", "quality", "errors")
     assert views["beside"].columns == ("generator", "people", "m1")
-    assert tells(views["beside"].notes, "only in the CSV: j1.")
+    assert tells(views["beside"].notes, "in the CSV", "all criteria: j1.")
     (chart,) = charts(run)
     assert chart.svg.startswith("<svg")
     assert "good 0.894" in chart.alt
@@ -174,7 +174,7 @@ def test_generators_of_other_people_and_pairs_that_differ_are_told(tmp_path: Pat
     told = facts(run)
     assert tells(headline(run), "cannot be compared", "group expert only")
     assert tells(lead(run), "First", "is few,")
-    assert tells(told["How sure"], "1 of 6 pairs", "1 cannot be compared")
+    assert tells(told["How sure"], "1 of 6 pairs", "1 generator cannot be compared")
     (ranking,) = (table for table in tables(run) if table.name == "ranking")
     place = ranking.columns.index("ranks")
     assert [line[place].text for line in ranking.rows] == ["1 to 4", "1 to 4", "1 to 3", "2 to 4"]
