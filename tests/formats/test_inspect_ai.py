@@ -234,7 +234,7 @@ def test_scores_of_a_log_that_metal_exported_back_count_once(tmp_path: Path) -> 
     assert kinds(data) == {"model_graded": "llm", "ana": "human"}
     assert scores(data, "model_graded") == [1, 0]  # the log's own
     assert scores(data, "ana") == [0]  # and nothing is missing: ana was not asked about the other
-    assert tells(data.report, "2 scores that METAL exported", "itself")
+    assert tells(data.report, "2 scores exported by METAL", "itself")
 
 
 def test_labels_of_metals_scores_are_levels(tmp_path: Path) -> None:
