@@ -173,15 +173,7 @@ def side(
     elif isinstance(run, str | os.PathLike):
         manifest = read_run_toml(Path(run))
     if not manifest.get("command"):
-        inputs = load(run, (), reading)  # type: ignore[arg-type]
-        name = called if isinstance(run, str | os.PathLike) else inputs.dataset.card.name
-        return Side(
-            inputs,
-            inputs.dataset,
-            judges_of(inputs.dataset, AuditSettings()),
-            name,
-            AuditSettings(),
-        )
+        return _side_of_table(run, reading)
     first: Mapping[str, Any] = next(iter(manifest["datasets"]), {})
     data_then = data if data is not None else _still_there(called, first)
     reading = reading if data is not None else first.get("reading", {})
@@ -219,6 +211,16 @@ def _audited(
         name for name in judges_of(dataset, AuditSettings()) if name in manifest["raters"]
     )
     return Side(inputs, dataset, judges, called, settings)
+
+
+def _side_of_table(table: Any, reading: ReadingOptions | None) -> Side:
+    from metal.auditing.cells import judges_of
+    from metal.auditing.settings import AuditSettings
+
+    inputs, settings = load(table, (), reading), AuditSettings()
+    is_path = isinstance(table, str | os.PathLike)
+    name = str(table) if is_path else inputs.dataset.card.name
+    return Side(inputs, inputs.dataset, judges_of(inputs.dataset, settings), name, settings)
 
 
 def _still_there(called: str, first: Mapping[str, Any]) -> Path:
