@@ -146,7 +146,7 @@ def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
         often = f"never tested on {label} outputs"
         if items:
             often = f"people call only {in_items(items)} {label}"
-        yield Clause(False, often)
+        yield Clause(False, often, bad_end=True)
         return
     _, judge, person = (float(each[bad]) for each in side.sums.recalls)
     half = side.sums.of(np.array([bad])).measured(1, HALF)

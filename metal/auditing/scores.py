@@ -8,6 +8,7 @@ among people's scores.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -297,7 +298,7 @@ class ScoreStanding(Standing):
         """
         seats = self.seats
         if seats.low_items < LEAST_LOW:
-            return Clause(False, "never tested on low outputs")
+            return Clause(False, "never tested on low outputs", bad_end=True)
         beyond, judge, person = seats.drop(HALF)
         low = "low" if seats.higher else "high"
         points = "places" if self.panel.heavy else "points"
@@ -307,7 +308,8 @@ class ScoreStanding(Standing):
             f"scores the {low} fifth of outputs {figure(judge)} {points} further down than the"
             f" rest, a person {figure(person)}: {how}"
         )
-        return limit(beyond, 0.0, seats.low_items, statement, self.items)
+        clause = limit(beyond, 0.0, seats.low_items, statement, self.items)
+        return replace(clause, bad_end=True)
 
 
 def _people(cell: AuditCell, without: Sequence[int]) -> ScorePeople:

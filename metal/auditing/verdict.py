@@ -102,7 +102,8 @@ class Verdict:
     confirmed_bad: the same at the bad end, on bad_items items. plainly: why an informative judge is
     not like a person, if the reason can be understood without statistics. not_like: whether it is
     shown not to be like a person, rather than just not shown to be. misses_bad: whether it is shown
-    to find less than half as much of what people call bad as people themselves find. panel: a
+    to find less than half as much of what people call bad as people themselves find; bad_open:
+    whether neither this nor its opposite is shown. panel: a
     remark about the people that holds for every judge. left_out: people whose ratings did not count
     because they agree far less with the others; aided: because they saw the judge's answers.
     """
@@ -132,6 +133,7 @@ class Verdict:
     plainly: str = ""
     not_like: bool = False
     misses_bad: bool = False
+    bad_open: bool = False
     panel: str = ""
     left_out: tuple[str, ...] = ()
     aided: tuple[str, ...] = ()
@@ -307,7 +309,9 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
         figures["plainly"] = _plainly(open_clauses)
         # not by refusals, nor by what people are
         figures["not_like"] = any(clause.shown and clause.figure for clause in open_clauses)
-        figures["misses_bad"] = any(clause.shown and clause.bad_end for clause in open_clauses)
+        at_bad_end = [clause for clause in open_clauses if clause.bad_end]
+        figures["misses_bad"] = any(clause.shown for clause in at_bad_end)
+        figures["bad_open"] = bool(at_bad_end) and not figures["misses_bad"]
         return _said(beside, INFORMATIVE, f"{number}; {how}", items_needed=needed, **figures)
     needed = _needed(beside)
     return _said(beside, UNDECIDED, _not_shown(beside, needed), items_needed=needed, **figures)

@@ -17,8 +17,8 @@ from metal.errors import UnknownName
 def give_ends(criterion: str) -> str:
     """How to give the scale of a criterion its ends, for messages."""
     return (
-        f"read the file with `ranges`, such as {criterion}=-100..0, or declare range = [LOW, HIGH]"
-        " in dataset.toml"
+        f"read the file with `ranges` and the ends of the scale, such as {criterion}=0..100, or"
+        " declare range = [LOW, HIGH] in dataset.toml"
     )
 
 

@@ -109,6 +109,7 @@ def tasks_for_people(
         add_criteria=asking.add_criteria,
         say=say,
     )
+    rubrics = with_second(rubrics, shown, wanted=asking.also)
     chosen = generators_named(loaded, asking.generators)
     to_rate = outputs_to_rate(
         loaded,
@@ -126,7 +127,7 @@ def tasks_for_people(
     return TasksForPeople(
         loaded,
         shown,
-        with_second(rubrics, shown, wanted=asking.also),
+        rubrics,
         outputs,
         make_tasks(key, outputs, loaded.sources, shown),
         questions,

@@ -118,7 +118,7 @@ def test_the_opened_cell_shows_the_judge_beside_a_person(
     assert estimate.n == 79
     assert estimate.low is not None
     run = AuditRun.read(found.save(tmp_path / "run"))
-    (opened,) = details(run, 1e6, 0).values()
+    (opened,) = details(run, 1e6, 0, {}).values()
     titles = [title.removesuffix(", 79 items") for title, *_ in opened["f"]]
     places = [titles.index(title) for title in ("Spearman's rho with the others", "a person's rho")]
     assert places[1] == places[0] + 1

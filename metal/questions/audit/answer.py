@@ -57,7 +57,7 @@ NOT_WHO_IS_RIGHT = (
     "Agreement cannot show who is right where people hardly confirm each other. Let somebody who"
     f" knows decide {DECISIONS} outputs per case, from those on which they differ:"
 )
-MORE_IN_VAIN = "More ratings would not settle which judge is like a person."
+MORE_IN_VAIN = "More ratings alone would not show that a judge is like a person."
 ONE_PERSON_ONLY = "One person per output cannot show whether a judge is like a person."
 SECOND_PERSON = 60  # items of each language that a second person is to rate
 
@@ -273,8 +273,9 @@ def _decide(run: AuditRun, why: str) -> Remark:
     and the command that draws the outputs.
     """
     advice = (
-        f"{why} Fewer decisions tell whether a judge is right as often as a person: let somebody"
-        f" who knows decide {DECISIONS} outputs per case, from those on which they differ:"
+        f"{why} To learn whether a judge is as often right as a person, let somebody who knows"
+        f" decide {DECISIONS} outputs per case, from those on which they differ; the plan says how"
+        " good the chances are:"
     )
     return Remark("What to do next", advice, go_on(run, "adjudicate plan"))
 

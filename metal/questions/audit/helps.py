@@ -49,7 +49,7 @@ def _it_helps(run: AuditRun, helpful: Cells, cells: Cells) -> str:
     recalibrated = list(filter(once, helpful))
     if recalibrated == helpful and len(helpful) == len(cells):  # the claim has said the rest
         return "As it is, it can only help to rank outputs."
-    in_cases, misses = of_cells(run, helpful, cells), _misses_bad(run, helpful)
+    in_cases, misses = of_cells(run, helpful, cells), _misses_bad(run, helpful, cells)
     less = [cell for cell in cells if falls_short(cell)]
     claim = f"It can still help to rank outputs{in_cases}{misses}."
     if LIKE_A_PERSON in verdicts_of(cells):
@@ -61,13 +61,18 @@ def _it_helps(run: AuditRun, helpful: Cells, cells: Cells) -> str:
     return f"{claim} It agrees so well{of_cells(run, recalibrated, cells)} {ONCE_RECALIBRATED}."
 
 
-def _misses_bad(run: AuditRun, helpful: Cells) -> str:
-    """A clause that names the cases in which the judge does not find the bad outputs; empty if
-    there are none.
+def _misses_bad(run: AuditRun, helpful: Cells, cells: Cells) -> str:
+    """A clause that names the cases in which the judge does not find the bad outputs, or is not
+    shown to; empty if there are none.
     """
     blind = [cell for cell in helpful if cell.get("misses_bad")]
     if not blind:
-        return ""
+        unclear = [cell for cell in helpful if cell.get("bad_open")]
+        if len(cells) == 1 and cells[0].get("plainly"):  # the claim has said it
+            return ""
+        some = f" {in_words(run, unclear, helpful)}" * (0 < len(unclear) <= MOST_NAMED)
+        some *= len(unclear) < len(helpful)
+        return f"; it is not shown to find the bad ones{some}" if unclear else ""
     if len(blind) == len(helpful):
         return ", but not to find the bad ones"
     if len(blind) <= MOST_NAMED:

@@ -136,6 +136,7 @@ DESCRIBED: Tables = {
         Column("plainly", shown=False, later=True),
         Column("not_like", shown=False, later=True),
         Column("misses_bad", shown=False, later=True),
+        Column("bad_open", shown=False, later=True),
         *(Column(name, shown=False, later=True) for name in LATER),
     ),
     "differences": (

@@ -161,8 +161,6 @@ def side(
 
     Raises UsageError if its data are gone or have changed.
     """
-    from metal.auditing.cells import judges_of
-    from metal.auditing.settings import AuditSettings
     from metal.runs.judges_run import COMMANDS, RatingsRun
     from metal.runs.run import Run
 
