@@ -258,7 +258,7 @@ def test_directions_by_criterion() -> None:
         MetalError, match="criterion 'halucinations' is not known; did you mean 'hallucinations'"
     ):
         directions(directions={"halucinations": "lower"})
-    with pytest.raises(MetalError, match="`directions` 'down': one of higher, lower"):
+    with pytest.raises(MetalError, match="`directions` 'down': use one of higher, lower"):
         directions(directions={"quality": "down"})
 
 
@@ -508,3 +508,13 @@ def test_the_first_cells_of_a_table_are_kept_as_texts() -> None:
     cells = {"a": ["x" * 400, None], "b": pd.Categorical(["1", None]), "c": [["1", "2"], 2.5]}
     assert first_rows(pd.DataFrame(cells)) == (("x" * 300, "1", "['1', '2']"), ("", "", "2.5"))
     assert first_rows(pd.DataFrame(columns=["a"])) == ()
+
+
+def test_long_texts_are_read_and_a_table_without_rows_is_refused(tmp_path: Path) -> None:
+    text = "x" * 150_000
+    (tmp_path / "long.csv").write_text(f"output,rater,score,text\na,p,1,{text}\nb,p,2,y\n")
+    assert metal.read(tmp_path / "long.csv").outputs["a"].text == text
+    for content in ("[]", "[{}]"):
+        (tmp_path / "none.json").write_text(content)
+        with pytest.raises(DataError, match="no rows"):
+            metal.read(tmp_path / "none.json")

@@ -39,7 +39,11 @@ BLOCK = 1 << 24  # bytes that are read at once; a row must fit
 FEW_TEXTS = 100  # up to which columns are compared, since they may be answers of several raters
 MOST_COLUMNS = 1 << 14  # that Excel knows
 WRITE_AGAIN = "Write it again"
+LONGEST_CELL = 1 << 27  # characters
 NAME_THEM = "Write a row above it that names them, as output,rater,criterion,score,language"
+
+# Python's limit of 131,072 characters refuses long texts, which METAL itself exports.
+csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
 
 
 def is_table(path: Path) -> bool:
@@ -62,11 +66,18 @@ def read_frame(path: str | Path, sheet: str = "", progress: Progress = no_progre
     UsageError or DataError, with the row if there is one, if the file cannot be read.
     """
     path = Path(path)
-    ending = _ending(path)
     if not path.is_file():
         raise no_such(path, "file")
-    if ending not in ENDINGS:
+    if _ending(path) not in ENDINGS:
         raise UsageError(f"{path}: tables are read from {', '.join(ENDINGS)}")
+    frame = _read(path, sheet, progress)
+    if not len(frame.columns):
+        raise DataError(path, "the table has no rows", "Write a row for each rating")
+    return frame
+
+
+def _read(path: Path, sheet: str, progress: Progress) -> pd.DataFrame:
+    ending = _ending(path)
     try:
         if ending == ".parquet":
             return _from_parquet(path)

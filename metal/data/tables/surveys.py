@@ -89,7 +89,7 @@ def respondents_of(
         return (
             dict(roles) if raters.notna().all() and raters.is_unique and len(raters) > 1 else None
         )
-    of_google = plain(str(frame.columns[0])) in _TIMESTAMPS
+    of_google = len(frame.columns) > 0 and plain(str(frame.columns[0])) in _TIMESTAMPS
     return dict(roles) if of_google and not named else None
 
 
