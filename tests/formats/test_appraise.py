@@ -55,7 +55,38 @@ def test_esa_is_read_without_a_header_and_controls_are_counted(tmp_path: Path) -
     assert tells(dataset.report, "1 row left out", "whole documents")
     assert tells(dataset.report, "1 row left out", "the same as an earlier one")
     assert tells(dataset.report, "1 row left out", "rated the output before")
-    assert tells(dataset.report, "count: 1 of #dup")
+    assert tells(dataset.report, "count, too: 1 of #dup")
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "username,system,item,type,src,tgt,score,doc,bad,spans,start,end",
+        "login,system,itemid,is_bad,source,target,score,document,complete,mqm,start_time,end_time",
+        "c0,c1,c2,c3,c4,c5,c6,c7,c8,c9,c10,c11",
+    ],
+)
+def test_names_of_columns_above_an_export_are_skipped(header: str, tmp_path: Path) -> None:
+    path = write(tmp_path, header, *ESA)
+    assert recognize(path) == "appraise"
+    dataset = metal.read(path)
+    without = metal.read(write(tmp_path, *ESA, name="without.csv"))
+    assert scores(dataset) == scores(without)
+    assert dataset.ratings["comment"].tolist() == without.ratings["comment"].tolist()
+    assert tells(dataset.report, "1 row left out", "damaged on purpose (BAD)")
+    assert tells(dataset.report, "Appraise's order", "row 1", header.split(",")[0])
+    assert not tells(without.report, "Appraise's order")
+
+
+def test_rows_below_names_in_another_order_are_no_export(tmp_path: Path) -> None:
+    rows = [f"TGT,s{n},A,True,eng,deu,{n % 5},p{n % 2},1.5" for n in range(12)]
+    path = write(tmp_path, "type,source,system,whole,src,tgt,score,rater,start", *rows)
+    assert recognize(path) == ""
+
+
+def test_an_empty_cell_of_errors_hides_no_time(tmp_path: Path) -> None:
+    rows = [f"p1,A,7,TGT,eng,jpn,{score},d,False,,{score}.5,99.5" for score in (80, 70)]
+    assert scores(metal.read(write(tmp_path, *rows))) == {("en-ja/7/A", "da", "p1"): 70}
 
 
 def test_the_errors_of_esa_are_comments(tmp_path: Path) -> None:

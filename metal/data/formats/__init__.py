@@ -15,7 +15,7 @@ import io
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -33,7 +33,7 @@ from metal.data.plugins import load_plugin, plugins
 from metal.data.ratings import FACTS, FRAME, tidy_facts
 from metal.data.records import KINDS, Criterion, Level, Output, Rater, Scale, Source
 from metal.data.tables.files import ENDINGS, is_table
-from metal.data.tables.first_names import first_names
+from metal.data.tables.first_names import first_names, row_below_names
 from metal.data.tables.harnesses import are_marked
 from metal.data.tables.table_columns import TableColumns
 from metal.data.text import note
@@ -160,7 +160,8 @@ class Format:
     the beginning of such a file. keys: the columns or JSON keys that mark a table of this format,
     each set of them alone (see metal.data.tables.harnesses.Harness.marks). read_frame: how a
     DataFrame with these columns is read, if the format is a table. in_folders: patterns of
-    files; a folder is of this format if one of these files in it has the keys.
+    files; a folder is of this format if one of these files in it has the keys. is_row: whether the
+    cells are a row of this format, so that CSV is recognized whatever the names of its columns.
     """
 
     summary: str
@@ -170,12 +171,15 @@ class Format:
     keys: tuple[frozenset[str], ...] = ()
     read_frame: Callable[[pd.DataFrame, Mapping[str, Any]], Draft] | None = None
     in_folders: tuple[str, ...] = ()
+    is_row: Callable[[Sequence[str]], bool] | None = None
 
     def recognizes(self, path: Path, names: Collection[str] = ()) -> bool:
         """Whether a file or folder is of this format, by its marks, or by the names of the columns
         or keys in it.
         """
         if self.has_keys(names) or self._is_folder(path):
+            return True
+        if self.is_row and self.is_row(row_below_names(path)):
             return True
         for pattern, marks in self.marks:
             files = [path] if fnmatchcase(path.name, pattern) else []

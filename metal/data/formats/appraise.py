@@ -1,5 +1,5 @@
 """Ratings as Appraise exports them for WMT, without names of columns: error span annotation (ESA)
-and direct assessment (DA, DA+SQM).
+and direct assessment (DA, DA+SQM). Names that somebody added as a first line are skipped.
 
     annotator,system,item,type,source language,target language,score
               [,document,whole document[,errors]],start,end
@@ -16,6 +16,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,9 +76,9 @@ class AppraiseRow:
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read an export. Raises DataError for the first row that is none."""
-    rows = [
-        _row(cells, f"{path} row {number}") for number, cells in csv_rows(read_text(path), path)
-    ]
+    numbered = [*csv_rows(read_text(path), path)]
+    header = [cells for _, cells in numbered[:1] if _are_names(cells)]
+    rows = [_row(cells, f"{path} row {number}") for number, cells in numbered[len(header) :]]
     kept = [row for row in rows if not row.left_out]
     with_errors = any(row.errors for row in rows)
     criterion = ESA if with_errors else DA
@@ -94,9 +95,35 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         reading.raters.setdefault(row.annotator, Rater(row.annotator, "human"))
         rating = (output, criterion.name, row.annotator, row.score, "", row.errors)
         reading.rows.append(rating)
-    reading.notes = [*_notes(rows, kept, repeated, criterion, by_document)]
+    if header:
+        names = first_few(header[0], 4)
+        reading.notes.append(
+            f"columns read in Appraise's order; the names in row 1 ({names}) are not used"
+        )
+    reading.notes += _notes(rows, kept, repeated, criterion, by_document)
     systems = human_generators(output.generator for output in reading.outputs.values())
     return reading.draft(Card(path.name.partition(".")[0]), [criterion], systems)
+
+
+def _are_names(cells: Sequence[str]) -> bool:
+    """Whether the first row names columns: there is neither a type nor a number in it."""
+    if not TYPES.keys().isdisjoint(cells):
+        return False
+    for cell in cells:
+        with suppress(ValueError):
+            float(cell)
+            return False
+    return True
+
+
+def _is_dated_row(cells: Sequence[str]) -> bool:
+    """Whether these are the cells of a row that says when the annotator began."""
+    if len(cells) < FEWEST:
+        return False
+    try:
+        return _row(cells, "").start > 0
+    except DataError:
+        return False
 
 
 def _row(cells: Sequence[str], location: str) -> AppraiseRow:
@@ -111,7 +138,7 @@ def _row(cells: Sequence[str], location: str) -> AppraiseRow:
     errors = cells[9] if has_document and len(cells) > 11 else ""
     if errors:
         _check_errors(errors, location)
-    after = cells[7 + 2 * has_document + bool(errors) :]
+    after = cells[7 + 2 * has_document + (has_document and len(cells) > 11) :]
     annotator, system, item, type = cells[:4]
     return AppraiseRow(
         annotator,
@@ -214,4 +241,5 @@ FORMAT = Format(
     "WMT's ratings as Appraise exports them: ESA and DA, without names of columns",
     read,
     keys=tuple(frozenset({type, mark}) for type in TYPES for mark in (*WHOLE, "[0-9]*.[0-9]*")),
+    is_row=_is_dated_row,
 )

@@ -13,6 +13,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from metal.data.archives import files_in, is_archive
@@ -56,6 +57,16 @@ def first_names(path: Path) -> frozenset[str]:
         if ending in TEXT_TABLES:
             return frozenset(columns_in(_beginning(path, BEGINNING)))
     return frozenset()
+
+
+def row_below_names(path: Path) -> list[str]:
+    """The cells of the second row of a text table that commas divide; none if there is none."""
+    if not path.is_file() or named_ending(path) not in TEXT_TABLES:
+        return []
+    with suppress(csv.Error):
+        rows = filter(None, csv.reader(io.StringIO(_beginning(path, BEGINNING), newline="")))
+        return next(islice(rows, 1, None), [])
+    return []
 
 
 def is_zip(path: Path) -> bool:
