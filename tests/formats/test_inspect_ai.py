@@ -114,6 +114,37 @@ def test_a_frame_of_samples_df(reference: Path, tmp_path: Path) -> None:
         metal.read(frame, wide=["score_match"])
 
 
+@pytest.mark.parametrize("empty", ["NaN", "nan", "None", "null", " NaN ", "#N/A", "-"])
+def test_texts_for_empty_cells_leave_the_criterion(empty: str, tmp_path: Path) -> None:
+    """As with a blank cell. The table has two epochs, and numbers by people."""
+    head = "sample_id,eval_id,id,epoch,input,target,metadata_human_correctness,score_match"
+    lines = [f"{head},score_model_graded_qa,score_model_graded_qa_explanation,error"]
+    for n in range(12):
+        value, failed = (empty, "timeout") if n == 3 else ("CI"[n % 2], "")
+        row = f"s{n},e,q{n // 2},{n % 2 + 1},ask {n // 2},gold,{n // 2 % 2}"
+        lines.append(f"{row},{'IC'[n % 3 > 0]},{value},because {n},{failed}")
+    path = tmp_path / "samples.csv"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    blank = tmp_path / "blank" / "samples.csv"
+    blank.parent.mkdir()
+    blank.write_text("\n".join(lines).replace(f",{empty},", ",,"), encoding="utf-8")
+    data = metal.read(path)
+    assert set(data.criteria) == {"correctness"}
+    assert kinds(data)["human"] == "human"
+    missing = data.ratings[data.ratings["score"].isna()]
+    assert missing[["rater", "reason"]].astype(str).to_numpy().tolist() == [
+        ["model_graded_qa#2", "error: timeout"]
+    ]
+    assert data.digest == metal.read(blank).digest
+
+
+def test_words_of_a_scorer_beside_none_stay_words(tmp_path: Path) -> None:
+    rows = [f"s{n},e,q{n},1,ask {n},{('none', 'minor', 'major')[n % 3]}" for n in range(9)]
+    path = tmp_path / "samples.csv"
+    path.write_text("\n".join(["sample_id,eval_id,id,epoch,input,score_harm", *rows]))
+    assert metal.read(path).ratings["score"].notna().all()
+
+
 def test_inspects_letters_are_its_own_numbers(tmp_path: Path) -> None:
     letters = [inspected(n, scores={"grade": letter}) for n, letter in enumerate("CPIN")]
     data = metal.read(written(tmp_path, "log.json", inspect_log(*letters)))

@@ -8,7 +8,7 @@ The table never holds the output. It names the model only if columns of evaluati
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -16,6 +16,7 @@ import pandas as pd
 from metal.data.files import parse_json
 from metal.data.formats.harnesses import HarnessRows
 from metal.data.formats.harnesses.inspect_scores import (
+    LETTERS,
     InspectScore,
     Scorers,
     add_scores,
@@ -23,7 +24,7 @@ from metal.data.formats.harnesses.inspect_scores import (
 )
 from metal.data.formats.harnesses.values import language_in, mapping, prefixed
 from metal.data.holdings import EXPORT_MARK
-from metal.data.tables.cells import is_missing
+from metal.data.tables.cells import MISSING, is_missing
 
 EDIT = (
     "edit scores in the log (their authors are people), or give the samples numbers called"
@@ -40,8 +41,13 @@ def gathered_from(frame: pd.DataFrame) -> HarnessRows:
     scorers, scores = Scorers(), list[InspectScore]()
     names = scorers_in(frame)
     generator = _generators_in(frame, gathered.notes)
-    for row in frame.to_dict("records"):
-        cells = {str(name): cell for name, cell in row.items() if not is_missing(cell)}
+    rows = [
+        {str(name): cell for name, cell in row.items() if not is_missing(cell)}
+        for row in frame.to_dict("records")
+    ]
+    for name in names:
+        _empty_beside_letters(rows, _SCORE + name)
+    for cells in rows:
         metadata = _below(_METADATA, cells)
         item = _item(cells, metadata, generator)
         further = prefixed("metadata", metadata)
@@ -64,6 +70,19 @@ def scorers_in(frame: pd.DataFrame) -> list[str]:
     names = [name.removeprefix(_SCORE) for name in map(str, frame) if name.startswith(_SCORE)]
     beside = {f"{name}_{part}" for name in names for part in BESIDE}
     return [name for name in names if name not in beside]
+
+
+def _empty_beside_letters(rows: Sequence[dict[str, Any]], column: str) -> None:
+    """Empty the cells of a scorer that hold NaN, None and the like, if all its other values are
+    letters of inspect_ai. Programs write such texts for empty cells when they save the table again.
+    """
+    texts = [str(row[column]).strip() for row in rows if column in row]
+    empty = {text for text in texts if text.lower() in MISSING or not text}
+    if not {*texts} - empty <= LETTERS.keys():
+        return
+    for row in rows:
+        if str(row.get(column, "")).strip() in empty:
+            row.pop(column, None)
 
 
 def _generators_in(frame: pd.DataFrame, notes: list[str]) -> str:
