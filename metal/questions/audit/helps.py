@@ -23,6 +23,7 @@ from metal.questions.audit.run import AuditRun
 from metal.questions.audit.verdicts import once
 
 EACH = "each of the judges"
+RANK = "rank outputs"  # as the sentences below say it
 ONCE_RECALIBRATED = "only once its scores are recalibrated"
 
 
@@ -33,8 +34,16 @@ def helps(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     helpful = with_verdict(INFORMATIVE, cells)
     if not helpful:
         return ""
-    if len(judges) == 1:
-        return _it_helps(run, helpful, cells)
+    sentences = (_it_helps if len(judges) == 1 else _they_help)(run, helpful, cells)
+    scales = {run.criteria[cell["criterion"]].scale.measure for cell in helpful}
+    if scales == {"nominal"}:
+        # answers without an order rank nothing
+        return sentences.replace(RANK, "tell outputs apart")
+    return sentences
+
+
+def _they_help(run: AuditRun, helpful: Cells, cells: Cells) -> str:
+    """The sentences of `helps` if the audit has several judges."""
     ranks = {cell["judge"] for cell in helpful if not once(cell)}
     elsewhere = [cell for cell in helpful if cell["judge"] in ranks]
     sentences = [
