@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import click
 
 from metal.show.commands import in_commands
+
+_FORMAT = re.compile(r'`format="([^"`]+)"`')
 
 
 def in_flags(message: str, command: click.Command, root: click.Group) -> str:
@@ -18,6 +21,8 @@ def in_flags(message: str, command: click.Command, root: click.Group) -> str:
         for argument in command.params
         if isinstance(argument, click.Argument) and argument.name
     }
+    if command.name == "import":  # it takes the format as an argument
+        message = _FORMAT.sub(r"`metal import \1 FILE`", message)
     return in_commands(message, flags, lambda words: _flags(command_named(words, root)))
 
 

@@ -6,6 +6,8 @@ import csv
 import json
 from pathlib import Path
 
+import pandas as pd
+
 from tests.cli.forks import Metal
 from tests.saying import tells
 
@@ -36,6 +38,17 @@ def test_a_verdict_without_an_option(tmp_path: Path, metal: Metal) -> None:
     assert tells(done.out, "Verdicts on evaluator", "English", "Hindi", "Swahili", "helpful")
     assert tells(done.out, "What to do next")
     assert tells(done.err, "format langfuse")
+
+
+def test_a_workbook_is_told_how_to_name_the_format(tmp_path: Path, metal: Metal) -> None:
+    export(tmp_path)
+    table = pd.read_csv(tmp_path / "langfuse_scores.csv")
+    table.to_excel(tmp_path / "scores.xlsx", index=False)
+    done = metal.start("import", "scores.xlsx").wait(60)
+    assert done.code == 2
+    assert tells(done.err, "`metal import langfuse FILE`")
+    assert tells(metal.start("audit", "scores.xlsx").wait(60).err, "--format langfuse")
+    assert metal.start("import", "langfuse", "scores.xlsx", "--out", "read").wait(60).code == 0
 
 
 def test_without_people_the_next_step_is_said(tmp_path: Path, metal: Metal) -> None:

@@ -217,6 +217,15 @@ def test_promptfoos_csv_with_several_prompts_thumbs_and_errors(tmp_path: Path) -
     assert reasons == ["status ERROR"]
 
 
+@pytest.mark.parametrize("ending", ["xlsx", "parquet"])
+def test_promptfoos_table_is_read_as_csv_only(ending: str, tmp_path: Path) -> None:
+    path = tmp_path / f"results.{ending}"
+    path.write_bytes(b"PK\x03\x04\x9a")
+    with pytest.raises(DataError) as caught:
+        metal.read(path, "promptfoo")
+    assert tells(str(caught.value), "from CSV and JSON only", "Save the table as CSV")
+
+
 def test_a_reason_in_promptfoos_csv_stays_with_the_only_criterion(tmp_path: Path) -> None:
     single = ["yes", "", "FAIL", "0.80", '{"tone": 0.8}', "too rude", ""]
     double = ["yes", "", "FAIL", "0.80", '{"tone": 0.8, "length": 0.5}', "too long", ""]

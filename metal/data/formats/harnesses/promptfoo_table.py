@@ -18,6 +18,7 @@ from metal.data.files import parse_json, read_text
 from metal.data.formats.harnesses import HarnessRows
 from metal.data.formats.harnesses.values import is_number, language_in, mapping, prefixed
 from metal.data.formats.harnesses.verdicts import Verdicts
+from metal.data.tables.first_names import OTHERS, named_ending
 from metal.errors import DataError
 
 THUMBS = "give thumbs in promptfoo's viewer and export the results again"
@@ -42,6 +43,9 @@ class _Block:
 
 def gathered_from(path: Path) -> tuple[HarnessRows, Verdicts]:
     """The ratings in the table, with the verdict on each."""
+    if named_ending(path) in OTHERS:
+        problem = "METAL reads promptfoo's results from CSV and JSON only"
+        raise DataError(path, problem, "Save the table as CSV (UTF-8), or export JSON")
     gathered, verdicts = HarnessRows("promptfoo (CSV)", THUMBS), Verdicts()
     csv.field_size_limit(LIMIT)
     try:
