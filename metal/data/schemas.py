@@ -16,7 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from metal.data.dataset import Card
 from metal.data.files import read_toml
-from metal.data.holdings import RECORDS, VERDICTS
+from metal.data.holdings import CRITERION_RECORD, RECORDS, VERDICTS
 from metal.data.ratings import COLUMNS, FACTS
 from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
 from metal.data.validating import NOT_BLANK
@@ -36,7 +36,7 @@ _PLAIN: Mapping[Any, Schema] = {str: TEXT, float: NUMBER, int: COUNT, bool: FLAG
 
 # Columns that `metal export` adds to a rating, the last ones only if it is asked for them.
 JOINED = (*(name for name in COLUMNS if name not in FACTS), "label", *VERDICTS)
-JOINED += ("source_text", "text")
+JOINED += ("source_text", "text", CRITERION_RECORD)
 # What METAL writes into rater cards besides the rater's own fields, or looks for there.
 RATER_FACTS: Mapping[str, Schema] = {
     **dict.fromkeys(("language", "named_by", "repeats", "model", "asked", "family"), TEXT),

@@ -51,6 +51,14 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_exported_lines_fit_the_published_schema(runs: Path, tmp_path: Path) -> None:
+    metal.export(runs / "demo", to="jsonl", out=tmp_path / "demo.jsonl")
+    validator = Draft202012Validator(metal.schema("rating"))
+    lines = (tmp_path / "demo.jsonl").read_text(encoding="utf-8").splitlines()
+    assert len(lines) > 1000
+    assert all(map(validator.is_valid, map(json.loads, lines)))
+
+
 @pytest.mark.parametrize("name", ["judges", "baseline", "scores", "jury", "audit", "passport"])
 def test_what_a_run_writes_is_valid(runs: Path, name: str) -> None:
     validated = metal.schema_validate(runs / name)

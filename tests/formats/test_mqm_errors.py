@@ -13,7 +13,7 @@ import pytest
 
 import metal
 from metal.data import archives
-from metal.data.formats import recognize
+from metal.data.formats import mqm_errors, recognize
 from metal.errors import DataError, MetalError, UsageError
 from tests.saying import tells
 
@@ -353,3 +353,23 @@ def test_other_layouts_of_the_release(reference: Path) -> None:
     errors = metal.read(layouts / "mqm_newstest2020_zhen.source-errors.tsv")
     assert (len(errors.outputs), list(errors.criteria)) == (len(errors.ratings), ["source_errors"])
     assert tells(errors.report, "all 193 errors are in the sources")
+
+
+def test_rows_that_occur_twice_are_said_to_count_twice(tmp_path: Path) -> None:
+    path = tmp_path / "zhen.tsv"
+    row = "s1\td1\td1\t1\tr1\tsource\ttarget\tFluency/Grammar\tMajor\n"
+    names = [
+        "system",
+        "doc",
+        "doc_id",
+        "seg_id",
+        "rater",
+        "source",
+        "target",
+        "category",
+        "severity",
+    ]
+    path.write_text("\t".join(names) + "\n" + row * 2)
+    draft = mqm_errors.read(path, {})
+    assert any(tells(note, "1 row", "equal", "counts") for note in draft.notes)
+    assert draft.facts["score"].tolist() == [-10.0]

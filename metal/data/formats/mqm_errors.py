@@ -353,6 +353,9 @@ def _notes(
     nobody = sum(not row.rater for row in errors)
     if nobody:
         yield f"{plural(nobody, 'row')} without a rater: {RATER.rater} stands for the people"
+    alike = len(errors) - len({tuple(vars(row).values())[1:] for row in errors})  # but locations
+    if alike:
+        yield f"{plural(alike, 'row')} equal to an earlier row: the penalty of each counts"
     left = len(rows) - len(errors)
     if left:
         yield f"{plural(left, 'row')} left out, without a category or a severity"
