@@ -660,7 +660,7 @@ def test_more_ratings_from_a_run(folder: Path) -> None:
     ("raters", "facts", "message"),
     [
         ('{"rater": "new", "kind": "llm"}\n', "o7,task_quality,new,0,,\n", "row 2: output 'o7'"),
-        ('{"rater": "A1", "kind": "llm"}\n', "o1,task_quality,A1,0,,\n", "another one"),
+        ('{"rater": "A1", "kind": "llm"}\n', "o1,task_quality,A1,0,,\n", "a different rater"),
         ("", "o1,task_quality,A1,0,,\n", "in the dataset already"),
     ],
 )

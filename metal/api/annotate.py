@@ -231,10 +231,10 @@ def annotate_export(
     )
     folder = Path(out) if out else Path("runs") / f"{dataset.resolve().name}-{to}"
     with dataset_to_change(dataset) as before:
-        check_new(folder, SHEETS, force=force)
         board = with_submissions(before, dataset)
         asking = replace(asking, only=outputs_named(named_in, board, options), named_in=named_in)
         handing = tasks_for_people(before, dataset, asking, folders, note)
+        check_new(folder, SHEETS, force=force)
         loaded, questions = handing.data, handing.questions
         assignments = assign(
             handing.tasks,

@@ -77,8 +77,7 @@ class TableOptions(TypedDict, total=False):
     missing: Annotated[
         ByCriterion,
         Option(
-            "More spellings of a missing answer, besides NA, n/a, -, ? and the like; quote a"
-            ' text with a comma: "a, b".',
+            'More spellings of a missing answer than NA, n/a, -, ?; quote commas: "a, b".',
             metavar="[CRITERION=]-1,-999",
             by_criterion=True,
         ),

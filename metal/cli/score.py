@@ -70,7 +70,8 @@ Without METRIC: list the metrics. The exit code is 1 if a test fails.
 Your own metric is a function in a Python file. It scores one text. Its other parameters declare
 what it needs: reference (called once per reference; the best score counts) or references,
 source, language. It returns a number or, if there is no score, None or a sentence that says
-why. METAL runs the file, so name only files you trust.
+why. METAL runs the file, so name only files you trust. Installed packages can add metrics through
+the entry-point group metal.metrics.
 
 \b
   # my/metric.py
@@ -82,8 +83,6 @@ why. METAL runs the file, so name only files you trust.
   score.range = (0, 1)
   score.direction = "higher"    # or "lower"
   score.version = "1"
-
-Installed packages can add metrics through the entry-point group metal.metrics.
 """
 
 

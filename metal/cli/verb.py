@@ -332,7 +332,7 @@ class WithDefault(CommandGroup):
         if not args or args[0] != "":
             return super().resolve_command(ctx, args)
         typed, command, rest = self.selected(args[1:])
-        if command is self.default:
+        if all(other.taken(args[1:]) is None for other in self.others):
             self._check_choice(ctx, args)
         return typed, command, rest
 

@@ -294,7 +294,7 @@ def test_equal_panels_with_too_few_workers() -> None:
     )
     found = crowd(dataset, EXPERT, CrowdSettings(equal_panels=True))
     assert len(found.notes) == 1
-    assert tells(found.notes, "equal panels: 4 times")
+    assert tells(found.notes, "equal panels", "4 cases")
     assert raters(found).loc["crowd", "outputs"] == 4
     assert found.signature != crowd(dataset, EXPERT).signature
 

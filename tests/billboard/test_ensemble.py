@@ -93,7 +93,8 @@ def test_fewer_metrics_than_wanted() -> None:
     scores["score"] = {name: scores["score"][name] for name in ("near", "far")}
     board = billboard(made(scores, ("g0", "g1", "g2", "g3")), QUICK)
     assert board.warnings == (
-        "quality in English: no ensemble (2 metrics to choose 3 from; choose fewer with `nonzero`)",
+        "quality in English: no ensemble (3 metrics wanted, but 2 metrics to choose from; choose"
+        " fewer with `nonzero`)",
     )
     assert board.tables["ensembles"].empty
     assert list(board.tables["ensemble_members"].columns[:3]) == [
@@ -106,7 +107,8 @@ def test_fewer_metrics_than_wanted() -> None:
 
 def test_no_metric_at_all() -> None:
     board = billboard(made({"quality": {"A1": [10, 20, 30, 50], "judge": [1, 3, 2, 4]}}), QUICK)
-    assert any("no ensemble (0 metrics to choose 3 from)" in said for said in board.warnings)
+    wanted = "no ensemble (3 metrics wanted, but 0 metrics to choose from)"
+    assert any(wanted in said for said in board.warnings)
     assert board.tables["raters"]["rater"].tolist() == ["judge"]
 
 

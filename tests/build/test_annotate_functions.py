@@ -45,7 +45,7 @@ def test_out_and_back(dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
         ("en-2", 2),
     ]
     assert len(handed_out.notes) == 1
-    assert tells(handed_out.notes, "1 output not handed out", "without a text")
+    assert tells(handed_out.notes, "1 output not handed out", "no text")
     files = filled(
         "csv", handed_out.out, tmp_path / "back", lambda rater, task: {"task_quality": "2"}
     )

@@ -204,7 +204,7 @@ def test_outputs_without_text_are_counted(people: Metal) -> None:
     changed(people, "outputs.jsonl", 0, text=" ")
     changed(people, "sources.jsonl", 4, text="")
     done = people("annotate", "html", "mine")
-    assert tells(done.said, "1 output", "without a text")
+    assert tells(done.said, "1 output not handed out", "no text")
     assert tells(done.said, "1 output", "without the source")
     assert len(read_tasks(people.cwd / "mine")) == OUTPUTS - 1
     message = people.refused(

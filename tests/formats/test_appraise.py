@@ -126,7 +126,7 @@ def test_items_of_several_documents_are_told_apart(tmp_path: Path) -> None:
         ("p1,A,7,TGT,eng,jpn,50,d,False,[{],1.5,2.5", "row 2: '[{]' is not a list of errors"),
         ("p1,A,7,TGT,eng,jpn,50,d,False,5,1.5,2.5", "row 2: '5' is not a list of errors"),
         ("p1,A,7", "row 2: 3 fields"),
-        (f"p1,A,7,TGT,eng,jpn,50,d,False,{'x' * 200_000},1.5,2.5", "row 2: not CSV"),
+        (f"p1,A,7,TGT,eng,jpn,50,d,False,{'x' * 200_000},1.5,2.5", "is not a list of errors"),
     ],
 )
 def test_broken_rows_are_named(row: str, problem: str, tmp_path: Path) -> None:

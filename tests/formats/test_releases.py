@@ -113,7 +113,10 @@ def test_battles_of_pariksha_with_their_answers(tmp_path: Path) -> None:
     assert set(alone.outputs) == {"b1", "b2", "b3"}
     assert "no pairings/" in notes
     pairings.write_text(json.dumps(released[:2]))
-    assert "pairings/ were not read: 1 battle of 3 not there" in load("pariksha-pairs", tmp_path)[1]
+    assert (
+        "pairings/ were not read, because they lack 1 battle of 3"
+        in load("pariksha-pairs", tmp_path)[1]
+    )
     pairings.write_text(json.dumps(released))
     dataset, _ = load("pariksha-pairs", tmp_path)
     pair = next(
