@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,14 +95,22 @@ def _keep_as_files(ledger: ServingLedger, forms: Forms, folder: Path, study: Stu
     rows = new_answers(ledger, study)
     changed = {(row["rater"], row["language"]) for row in rows}
     for rater, part in sorted(changed):
-        name, dataset = f"{part}-{slug(rater)}.answers.json", forms.form(study.id, part).content
+        name, dataset = _file_name(part, rater), forms.form(study.id, part).content
         answers = _all_answers(ledger, study, rater, part)
         content = {"metal": "answers", "version": 1, "dataset": dataset["dataset"], "rater": rater}
-        with new_file(folder / name) as partial:
+        with new_file(folder / name) as unfinished:
             text = json.dumps({**content, "answers": answers}, ensure_ascii=False, indent=1)
-            partial.write_text(text, encoding="utf-8")
+            unfinished.write_text(text, encoding="utf-8")
     _note_kept(ledger, study, rows, {})
     return len(rows)
+
+
+def _file_name(part: str, rater: str) -> str:
+    """The file of a person's answers to a part; names that differ in case alone have files of their
+    own.
+    """
+    told_apart = blake2b(rater.encode(), digest_size=3).hexdigest()
+    return f"{part}-{slug(rater)}-{told_apart}.answers.json"
 
 
 def _all_answers(
@@ -200,7 +209,8 @@ def set_aside(
     handed, task, person = tables.handed, tables.tasks, tables.people
 
     def write(connection: Connection) -> None:
-        state_of(connection, rater)  # until the end, nothing else happens to the person
+        if state_of(connection, rater) == WITHDRAWN:  # nobody brings somebody back who withdrew
+            return
         theirs = handed.c.person == rater.id
         in_use = theirs & handed.c.state.in_((HELD, ANSWERED))
         rows = connection.execute(select(handed.c.task, handed.c.state).where(in_use)).all()
@@ -262,8 +272,8 @@ def let_go(ledger: ServingLedger, root: Path, study: Study) -> int:
     rows = ledger.reads(lambda connection: connection.execute(wanted).all())
     for key, name, state in rows:
         if study.settings.of_forms:
-            for file in study.folder(root).glob(f"*-{slug(name)}.answers.json"):
-                file.unlink()
+            for part in study.languages:
+                (study.folder(root) / _file_name(part, name)).unlink(missing_ok=True)
         else:
             take_out_rater(study.folder(root), name)
         theirs = answer.c.handed.in_(select(handed.c.id).where(handed.c.person == key))

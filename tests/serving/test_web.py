@@ -457,3 +457,18 @@ def test_links_end(house: House) -> None:
     assert house.person().get(link).status_code == 404
     assert [study.id for study in all_studies(ledger)] == ["demo"]
     ledger.close()
+
+
+def test_who_withdrew_is_not_brought_back_by_the_owner(house: House) -> None:
+    links = house.study(people=2, raters=1)
+    leaving = house.person(links[0])
+    rate(leaving, "demo", 2)
+    owner = house.owner()
+    leaving.get("/study/demo/mine")
+    leaving.post("/study/demo/withdraw", {"sure": "1"})
+    for what in ("exclude", "readmit"):
+        owner.get("/owner/study/demo")
+        owner.post(f"/owner/study/demo/{what}", {"person": "hi-1"})
+    house.bring_in()
+    assert 'id="data"' not in leaving.get("/study/demo").text
+    assert house.ratings_of("hi-1") == 0
