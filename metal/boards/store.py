@@ -329,12 +329,15 @@ def _value(line: bytes) -> Any:
 # ---------------------------------------------------------------- people's ratings
 
 
-def keep_ratings(base: Dataset, board: Dataset, folder: Path, files: Mapping[str, bytes]) -> None:
+def keep_ratings(
+    base: Dataset, board: Dataset, folder: Path, files: Mapping[str, bytes], without: str = ""
+) -> None:
     """Store new ratings of people: in the dataset for its own outputs, in a new version of the
     board for submitted outputs.
 
     base: the dataset of the folder; the caller makes sure that nobody else changes it meanwhile.
-    board: the dataset with submissions and the new ratings. files: as in `update_dataset`.
+    board: the dataset with submissions and the new ratings. files, without: as in `update_dataset`;
+    earlier versions of the board keep the ratings of who leaves.
     """
     people = {name: rater for name, rater in board.raters.items() if rater.kind == "human"}
     table = board.ratings
@@ -342,9 +345,9 @@ def keep_ratings(base: Dataset, board: Dataset, folder: Path, files: Mapping[str
     own_facts = tidy_facts(
         table.loc[own & (by_people | table["rater"].isin(base.raters)), list(FACTS)]
     )
-    update_dataset(
-        with_parts(base, raters=({**base.raters} | people).values(), facts=own_facts), folder, files
-    )
+    raters_left = [each for each in ({**base.raters} | people).values() if each.rater != without]
+    after = with_parts(base, raters=raters_left, facts=own_facts)
+    update_dataset(after, folder, files, without=without)
     of_submitted = tidy_facts(table.loc[~own & by_people, list(FACTS)])
     seen = open_board(folder)
     before = seen.dataset.ratings

@@ -272,19 +272,24 @@ def _agreement(dataset: Dataset) -> pd.DataFrame:
 
 def take_out_rater(folder: Path, rater: str) -> None:
     """Remove a rater, their ratings and their recorded answers from a dataset."""
+    from metal.boards.store import keep_ratings, with_submissions
     from metal.building.store import without_rater
     from metal.data.dataset import dataset_to_change, update_dataset, with_parts
     from metal.genie.store import answers_files, read_answers
 
     with dataset_to_change(folder) as loaded:
-        if rater not in loaded.raters:
+        board = with_submissions(loaded, folder)
+        if rater not in board.raters:
             return
-        facts = loaded.ratings[loaded.ratings["rater"].astype(str) != rater]
+        facts = board.ratings[board.ratings["rater"].astype(str) != rater]
         facts = facts.assign(rater=facts["rater"].cat.remove_unused_categories())
-        raters = [each for each in loaded.raters.values() if each.rater != rater]
+        raters = [each for each in board.raters.values() if each.rater != rater]
         tested = read_answers(folder)
         tested = tested[tested["rater"].astype(str) != rater]
         files = answers_files(tested.assign(rater=tested["rater"].astype(str).astype("category")))
         files |= without_rater(folder, rater)
-        after = with_parts(loaded, raters=raters, facts=facts)
-        update_dataset(after, folder, files, without=rater)
+        after = with_parts(board, raters=raters, facts=facts)
+        if board is loaded:
+            update_dataset(after, folder, files, without=rater)
+        else:
+            keep_ratings(loaded, after, folder, files, without=rater)
