@@ -14,12 +14,15 @@ import pytest
 from sqlalchemy import update
 
 import metal
+from metal.boards.store import with_submissions
+from metal.data.dataset import load_dataset
 from metal.errors import UsageError
 from metal.raters import isolation
 from metal.serving import submissions, tables
 from metal.serving.board_worker import BoardWorker
 from metal.serving.jobs import claim
-from metal.serving.keeping import keep
+from metal.serving.keeping import keep, let_go, set_aside
+from metal.serving.people import WITHDRAWN, people_of
 from metal.serving.studies import Forms, study_of
 from metal.serving.submissions import run_submission, submissions_of
 from tests.saying import tells
@@ -507,6 +510,14 @@ def test_a_generator_is_submitted_rated_and_on_the_leaderboard(work: BoardAtWork
     assert low < float(score) < high
     assert ranks[0] in "1234"
     assert "ratings" in list(metal.billboard_history(work.folder)["what"])
+
+    rater = people_of(work.ledger, name)[0]
+    of_study = study_of(work.ledger, name)
+    set_aside(work.ledger, of_study, rater, WITHDRAWN)
+    assert let_go(work.ledger, work.root, of_study) == 1
+    left = with_submissions(load_dataset(work.folder), work.folder).ratings
+    assert rater.name not in set(left["rater"].astype(str))
+    assert people_of(work.ledger, name)[1].name in set(left["rater"].astype(str))
 
 
 def test_only_generators_on_the_board_are_sent_to_people(work: BoardAtWork) -> None:
