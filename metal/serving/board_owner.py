@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -12,7 +11,6 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from metal.errors import UsageError
-from metal.serving.board_pages import owner_of
 from metal.serving.boards import (
     BUDGET,
     READERS,
@@ -28,9 +26,9 @@ from metal.serving.boards import (
     shut_out,
     teams_of,
 )
-from metal.serving.desk import Desk, address, desk_of, fields_of, origin_of
-from metal.serving.handing import NotYours
-from metal.serving.people import NotValid, Visitor, same
+from metal.serving.desk import Desk, address, fields_of, origin_of
+from metal.serving.owner_pages import check_form, datasets_in, owner_at_desk
+from metal.serving.people import Visitor
 from metal.serving.studies import StudySettings
 from metal.serving.submissions import accept, refuse, submission_of, submissions_of
 from metal.serving.templating import respond
@@ -39,29 +37,14 @@ LONGEST_REASON = 500
 MOST_RATERS = 1_000
 
 
-def _owner(request: Request) -> tuple[Desk, Visitor]:
-    visitor = owner_of(request)
-    if visitor is None:
-        raise NotValid("open the owner's link that `metal serve` printed")
-    return desk_of(request), visitor
-
-
 def start(request: Request) -> Response:
     """All boards, and the datasets that can become one."""
-    desk, visitor = _owner(request)
+    desk, visitor = owner_at_desk(request)
     boards = all_boards(desk.ledger)
     taken = {board.dataset for board in boards}
-    free = [name for name in _datasets(desk.root) if name not in taken]
+    free = [name for name in datasets_in(desk.root) if name not in taken]
     content = {"boards": boards, "datasets": free, "csrf": visitor.csrf, "readers": READERS}
     return respond(request, "owner_boards.html", content)
-
-
-def _datasets(root: Path) -> list[str]:
-    from metal.api.folders import ls
-
-    return [
-        Path(each.path).relative_to(root).as_posix() for each in ls(root) if each.kind == "dataset"
-    ]
 
 
 async def make(request: Request) -> Response:
@@ -71,18 +54,13 @@ async def make(request: Request) -> Response:
 
 
 def _make(request: Request, fields: Mapping[str, Any]) -> Response:
-    desk, visitor = _owner(request)
-    _check(visitor, fields)
+    desk, visitor = owner_at_desk(request)
+    check_form(visitor, fields)
     dataset = str(fields.get("dataset", ""))
-    if dataset not in _datasets(desk.root):
+    if dataset not in datasets_in(desk.root):
         raise UsageError(f"there is no dataset {dataset[:60]!r} in {desk.root}")
     board = open_served_board(desk.ledger, dataset, _rules(fields))
     return RedirectResponse(address(request, f"/owner/board/{board.id}"), 303)
-
-
-def _check(visitor: Visitor, fields: Mapping[str, Any]) -> None:
-    if not same(str(fields.get("csrf", "")), visitor.csrf):
-        raise NotYours("this form is not of your session; load the page again")
 
 
 def _rules(fields: Mapping[str, Any]) -> BoardRules:
@@ -103,7 +81,7 @@ def _rules(fields: Mapping[str, Any]) -> BoardRules:
 
 def board_page(request: Request) -> Response:
     """A board: its rules, teams and submissions."""
-    desk, visitor = _owner(request)
+    desk, visitor = owner_at_desk(request)
     return _board_page(request, desk, visitor, board_of(desk.ledger, request.path_params["board"]))
 
 
@@ -134,8 +112,8 @@ async def change(request: Request) -> Response:
 
 
 def _change(request: Request, fields: Mapping[str, Any]) -> Response:
-    desk, visitor = _owner(request)
-    _check(visitor, fields)
+    desk, visitor = owner_at_desk(request)
+    check_form(visitor, fields)
     board = board_of(desk.ledger, request.path_params["board"])
     what = request.path_params["what"]
     if what in ("team", "viewer"):

@@ -67,7 +67,7 @@ def renew_owner(ledger: ServingLedger) -> str:
     return owner_secret(ledger)
 
 
-def _owner(request: Request) -> tuple[Desk, Visitor]:
+def owner_at_desk(request: Request) -> tuple[Desk, Visitor]:
     """The desk, if the request is the owner's. Raises NotValid."""
     desk = desk_of(request)
     cookie = request.cookies.get(OWNER_COOKIE, "")
@@ -92,13 +92,14 @@ def come_in(request: Request) -> Response:
 
 def start(request: Request) -> Response:
     """All studies, and the datasets of which one can be made."""
-    desk, visitor = _owner(request)
+    desk, visitor = owner_at_desk(request)
     rows = [(study, progress(desk.ledger, study.id)) for study in all_studies(desk.ledger)]
-    content = {"studies": rows, "datasets": _datasets(desk.root), "csrf": visitor.csrf}
+    content = {"studies": rows, "datasets": datasets_in(desk.root), "csrf": visitor.csrf}
     return respond(request, "owner.html", content)
 
 
-def _datasets(root: Path) -> list[str]:
+def datasets_in(root: Path) -> list[str]:
+    """The datasets in the served folder, relative to it."""
     from metal.api.folders import ls
 
     datasets = [Path(each.path) for each in ls(root) if each.kind == "dataset"]
@@ -115,10 +116,10 @@ def _make(request: Request, fields: Mapping[str, Any]) -> Response:
     from metal.running.handing_out import AskingPeople
     from metal.serving.making import new_study
 
-    desk, visitor = _owner(request)
-    _check(visitor, fields)
+    desk, visitor = owner_at_desk(request)
+    check_form(visitor, fields)
     dataset = str(fields.get("dataset", ""))
-    if dataset not in _datasets(desk.root):
+    if dataset not in datasets_in(desk.root):
         raise UsageError(f"there is no dataset {dataset!r} in {desk.root}")
     settings = StudySettings(
         raters=_number(fields, "raters", 3, 1, 1000),
@@ -141,14 +142,15 @@ def _number(fields: Mapping[str, Any], name: str, default: int, least: int, most
     return int(text)
 
 
-def _check(visitor: Visitor, fields: Mapping[str, Any]) -> None:
+def check_form(visitor: Visitor, fields: Mapping[str, Any]) -> None:
+    """Raise NotYours for a form that another page sent."""
     if not same(str(fields.get("csrf", "")), visitor.csrf):
         raise NotYours("this form is not of your session; load the page again")
 
 
 def study_page(request: Request) -> Response:
     """A study as it is now."""
-    desk, visitor = _owner(request)
+    desk, visitor = owner_at_desk(request)
     study = study_of(desk.ledger, request.path_params["study"])
     return _study_page(request, desk, visitor, study)
 
@@ -188,7 +190,7 @@ def _study_page(
 
 def consents(request: Request) -> Response:
     """Who agreed to what and when, as a CSV."""
-    desk, _ = _owner(request)
+    desk, _ = owner_at_desk(request)
     study = study_of(desk.ledger, request.path_params["study"])
     file = StringIO()
     writer = csv.writer(file)
@@ -207,8 +209,8 @@ async def change(request: Request) -> Response:
 
 
 def _change(request: Request, fields: Mapping[str, Any]) -> Response:
-    desk, visitor = _owner(request)
-    _check(visitor, fields)
+    desk, visitor = owner_at_desk(request)
+    check_form(visitor, fields)
     study = study_of(desk.ledger, request.path_params["study"])
     what, person = request.path_params["what"], str(fields.get("person", ""))
     rater = person_named(desk.ledger, study.id, person)
