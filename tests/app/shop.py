@@ -70,6 +70,7 @@ def check_looks(page: Any, width: int) -> None:
     """The page is not wider than the screen, and axe finds nothing."""
     from axe_playwright_python.sync_playwright import Axe
 
+    page.wait_for_load_state()  # a page on its way has no document yet
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.evaluate(ALIKE)
     found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]

@@ -128,6 +128,16 @@ def test_what_is_rated_by_keyboard_comes_back(tmp_path: Path, visit: Visiting) -
     assert seen.said == []
 
 
+def test_a_digit_right_after_going_on_is_for_the_new_task(tmp_path: Path, visit: Visiting) -> None:
+    page = visit(form(tmp_path, assignment()), "#task-1").page
+    page.evaluate(
+        "['n', '1'].forEach((key) => document.body.dispatchEvent("
+        "new KeyboardEvent('keydown', { key, bubbles: true })))"
+    )
+    at_task(page, 2)
+    assert page.evaluate("answers.map(({ scores }) => scores[0])") == ["", "1", ""]
+
+
 def test_progress_and_what_is_left_are_told(tmp_path: Path, visit: Visiting) -> None:
     page = visit(form(tmp_path, assignment()), "#task-1").page
     rate_by_mouse(page, 0, 0, "1")

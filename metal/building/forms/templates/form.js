@@ -2,6 +2,8 @@
 
 // ---------------------------------------------------------------- what is on the screen
 
+let arrived = location.hash; // the address whose view is on the screen
+
 function showProgress() {
   const rated = count - unrated().length;
   $("bar").value = rated;
@@ -112,8 +114,18 @@ function show() {
   return view;
 }
 
+function arrive() {
+  arrived = location.hash;
+  const view = show();
+  saveSoon();
+  scrollTo(0, 0);
+  $(`${view}-heading`).focus({ preventScroll: true });
+}
+
+// The view changes at once: the event of the address comes later, and a key pressed before it would be the old task's.
 function go(place) {
   location.hash = place < count ? `#task-${place + 1}` : "#tasks";
+  if (location.hash !== arrived) arrive();
 }
 
 function goToUnrated() {
@@ -269,10 +281,7 @@ for (const kind of ["pointerdown", "pointermove", "wheel", "touchstart", "scroll
 }
 setInterval(tick, 1000);
 addEventListener("hashchange", () => {
-  const view = show();
-  saveSoon();
-  scrollTo(0, 0);
-  $(`${view}-heading`).focus({ preventScroll: true });
+  if (location.hash !== arrived) arrive();
 });
 document.addEventListener("visibilitychange", () => {
   tick();
