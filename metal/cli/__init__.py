@@ -48,7 +48,7 @@ VERBS = {
     "compare": ("metal.cli.datasets:compare", "Compare generators side by side."),
     "export": ("metal.cli.datasets:export", "Write the ratings in another program's format."),
     "schema": ("metal.cli.schema:schema", "Show the open format, or check a file."),
-    "serve": ("metal.cli.serve:serve", "Let people rate in their browsers."),
+    "serve": ("metal.cli.serve:serve", "Let people rate, and teams submit, in their browsers."),
     "study": ("metal.cli.serve:study", "Make and list the studies of a server."),
     "view": ("metal.cli.view:view", "Look at datasets and runs in the browser."),
     "ls": ("metal.cli.folders:ls", "List datasets and runs, with their answers."),

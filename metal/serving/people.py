@@ -316,3 +316,13 @@ def consents_of(ledger: ServingLedger, study: str) -> list[tuple[str, str, float
     )
     rows = ledger.reads(lambda connection: connection.execute(wanted).all())
     return [(str(name), str(version), float(at)) for name, version, at in rows]
+
+
+def times_of(ledger: ServingLedger, rater: RaterInStudy) -> tuple[float, float | None]:
+    """When somebody came into the study, and when they agreed to its consent (None if they did
+    not), in seconds since 1970.
+    """
+    person = tables.people
+    wanted = select(person.c.made, person.c.consented).where(person.c.id == rater.id)
+    came, agreed = ledger.reads(lambda connection: connection.execute(wanted).one())
+    return float(came), agreed

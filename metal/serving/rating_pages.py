@@ -26,6 +26,7 @@ from metal.serving.handing import (
     HELD,
     LONGEST_COMMENT,
     PASSING,
+    SKIPPED,
     GivenAnswer,
     HeldTask,
     NotYours,
@@ -54,6 +55,7 @@ from metal.serving.people import (
     recovered,
     same,
     session_of,
+    times_of,
     visitor_of,
 )
 from metal.serving.studies import CLOSED, AskedForm, NoSuchStudy, Study, study_of
@@ -114,6 +116,8 @@ class Seat:
 
     def before_rating(self) -> Response | None:
         """The page that comes first: consent, or the end; None if the person can rate."""
+        if self.rater.state == WITHDRAWN:
+            return self.words("withdrawn")
         if self.study.state == CLOSED or self.rater.state != ACTIVE:
             return self.words("stopped")
         settings = self.study.settings
@@ -235,12 +239,31 @@ def mine(request: Request) -> Response:
         {
             "text": ", ".join(f"{name}: {score}" for name, score in row["scores"].items() if score),
             "comment": row["comment"],
-            "at": datetime.fromtimestamp(row["at"], UTC).strftime("%Y-%m-%d %H:%M"),
+            "at": _minute(row["at"]),
             "seconds": round(row["seconds"]),
         }
         for row in answers_of(seat.desk.ledger, seat.rater)
     ]
-    return seat.words("mine", answers=shown)
+    ledger, rater, frame = seat.desk.ledger, seat.rater, seat.frame()
+    came, agreed = times_of(ledger, rater)
+    languages = [
+        each if seat.study.settings.of_forms else name_in(each, frame.language)
+        for each in rater.languages
+    ]
+    return seat.words(
+        "mine",
+        answers=shown,
+        languages=languages,
+        since=_minute(came),
+        agreed=f"{_minute(agreed)} ({rater.consent})" if agreed else "",
+        left=counts_of(ledger, rater).get(SKIPPED, 0),
+        platform=rater.platform,
+    )
+
+
+def _minute(seconds: float) -> str:
+    """A moment, in UTC. seconds: since 1970."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 # ---------------------------------------------------------------- without script

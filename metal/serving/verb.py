@@ -55,13 +55,17 @@ def serve(
         bool, Option("Browsers reach it by https, through a proxy; cookies then need it.")
     ] = False,
 ) -> Served:
-    """Serve studies on the web: people rate in their browsers, and you watch.
+    """Serve studies and boards on the web: people rate, teams submit, and you watch.
 
-    The datasets of FOLDER stay the truth: answers come into them as people give them. The ledger
-    (people, links, who holds which task, answers) is in FOLDER/metal-serve.db, or in PostgreSQL.
+    A study asks people to rate the outputs of a dataset in their browsers. A board shows the
+    rankings of a dataset to whom you allow, and takes generators and metrics from teams.
 
-    Everybody comes by a link of their own; only hashes of links are kept. The owner's link is made
-    anew at each start.
+    The datasets of FOLDER stay the truth: answers and submissions come into them as people send
+    them. The ledger (people, teams, links, who holds which task, answers, submissions) is in
+    FOLDER/metal-serve.db, or in PostgreSQL.
+
+    Everybody comes by a link of their own; only hashes of links are kept. Each start makes another
+    link for the owner; those before still work (`metal.serve_token` ends them).
 
     Args:
         folder: Where the datasets are.
