@@ -136,6 +136,83 @@ def test_what_a_program_sent_to_langfuse_is_said(tmp_path: Path) -> None:
     assert kinds(metal.read(path, kinds={"API": "human"}))["API"] == "human"
 
 
+def given_by_nobody(trace: str, *values: float) -> list[dict[str, Any]]:
+    """Scores of people without an author, as the blob storage export has them."""
+    return [score(trace, "ANNOTATION", value, id=f"{trace}-{n}") for n, value in enumerate(values)]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_scores_of_people_without_an_author_stay_several(tmp_path: Path, order: int) -> None:
+    """The second one was left out, and all were those of one person, `annotator`."""
+    rows = [*given_by_nobody("t1", 1, 0), *given_by_nobody("t2", 0), *given_by_nobody("t3", 0, 0)]
+    rows += [score("t1", "ANNOTATION", 1, authorUserId="u1"), score("t1"), score("t2")]
+    data = metal.read(as_csv(tmp_path, rows[::order]))
+    people = {"annotator_1": "human", "annotator_2": "human", "u1": "human"}
+    assert kinds(data) == people | {"evaluator": "llm"}
+    of_t1 = data.ratings[data.ratings["output"] == "t1"].set_index("rater")["score"]
+    assert of_t1[["annotator_1", "annotator_2"]].tolist() == [1, 0][::order]
+    assert [len(scores(data, person)) for person in people] == [3, 2, 1]
+    assert tells(data.report, "people without a name: 5 ratings", "several people")
+    assert tells(data.report, "page of scores", "score_provenance")
+    assert not tells(data.report, "left out")
+
+
+def test_one_score_of_people_without_an_author_for_each_trace(tmp_path: Path) -> None:
+    rows = [*given_by_nobody("t1", 1), *given_by_nobody("t2", 0), score("t1"), score("t2")]
+    data = metal.read(as_csv(tmp_path, rows))
+    assert kinds(data) == {"annotator": "human", "evaluator": "llm"}
+    assert tells(
+        data.report, "people without a name: 2 ratings", "annotator may stand for several people"
+    )
+
+
+def test_people_without_a_name_are_not_mixed_with_those_of_such_a_name(tmp_path: Path) -> None:
+    named = [score(f"t{n}", "ANNOTATION", 0, authorUserId="annotator_1") for n in range(2)]
+    rows = [*given_by_nobody("t0", 1, 1), *given_by_nobody("t1", 1, 1), *named]
+    data = metal.read(as_csv(tmp_path, rows))
+    assert [*kinds(data)] == ["annotator_1", "unnamed annotator_1", "unnamed annotator_2"]
+    assert scores(data, "annotator_1") == [0, 0]
+
+
+def test_the_page_of_scores_names_authors_and_users_of_traces(tmp_path: Path) -> None:
+    """Its column `userId` is the user of the trace, who rated nothing."""
+    rows = [
+        score(f"t{n}", "ANNOTATION", n % 2, authorUserName=person, userId="customer")
+        for n in range(3)
+        for person in ("Ana", "Ben")
+    ]
+    rows += [score(f"t{n}", value=1, userId="customer") for n in range(3)]
+    data = metal.read(as_csv(tmp_path, rows))
+    assert kinds(data) == {"Ana": "human", "Ben": "human", "evaluator": "llm"}
+    assert scores(data, "Ben") == [0, 1, 0]
+
+
+@pytest.mark.parametrize("spelling", ["traceId observationId stringValue", ""])
+def test_langfuses_scores_without_their_type(tmp_path: Path, spelling: str) -> None:
+    """A table without `dataType` was read as somebody's, with `source` as the input's id."""
+    snake = {
+        "traceId": "trace_id",
+        "observationId": "observation_id",
+        "stringValue": "string_value",
+    }
+    names = {} if spelling else snake
+    rows = []
+    for n in range(4):
+        own = {"observationId": "", "stringValue": ""}
+        tone = {"name": "tone", "stringValue": ("bad", "good")[n % 2]}
+        rows += [score(f"t{n}", value=n / 4, **own), score(f"t{n}", value=n % 2, **(own | tone))]
+        rows.append(score(f"t{n}", "ANNOTATION", n % 2, authorUserId="u", **(own | tone)))
+    for row in rows:
+        del row["dataType"]
+    renamed = [{names.get(key, key): cell for key, cell in row.items()} for row in rows]
+    data = metal.read(as_csv(tmp_path, renamed))
+    assert kinds(data) == {"evaluator": "llm", "u": "human"}
+    assert data.criteria["tone"].scale.describe() == "0 bad, 1 good"
+    of_helpful = data.ratings[data.ratings["criterion"] == "helpful"]
+    assert of_helpful["score"].tolist() == [0, 0.25, 0.5, 0.75]
+    assert scores(data, "u") == [0, 1, 0, 1]
+
+
 def test_repeated_scores_stay_several(tmp_path: Path) -> None:
     rows = [score(f"t{n}", value=value) for n in range(3) for value in (1, 0)]
     data = metal.read(as_csv(tmp_path, rows))

@@ -92,6 +92,16 @@ HARNESSES = (
     ),
     Harness(
         "scores of Langfuse",
+        frozenset({"traceId", "observationId", "source", "name", "value"}),
+        format="langfuse",
+    ),
+    Harness(
+        "scores of Langfuse",
+        frozenset({"trace_id", "observation_id", "source", "name", "value"}),
+        format="langfuse",
+    ),
+    Harness(
+        "scores of Langfuse",
         frozenset({"data.dataType", "data.source", "data.value"}),
         format="langfuse",
     ),

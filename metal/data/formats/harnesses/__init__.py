@@ -19,7 +19,12 @@ import pandas as pd
 from metal.data.dataset_lines import read_criterion
 from metal.data.formats import Draft
 from metal.data.formats.harnesses.means import note_on_means
-from metal.data.formats.harnesses.people import criterion_named, is_a_person, without_criterion
+from metal.data.formats.harnesses.people import (
+    criterion_named,
+    is_a_person,
+    name_people,
+    without_criterion,
+)
 from metal.data.formats.harnesses.values import as_answer, as_text, is_number, is_scalar, mapping
 from metal.data.formats.table import OPTIONS as OF_TABLES
 from metal.data.formats.table import draft_from
@@ -66,7 +71,8 @@ class HarnessRows:
 
     def add(self, further: Mapping[str, Any] | None = None, **cells: Any) -> None:
         """Add a rating. cells: {role: value}; of `score` a number, a text or None, and `reason`
-        says why it is None. further: what else the file says of it, {column: value}, as metadata.
+        says why it is None; `rater` is None for a person whom the file does not name. further: what
+        else the file says of it, {column: value}, as metadata.
 
         Raises ValueError for a role that does not exist.
         """
@@ -121,6 +127,8 @@ class HarnessRows:
         if not self.rows:
             problem = f"no scores in these results of {self.harness}{self._left()}"
             raise DataError(file, problem, "Run the evaluation with a scorer, and export it again")
+        if nameless := name_people(self.rows):
+            self.notes.append(nameless)
         self.place_people(options)
         self._complete_sources()
         if not any(row["kind"] == "human" for row in self.rows):

@@ -39,7 +39,9 @@ NO_FIELDS = {"id", "external_id", "status", "metadata", "_server_id", "vectors"}
 
 @dataclass(frozen=True)
 class ArgillaAnswer:
-    """An answer to a question. user: who gave it; None for a model. status: of a response."""
+    """An answer to a question. user: who gave it; None for a model, "" for a person without a name.
+    status: of a response.
+    """
 
     question: str
     value: Any
@@ -110,7 +112,7 @@ def _roles(
         return {}
     own: dict[str, Any] = {"rater": answer.agent or EVALUATOR, "kind": "llm"}
     if answer.user is not None:
-        own = {"rater": names.get(answer.user, answer.user), "kind": "human"}
+        own = {"rater": names.get(answer.user, answer.user) or None, "kind": "human"}
     own |= {"score": answer.value, "reason": "no answer", "confidence": answer.confidence}
     if discarded:
         own |= {"score": None, "reason": "discarded"}
@@ -125,7 +127,7 @@ def _nested(record: Mapping[str, Any]) -> Iterator[ArgillaAnswer]:
     for question, responses in mapping(record.get("responses")).items():
         for response in objects(responses):
             user, status = response.get("user_id"), response.get("status")
-            yield ArgillaAnswer(question, response.get("value"), str(user), None, status)
+            yield ArgillaAnswer(question, response.get("value"), _name(user), None, status)
     for question, suggestion in mapping(record.get("suggestions")).items():
         yield _suggested(question, mapping(suggestion))
 
@@ -133,7 +135,7 @@ def _nested(record: Mapping[str, Any]) -> Iterator[ArgillaAnswer]:
 def _suggested(question: str, suggestion: Mapping[str, Any]) -> ArgillaAnswer:
     agent, score = suggestion.get("agent"), suggestion.get("score")
     by_a_person = suggestion.get("type") == "human"
-    user = str(agent or "annotator") if by_a_person else None
+    user = _name(agent) if by_a_person else None
     confidence = score if isinstance(score, int | float) else None
     return ArgillaAnswer(question, suggestion.get("value"), user, agent, None, confidence)
 
@@ -145,7 +147,7 @@ def _flat(record: Mapping[str, Any]) -> Iterator[ArgillaAnswer]:
         if name.endswith(RESPONSES) and isinstance(cell, list):
             users, statuses = (_list(record.get(f"{name}.{part}")) for part in ("users", "status"))
             for value, user, status in zip_longest(cell, users, statuses):
-                yield ArgillaAnswer(question, value, str(user), None, status)
+                yield ArgillaAnswer(question, value, _name(user), None, status)
         elif name.endswith(SUGGESTION):
             yield _suggested(
                 name.removesuffix(SUGGESTION),
@@ -158,8 +160,12 @@ def _flat(record: Mapping[str, Any]) -> Iterator[ArgillaAnswer]:
         elif isinstance(cell, list):
             for response in objects(cell):
                 if {"user_id", "value"} <= response.keys():
-                    user, status = str(response["user_id"]), response.get("status")
+                    user, status = _name(response["user_id"]), response.get("status")
                     yield ArgillaAnswer(name, response["value"], user, None, status)
+
+
+def _name(user: Any) -> str:
+    return "" if user is None else str(user)
 
 
 def _list(cell: Any) -> list[Any]:

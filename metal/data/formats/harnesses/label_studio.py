@@ -26,7 +26,6 @@ from metal.data.tables.harnesses import marks_of
 CONTROL = "score:"  # before a criterion in the names of METAL's controls
 VALUES = {"choices": "choices", "rating": "rating", "number": "number"}
 ANNOTATE = "annotate the tasks in Label Studio and export again"
-PERSON = "annotator"  # a person without a login
 SKIPPED = "skipped"
 _NO_TEXTS = {"task", "rater", "language", "output", "generator", "source_id", EXPORT_MARK}
 
@@ -38,7 +37,7 @@ class _Answers:
     gathered: HarnessRows = field(default_factory=lambda: HarnessRows("Label Studio", ANNOTATE))
     repeats: Repeats = field(default_factory=Repeats)
     labels: LabelledNumbers = field(default_factory=LabelledNumbers)
-    skipped: list[tuple[dict[str, Any], dict[str, Any], str]] = field(default_factory=list)
+    skipped: list[tuple[dict[str, Any], dict[str, Any], str | None]] = field(default_factory=list)
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
@@ -183,14 +182,14 @@ def _logins(tasks: Iterable[Mapping[str, Any]]) -> dict[str, set[str]]:
 
 def _person(
     annotation: Mapping[str, Any], data: Mapping[str, Any], logins: Mapping[str, set[str]]
-) -> str:
-    """The person who completed an annotation. In METAL's forms, it is the person to whom the tasks
-    were given, unless several logins completed them.
+) -> str | None:
+    """The person who completed an annotation; None if it has no login. In METAL's forms, it is the
+    person to whom the tasks were given, unless several logins completed them.
     """
     person = data.get("rater")
     if isinstance(person, str) and person and len(logins[person]) < 2:
         return person
-    return _login(annotation) or PERSON
+    return _login(annotation) or None
 
 
 def _item(task: Mapping[str, Any], data: Mapping[str, Any], number: int) -> dict[str, Any]:

@@ -78,9 +78,9 @@ def _add_feedback(gathered: HarnessRows, repeats: Repeats, feedback: Mapping[str
         gathered.leave_out(what)
         return False
     output, criterion = feedback.get("run_id") or feedback.get("trace_id"), str(feedback["key"])
-    rater = SENT if mark == SENT else EVALUATOR
+    rater: Any = SENT if mark == SENT else EVALUATOR
     if kind == "human":
-        rater = str(source.get("user_name") or source.get("user_id") or "annotator")
+        rater = source.get("user_name") or source.get("user_id")
     metadata = {**metadata_in(feedback, "extra"), **mapping(source.get("metadata"))}
     score = feedback.get("score")
     gathered.add(

@@ -30,7 +30,6 @@ from metal.errors import DataError
 
 KINDS = {"HUMAN": "human", "LLM_JUDGE": "llm", "AI_JUDGE": "llm", "CODE": "metric"}
 FEEDBACK = "give feedback in MLflow (source_type HUMAN) and export again"
-NAMELESS = {"human": "annotator", "llm": EVALUATOR}  # by kind; a program has the feedback's name
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
@@ -129,7 +128,8 @@ def _add(
         gathered.leave_out("assessments that others override")
         return
     criterion = str(assessment.get("assessment_name") or assessment.get("name") or "feedback")
-    rater = str(source.get("source_id") or NAMELESS.get(kind, criterion))
+    nameless = {"human": None, "llm": EVALUATOR, "metric": criterion}
+    rater = source.get("source_id") or nameless[kind]
     span = str(assessment.get("span_id"))
     output = f"{item['output']}/{span}" if span in inner else item["output"]
     error = mapping(mapping(feedback).get("error"))

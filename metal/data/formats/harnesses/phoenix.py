@@ -79,11 +79,12 @@ def subject_of(annotation: Mapping[str, Any]) -> str:
     return str(subject) if position is None or not subject else f"{subject}/{position}"
 
 
-def _rater(annotation: Mapping[str, Any], kind: str, criterion: str) -> str:
+def _rater(annotation: Mapping[str, Any], kind: str, criterion: str) -> Any:
+    """Who annotated; None for a person without a name."""
     identifier = annotation.get("identifier")
     if kind == "human":
-        return str(annotation.get("user_id") or identifier or "annotator")
-    return str(identifier or (EVALUATOR if kind == "llm" else criterion))
+        return annotation.get("user_id") or identifier or None
+    return identifier or (EVALUATOR if kind == "llm" else criterion)
 
 
 def _result(annotation: Mapping[str, Any], name: str) -> Any:
