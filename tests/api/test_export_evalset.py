@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -150,6 +151,37 @@ def test_other_datasets_are_written_as_far_as_they_fit(tmp_path: Path) -> None:
     assert tells(warnings, "2 scores of metrics missing")
     again = metal.read(folder)
     assert "gpt_4_mini[noref]" in again.raters
+
+
+@pytest.mark.parametrize("beginning", ["\ufeff", "\ufeff\ufeff", "\u200b", " ", "\t"])
+def test_texts_keep_their_first_character(tmp_path: Path, beginning: str) -> None:
+    """A byte order mark at the beginning of a file's first text was lost."""
+    named = f"{beginning.strip()}x"
+    kinds: dict[str, Any] = {"document": named, "domain": named, "references": (f"{beginning}r",)}
+    sources = [Source(str(n), "en-de", f"{beginning}s", **kinds) for n in (1, 2)]
+    outputs = [Output(f"{n}/x", str(n), "x", "en-de", f"{beginning}t") for n in (1, 2)]
+    ratings = [Rating(f"{n}/x", "score", "BLEU", n) for n in (1, 2)]
+    facts = facts_from(ratings)
+    raters = [Rater("BLEU", "metric")]
+    dataset = assemble(Card("marks"), [METRIC_SCORE], sources, outputs, raters, facts)
+    metal.export(dataset, to="evalset", out=tmp_path / "set")
+    again = metal.read(tmp_path / "set")
+    texts = [(each.text, *each.references) for each in again.sources.values()]
+    assert texts == [(f"{beginning}s", f"{beginning}r")] * 2
+    assert [each.text for each in again.outputs.values()] == [f"{beginning}t"] * 2
+    assert {each.document for each in again.sources.values()} == {named}
+    assert {each.domain for each in again.sources.values()} == {named}
+
+
+@pytest.mark.parametrize("text_of_lines", ["a\rb", "a\r\nb", "a\nb"])
+def test_every_line_break_becomes_a_space(tmp_path: Path, text_of_lines: str) -> None:
+    """A carriage return stayed, and mt-metrics-eval ends a line there."""
+    outputs = [Output("1/x", "1", "x", "en-de", text_of_lines)]
+    facts = facts_from([Rating("1/x", "score", "BLEU", 1)])
+    parts = [METRIC_SCORE], [Source("1", "en-de", "s")], outputs, [Rater("BLEU", "metric")]
+    table = metal.export(assemble(Card("c"), *parts, facts), to="evalset", out=tmp_path / "set")
+    assert tells(table.attrs["warnings"], "line breaks became spaces in 1 text")
+    assert [each.text for each in metal.read(tmp_path / "set").outputs.values()] == ["a b"]
 
 
 def test_tables_of_dataset_toml_that_somebody_changed(tmp_path: Path) -> None:

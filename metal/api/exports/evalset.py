@@ -29,6 +29,8 @@ from metal.data.text import first_few, plural
 from metal.errors import UsageError
 from metal.version import __version__
 
+LINE_BREAK = re.compile(r"\r\n?|\n")  # where mt-metrics-eval ends a line
+BYTE_ORDER_MARK = "\ufeff"
 BY_RATER = "-by-rater"  # ends the criterion of experts whose means are not the released scores
 Scores = np.ndarray[Any, np.dtype[np.float64]]
 Rows = np.ndarray[Any, np.dtype[np.int64]]
@@ -199,8 +201,9 @@ def _write_texts(pair: WrittenPair, path: Path) -> Iterator[str]:
         columns[f"system-outputs/{folder}/{name}.txt"] = outputs[start : start + len(sources)]
     broken = 0
     for file, texts in columns.items():
-        broken += sum("\n" in text for text in texts)
-        _write_lines(path / file, (whole_text(" ".join(text.split("\n"))) for text in texts))
+        in_one_line = [LINE_BREAK.sub(" ", text) for text in texts]
+        broken += sum(text != line for text, line in zip(texts, in_one_line, strict=True))
+        _write_lines(path / file, map(whole_text, in_one_line))
     parts = ((source.domain or "all", source.document or "all") for source in sources)
     _write_lines(
         path / f"documents/{folder}.docs", ("\t".join(map(_plain, each)) for each in parts)
@@ -225,10 +228,13 @@ def _notes_on_texts(pair: WrittenPair, broken: int, lacking: int) -> Iterator[st
 
 
 def _write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Write lines, each of which is a whole text without a line break."""
+    """Write lines, each of which is a whole text without a line break. A text at the beginning that
+    begins with a byte order mark gets a second one, because whoever reads the file removes one.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
+    content = "".join(f"{line}\n" for line in lines)
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.write("".join(f"{line}\n" for line in lines))
+        file.write(f"{BYTE_ORDER_MARK}{content}" if content[:1] == BYTE_ORDER_MARK else content)
 
 
 # ---------------------------------------------------------------- scores
