@@ -59,6 +59,11 @@ NOT_WHO_IS_RIGHT = (
 )
 MORE_IN_VAIN = "More ratings alone would not show that a judge is like a person."
 ONE_PERSON_ONLY = "One person per output cannot show whether a judge is like a person."
+LABELS = 40  # of people for each language, beside which a judge's scores help
+CORRECT = (
+    "More ratings would not make a judge like a person. To see people's mean estimated from"
+    f" {LABELS} sources per language with a judge's help:"
+)
 SECOND_PERSON = 60  # items of each language that a second person is to rate
 
 
@@ -355,11 +360,7 @@ def _what_tells(run: AuditRun, cells: Cells) -> Remark:
         if known(cell["items_needed"]) and round(cell["items_needed"]) > cell["items"]
     ]
     if not undecided:
-        informative = [cell for cell in cells if cell["verdict"] == INFORMATIVE]
-        if not decided and any(map(partial(_on_levels, run), informative)):
-            return _decide(run, MORE_IN_VAIN)
-        advice = "To see what more ratings would settle:"
-        return Remark("What to do next", advice, go_on(run, "design"))
+        return _without_more_items(run, cells, decided)
     near = min(undecided, key=lambda cell: cell["items_needed"] / cell["items"])
     what = LIKE_A_PERSON if near["verdict"] == INFORMATIVE else INFORMATIVE
     who = "it" if len(run.judge_names) == 1 else within(near["judge"])
@@ -368,8 +369,22 @@ def _what_tells(run: AuditRun, cells: Cells) -> Remark:
     if needed - now > DECISIONS and _on_levels(run, near) and not decided:
         why = f"{items} would be needed to show {claim} {place(run, near)}."
         return replace(_decide(run, why), cell=_named(near))
-    advice = f"{items} give even odds of showing {claim} {place(run, near)}. For a chance of 80%:"
+    advice = f"{items} give even odds of showing {claim} {place(run, near)}. To plan every case:"
     return Remark("What to do next", advice, go_on(run, "design"), _named(near))
+
+
+def _without_more_items(run: AuditRun, cells: Cells, decided: bool) -> Remark:
+    """What to do next if more items are not known to decide any case.
+
+    decided: whether the page already shows the decisions of an adjudication.
+    """
+    informative = [cell for cell in cells if cell["verdict"] == INFORMATIVE]
+    if not decided and any(map(partial(_on_levels, run), informative)):
+        return _decide(run, MORE_IN_VAIN)
+    if all(cell.get("not_like") and not _on_levels(run, cell) for cell in cells):
+        return Remark("What to do next", CORRECT, f"{go_on(run, 'correct')} --labels {LABELS}")
+    advice = "To see what more ratings would settle:"
+    return Remark("What to do next", advice, go_on(run, "design"))
 
 
 def _named(cell: Mapping[str, Any]) -> dict[str, str]:

@@ -19,6 +19,7 @@ from metal.questions.audit.places import each_place
 from metal.questions.audit.run import AuditRun
 from metal.questions.audit.verdicts import (
     AGREEMENT,
+    MISSES_BAD,
     SIGNS,
     WORDS,
     JudgeVerdicts,
@@ -46,6 +47,8 @@ PERCENT = (
 )
 LIMITS = "in brackets: a 90% interval"
 RANGES = "%: lead over always giving one answer (90% interval); 100% is a person's lead"
+DAGGER = "†"
+BLIND = f"{DAGGER} {MISSES_BAD}: finds less than half as many bad outputs as a person."
 IN_WORDS = 3, 16  # criteria and cells, of which either may be exceeded; else cells have signs
 Cells = Sequence[VerdictCell | None]
 Columns = Sequence[tuple[str, Cells]]  # of a language each
@@ -70,16 +73,17 @@ def brief(run: AuditRun) -> Iterator[TableView]:
 
 def _tally(run: AuditRun, judges: list[JudgeVerdicts]) -> TableView:
     """How often each judge got each verdict, best judge first."""
-    rows = [
-        (
-            name(of.judge),
-            Cell(", ".join(f"{number} {verdict.lower()}" for _, verdict, number in of.counts)),
-        )
-        for of in judges
-    ]
+    rows = [(name(of.judge), Cell(_counts(of))) for of in judges]
     return TableView.of(
         run, "verdicts", "Judges, best first", ("", ""), rows, name="tally", turns=True
     )
+
+
+def _counts(of: JudgeVerdicts) -> str:
+    """How often the judge got each verdict, and in how many cases it misses the bad outputs."""
+    counts = ", ".join(f"{number} {verdict.lower()}" for _, verdict, number in of.counts)
+    blind = sum(cell.misses_bad for cell in of.verdicts)
+    return f"{counts} ({MISSES_BAD} in {blind})" if blind else counts
 
 
 def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
@@ -109,6 +113,7 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
     if signs:
         notes.append(_what_signs_say(columns))
     notes.append(_what_shares_say(run, criteria, cells, narrow=narrow))
+    notes.append(BLIND * any(DAGGER in cell.text for cell in cells))
     if len(groups) < len(columns):
         notes.append("Languages with the same verdicts share a row.")
     unshown = sum(map(len, groups[len(shown) :]))
@@ -209,17 +214,19 @@ def _shared(cells: Cells, signs: bool, narrow: bool) -> Cell | str:
     first = cells[0]
     if not first:
         return UNDEFINED
+    have = [*filter(None, cells)]
+    blind = f" {DAGGER}" * any(cell.misses_bad for cell in have)
     if signs:
-        return Cell(_sign(first)[0], mark=first.style)
-    rows = [cell.row for cell in cells if cell]
-    shorts = {cell.short for cell in cells if cell}
+        return Cell(f"{_sign(first)[0]}{blind}", mark=first.style)
+    rows = [cell.row for cell in have]
+    shorts = {cell.short for cell in have}
     shares = all(short[:1].isdigit() or short.startswith("order") for short in shorts)
     if shares and narrow:
-        return Cell(f"{first.words} {_limits(rows)}".rstrip(), mark=first.style)
+        return Cell(f"{first.words} {_limits(rows)}".rstrip() + blind, mark=first.style)
     ends = next(iter(shorts)) if len(shorts) == 1 else ""
     if shares and len(shorts) > 1:
         ends = shortly_kept(first.row, lambda column: _least_to_most(rows, column))
-    return Cell(first.words, ends, first.style)
+    return Cell(f"{first.words}{blind}", ends, first.style)
 
 
 def _limits(rows: Sequence[Row]) -> str:

@@ -18,11 +18,20 @@ from metal.questions.audit.holds import (
     verdicts_of,
     with_verdict,
 )
-from metal.questions.audit.places import MOST_NAMED, case, count_of, how_many_of, in_words, of_cells
+from metal.questions.audit.places import (
+    MOST_NAMED,
+    by_name,
+    case,
+    count_of,
+    how_many_of,
+    in_words,
+    of_cells,
+)
 from metal.questions.audit.run import AuditRun
-from metal.questions.audit.verdicts import once
+from metal.questions.audit.verdicts import MISSES_BAD, once
 
 EACH = "each of the judges"
+MARKED = f"(marked “{MISSES_BAD}”)"
 RANK = "rank outputs"  # as the sentences below say it
 ONCE_RECALIBRATED = "only once its scores are recalibrated"
 
@@ -86,7 +95,7 @@ def _misses_bad(run: AuditRun, helpful: Cells, cells: Cells) -> str:
         return ", but not to find the bad ones"
     if len(blind) <= MOST_NAMED:
         return f", but not to find the bad ones {in_words(run, blind, helpful)}"
-    return f", but in {len(blind):,} of these not to find the bad ones"
+    return f", but in {len(blind):,} of these not to find the bad ones {MARKED}"
 
 
 def _who_may_help(run: AuditRun, helpful: Cells, cells: Cells) -> str:
@@ -104,11 +113,39 @@ def _who_may_help(run: AuditRun, helpful: Cells, cells: Cells) -> str:
         claim = f"Of the others, {claim}"
     elif not good:
         claim = claim.replace("each", "Each", claim.startswith(EACH))
+    return claim + _who_misses_bad(run, helpful, cells)
+
+
+def _who_misses_bad(run: AuditRun, helpful: Cells, cells: Cells) -> str:
+    """The end of the sentence on several judges, with a further sentence on those that do not find
+    the bad outputs or, if there are none, on those that are not shown to.
+    """
     blind = [cell for cell in helpful if cell.get("misses_bad")]
+    unclear = [cell for cell in helpful if cell.get("bad_open")]
     if blind and len(blind) == len(helpful):
-        return f"{claim}, but not to find the bad ones."
+        return ", but not to find the bad ones."
     find = "help to find the bad ones"
-    return f"{claim}.{_says(run, blind, cells, f'does not {find}', f'do not {find}')}"
+    if not blind and len(unclear) == len(helpful):
+        return f"; none is shown to {find}."
+    if blind:
+        return f".{_each_says(run, blind, cells, f'does not {find}', f'do not {find}', MARKED)}"
+    return (
+        f".{_each_says(run, unclear, cells, f'is not shown to {find}', f'are not shown to {find}')}"
+    )
+
+
+def _each_says(
+    run: AuditRun, some: Cells, cells: Cells, does: str, do: str, marked: str = ""
+) -> str:
+    """Like `_says`, but the cases of several judges are named if they are few.
+
+    marked: how the cases are marked in tables, said where they are counted.
+    """
+    several = len(set(map(case, cells))) > 1 and len(judges_of(some)) > 1
+    if several and len(some) <= MOST_NAMED:
+        return f" {by_name(run, some, cells)} {do}."
+    sentence = _says(run, some, cells, does, do)
+    return f"{sentence.removesuffix('.')} {marked}." if several and marked else sentence
 
 
 def _who_and_where(run: AuditRun, helpful: Cells, cells: Cells) -> str:

@@ -69,6 +69,7 @@ WORDS = {
 # of runs before version 0.2
 OLD_WORDS = {"good": "As good as a person", "once": "As good once recalibrated"}
 UNCERTAIN = "too uncertain"
+MISSES_BAD = "misses bad"  # in a cell; the reason says how many it finds
 KEY = ["judge", "criterion", "language"]
 PLACE = itemgetter(*KEY)  # of a verdict's row
 Place: TypeAlias = tuple[str, str, str]
@@ -107,6 +108,11 @@ class VerdictCell:
         """The verdict in full, as its run words it."""
         old = self.row["verdict"] == AS_GOOD or AS_GOOD_ONCE in self.row["reason"]
         return OLD_WORDS[self.style] if old and self.style in OLD_WORDS else WORDS[self.style]
+
+    @property
+    def misses_bad(self) -> bool:
+        """Whether the judge is shown to find less than half as many bad outputs as a person."""
+        return bool(self.row.get("misses_bad"))
 
     @property
     def share_kept(self) -> str:
@@ -274,12 +280,11 @@ def _cell(
         ]
     )
     style = "once" if once(row) else SIGNS[row["verdict"]][1]
-    items, first_place = (
-        plural(int(row["items"]), "item"),
-        f"first place {percent(first)}" if known(first) else "",
-    )
+    items = plural(int(row["items"]), "item")
+    first_place = f"first place {percent(first)}" if known(first) else ""
     keeps, short = (" · ".join(filter(None, (note, first_place))) for note in _kept(row))
-    parts = (items, keeps) if row["verdict"] in (DISAGREE, UNDECIDED) else (keeps, items)
+    parts = [items, keeps] if row["verdict"] in (DISAGREE, UNDECIDED) else [keeps, items]
+    parts += [MISSES_BAD] * bool(row.get("misses_bad"))
     elsewhere = tuple(map(sentence, lines))
     return VerdictCell(
         row,

@@ -1,0 +1,78 @@
+"""A judge that misses bad outputs: the headline says so, and each table of verdicts marks it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import metal
+from metal.data.dataset import Dataset
+from metal.questions.audit.answer import cards
+from metal.questions.audit.brief import BLIND, DAGGER, brief
+from metal.questions.audit.result import Audit
+from metal.questions.audit.verdicts import MISSES_BAD, by_judge
+from metal.show.pages import headline
+from tests.conftest import MakeDataset
+from tests.saying import tells
+
+TRUTH = [0, 0, 1, 1, 2, 2] * 20
+NEVER_BAD = [1 if score == 0 else score for score in TRUTH]
+
+
+def people(number: int) -> list[int]:
+    """A person who rates every tenth item one level off, each person other items."""
+    return [
+        score + (1 if score < 2 else -1) if place % 10 == number else score
+        for place, score in enumerate(TRUTH)
+    ]
+
+
+@pytest.fixture
+def ratings(make_dataset: MakeDataset) -> Dataset:
+    """Two languages; `blind` never says Bad, `seeing` does as people do, in English only."""
+    three = {f"A{number}": people(number) for number in (1, 2, 3)}
+    here = three | {"blind": NEVER_BAD, "seeing": people(5)}
+    return make_dataset({"en": here, "hi": three | {"blind": NEVER_BAD}})
+
+
+def marked(run: Audit) -> list[tuple[str, str]]:
+    """The judges and languages of the cells that are marked."""
+    return [
+        (of.judge, cell.row["language"])
+        for of in by_judge(run)
+        for cell in of.verdicts
+        if MISSES_BAD in cell.figure
+    ]
+
+
+def test_the_cells_are_named_and_marked(ratings: Dataset) -> None:
+    run = metal.audit(ratings, judges=["blind"])
+    assert tells(headline(run), "rank outputs", "but not to find the bad ones")
+    assert marked(run) == [("blind", "en"), ("blind", "hi")]
+    (matrix,) = brief(run)
+    cells = [cell for row in matrix.rows for cell in row[1:]]
+    assert [DAGGER in cell.text for cell in cells] == [True, True]
+    assert BLIND in matrix.notes
+
+
+def test_of_several_judges_only_the_blind_one_is_marked(ratings: Dataset) -> None:
+    run = metal.audit(ratings)
+    assert tells(headline(run), "blind can still help", "but not to find the bad ones")
+    assert marked(run) == [("blind", "en"), ("blind", "hi")]
+
+
+@pytest.mark.reference
+def test_many_cells_are_counted_and_found_by_their_mark(reference: Path) -> None:
+    run = metal.audit(reference / "alttest" / "lesion")
+    assert tells(headline(run), "In 5 of 15 comparisons", f"(marked “{MISSES_BAD}”)")
+    assert len(marked(run)) == 5
+
+
+@pytest.mark.reference
+def test_scores_that_more_ratings_would_not_help_are_corrected(reference: Path) -> None:
+    run = metal.audit(reference / "strangers" / "da.csv")
+    *_, following = cards(run)
+    assert tells(following.words, "More ratings would not", "40 sources")
+    assert following.command.startswith("metal correct ")
+    assert following.command.endswith("--labels 40")
