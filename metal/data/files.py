@@ -8,6 +8,7 @@ read.
 
 from __future__ import annotations
 
+import codecs
 import glob
 import gzip
 import io
@@ -50,8 +51,8 @@ def bundled(name: str) -> Path:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file, without a byte order mark. Raises DataError with the number of the line
-    that is not UTF-8.
+    """The text of a file, without a byte order mark, which says whether it is UTF-8 or UTF-16.
+    Raises DataError with the number of the line that is not.
     """
     return text_in(content_of(path), path)
 
@@ -80,9 +81,17 @@ def text_in(content: bytes, file: object) -> str:
     file: the file's name for messages.
     """
     try:
-        return content.decode("utf-8-sig")
+        return content.decode(encoding_of(content))
     except UnicodeDecodeError as error:
         raise not_utf8(file, content[: error.start].count(b"\n"), error) from None
+
+
+def encoding_of(content: bytes) -> str:
+    """The encoding of text that begins with these bytes: UTF-16 if its mark is there, as in Excel's
+    "Unicode text"; else UTF-8.
+    """
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return "utf-16" if wide else "utf-8-sig"
 
 
 def read_json(path: Path, shape: str) -> Any:

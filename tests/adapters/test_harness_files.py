@@ -143,7 +143,7 @@ def test_a_deepeval_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     from deepeval.metrics import ExactMatchMetric, GEval
     from deepeval.models import DeepEvalBaseLLM
     from deepeval.test_case import LLMTestCase
-    from deepeval.test_case import LLMTestCaseParams as Param
+    from deepeval.test_case import SingleTurnParams as Param
 
     class Scripted(DeepEvalBaseLLM):  # type: ignore[misc]
         asked = 0

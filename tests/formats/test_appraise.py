@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pytest
+from openpyxl import Workbook
 
 import metal
 from metal.data.formats import recognize
@@ -76,6 +78,26 @@ def test_names_of_columns_above_an_export_are_skipped(header: str, tmp_path: Pat
     assert tells(dataset.report, "1 row left out", "damaged on purpose (BAD)")
     assert tells(dataset.report, "Appraise's order", "row 1", header.split(",")[0])
     assert not tells(without.report, "Appraise's order")
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_exports_saved_by_a_spreadsheet(named: bool, tmp_path: Path) -> None:
+    """XLSX, tabs and semicolons were read as tables without a rater, or refused."""
+    names = ["login,system,item,type,source,target,score,document,whole,mqm,start,end"]
+    path = write(tmp_path, *(names if named else []), *ESA)
+    data = metal.read(path)
+    with path.open(newline="", encoding="utf-8") as file:
+        cells = list(csv.reader(file))
+    book = Workbook()
+    for row in cells:
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    for name, separator, encoding in (("b.tsv", "\t", "utf-16"), ("c.csv", ";", "utf-8-sig")):
+        with (tmp_path / name).open("w", newline="", encoding=encoding) as file:
+            csv.writer(file, delimiter=separator).writerows(cells)
+    for name in ("a.xlsx", "b.tsv", "c.csv"):
+        assert recognize(tmp_path / name) == "appraise"
+        assert metal.read(tmp_path / name).digest == data.digest
 
 
 def test_rows_below_names_in_another_order_are_no_export(tmp_path: Path) -> None:

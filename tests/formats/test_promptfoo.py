@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from openpyxl import Workbook
 
 import metal
 from metal.errors import DataError, MetalError, UsageError
@@ -217,13 +218,38 @@ def test_promptfoos_csv_with_several_prompts_thumbs_and_errors(tmp_path: Path) -
     assert reasons == ["status ERROR"]
 
 
-@pytest.mark.parametrize("ending", ["xlsx", "parquet"])
-def test_promptfoos_table_is_read_as_csv_only(ending: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("ending", "told"),
+    [("xlsx", "not readable as XLSX"), ("parquet", "JSON, CSV and XLSX only. Save the table")],
+)
+def test_other_tables_of_promptfoo_are_refused(ending: str, told: str, tmp_path: Path) -> None:
     path = tmp_path / f"results.{ending}"
     path.write_bytes(b"PK\x03\x04\x9a")
     with pytest.raises(DataError) as caught:
         metal.read(path, "promptfoo")
-    assert tells(str(caught.value), "from CSV and JSON only", "Save the table as CSV")
+    assert tells(str(caught.value), told)
+
+
+def test_promptfoos_table_saved_by_a_spreadsheet(tmp_path: Path) -> None:
+    """XLSX was refused with the advice to read it as promptfoo's, which refused it, too; tabs were
+    one column.
+    """
+    good = ["yes", "", "PASS", "0.80", '{"tone": 0.8}', "ok", ""]
+    thumb = ["no\u2028never", "", "FAIL", "0.00", '{"tone": 0.9}', MANUAL, "rude"]
+    rows = [["1", "hi", *good, *thumb], ["2", "sw", *thumb, *good]]
+    data = metal.read(table(tmp_path / "out.csv", *rows, prompts=2))
+    assert len(data.ratings) == 6
+    with (tmp_path / "out.csv").open(newline="", encoding="utf-8") as file:
+        cells = list(csv.reader(file))
+    book = Workbook()
+    for row in cells:
+        book.active.append(row)
+    book.save(tmp_path / "out.xlsx")
+    for name, separator, encoding in (("a.tsv", "\t", "utf-8"), ("b.csv", ";", "utf-16")):
+        with (tmp_path / name).open("w", newline="", encoding=encoding) as file:
+            csv.writer(file, delimiter=separator).writerows(cells)
+    for name in ("out.xlsx", "a.tsv", "b.csv"):
+        assert metal.read(tmp_path / name).digest == data.digest
 
 
 def test_a_reason_in_promptfoos_csv_stays_with_the_only_criterion(tmp_path: Path) -> None:

@@ -161,7 +161,8 @@ class Format:
     each set of them alone (see metal.data.tables.harnesses.Harness.marks). read_frame: how a
     DataFrame with these columns is read, if the format is a table. in_folders: patterns of
     files; a folder is of this format if one of these files in it has the keys. is_row: whether the
-    cells are a row of this format, so that CSV is recognized whatever the names of its columns.
+    cells are a row of this format. It is asked about the second row of a table (text or XLSX), so
+    that the table is recognized whatever the names of its columns.
     """
 
     summary: str
@@ -408,13 +409,15 @@ def language_option(text: str) -> str:
     return code
 
 
-def csv_rows(text: str, file: object) -> Iterator[tuple[int, list[str]]]:
+def csv_rows(text: str, file: object, separator: str = ",") -> Iterator[tuple[int, list[str]]]:
     """The rows of CSV that are not blank, each with its number. Raises DataError for a row that is
     no CSV.
     """
     number = 0
     try:
-        for number, row in enumerate(csv.reader(io.StringIO(text, newline="")), 1):
+        for number, row in enumerate(
+            csv.reader(io.StringIO(text, newline=""), delimiter=separator), 1
+        ):
             if row:
                 yield number, row
     except csv.Error as error:

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from metal.data.dataset import Card
-from metal.data.files import read_text
-from metal.data.formats import Draft, Format, Reading, csv_rows, human_generators
+from metal.data.formats import Draft, Format, Reading, human_generators
+from metal.data.formats.rows import numbered_rows
 from metal.data.languages import find_language
 from metal.data.records import Criterion, Output, Rater, Scale, Source
 from metal.data.text import first_few, plural
@@ -76,7 +76,7 @@ class AppraiseRow:
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read an export. Raises DataError for the first row that is none."""
-    numbered = [*csv_rows(read_text(path), path)]
+    numbered = numbered_rows(path)
     header = [cells for _, cells in numbered[:1] if _are_names(cells)]
     rows = [_row(cells, f"{path} row {number}") for number, cells in numbered[len(header) :]]
     kept = [row for row in rows if not row.left_out]
@@ -238,7 +238,7 @@ def _notes(
 
 
 FORMAT = Format(
-    "WMT's ratings as Appraise exports them: ESA and DA, without names of columns",
+    "WMT's ratings as Appraise exports them: ESA and DA, without names of columns (CSV, TSV, XLSX)",
     read,
     keys=tuple(frozenset({type, mark}) for type in TYPES for mark in (*WHOLE, "[0-9]*.[0-9]*")),
     is_row=_is_dated_row,

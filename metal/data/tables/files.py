@@ -7,7 +7,6 @@ distinct text.
 
 from __future__ import annotations
 
-import codecs
 import csv
 import io
 import json
@@ -21,7 +20,7 @@ from typing import Any
 import pandas as pd
 
 from metal.data.escaping import unguarded
-from metal.data.files import content_of, parse_json, read_text
+from metal.data.files import content_of, encoding_of, parse_json, read_text
 from metal.data.holdings import EXPORTED, first_row, is_export
 from metal.data.missing import no_such
 from metal.data.progress import Progress, followed, no_progress
@@ -186,8 +185,8 @@ def _in_utf8(path: Path) -> tuple[bytes, str]:
     if it is not text.
     """
     content = content_of(path)
-    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # Excel's "Unicode text"
-    decoded = content.decode("utf-16" if wide else "utf-8-sig")
+    wide = encoding_of(content) == "utf-16"
+    decoded = content.decode(encoding_of(content))
     if not decoded.strip():
         raise DataError(path, "the file is empty", "The first row names the columns")
     old_mac = "\r" in decoded[:SNIFFED] and "\n" not in decoded

@@ -17,7 +17,9 @@ from itertools import islice
 from pathlib import Path
 
 from metal.data.archives import files_in, is_archive
+from metal.data.files import encoding_of
 from metal.data.holdings import is_export
+from metal.data.tables.sheet import top_rows
 
 BEGINNING = 1 << 16  # bytes in which the columns of a text file are named
 FIRST_OBJECT = 1 << 20  # bytes in which the keys of a single large object are searched
@@ -25,6 +27,7 @@ FIRST_MEMBERS = 1 << 24  # bytes of an archive in which its first table is searc
 MOST_NAMES = 5000
 DEEPEST = 2  # `results.results`, but not what is in there
 TEXT_TABLES = (".csv", ".tsv", ".txt")
+SEPARATORS = ",;\t"  # of columns; others are guessed by who reads the table
 OF_JSON = (".json", ".jsonl")
 OTHERS = (".parquet", ".xlsx")
 _JSON = re.compile(r'\s*(?:\{\s*"|\[\s*[\[{])')  # how JSON begins that is no row of a table
@@ -44,6 +47,9 @@ def first_names(path: Path) -> frozenset[str]:
             members = files_in(path, ".tsv", FIRST_MEMBERS)  # its end would close the archive
             _, file = next(members)
             return frozenset(columns_in(file.read(BEGINNING).decode("utf-8-sig", "replace")))
+        ending = named_ending(path)
+        if ending == ".xlsx":
+            return frozenset(top_rows(path)[0])
         if is_zip(path):
             with zipfile.ZipFile(path) as file_of_files:
                 return frozenset(file_of_files.namelist()[:MOST_NAMES])
@@ -60,13 +66,14 @@ def first_names(path: Path) -> frozenset[str]:
 
 
 def row_below_names(path: Path) -> list[str]:
-    """The cells of the second row of a text table that commas divide; none if there is none."""
-    if not path.is_file() or named_ending(path) not in TEXT_TABLES:
-        return []
-    with suppress(csv.Error):
-        rows = filter(None, csv.reader(io.StringIO(_beginning(path, BEGINNING), newline="")))
-        return next(islice(rows, 1, None), [])
-    return []
+    """The cells of the second row of a table as text or XLSX; none if there is none."""
+    rows: list[list[str]] = []
+    with suppress(Exception):  # a damaged file is refused by who reads it, with the reason
+        if path.is_file() and named_ending(path) == ".xlsx":
+            rows = top_rows(path)
+        elif path.is_file() and named_ending(path) in TEXT_TABLES:
+            rows = _first_rows(_beginning(path, BEGINNING))
+    return rows[1] if len(rows) > 1 else []
 
 
 def is_zip(path: Path) -> bool:
@@ -124,15 +131,26 @@ def _beginning(path: Path, size: int) -> str:
     """
     with gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb") as file:
         try:
-            return file.read(size).decode("utf-8-sig", "replace")
+            content = file.read(size)
         except (gzip.BadGzipFile, EOFError, zlib.error):
             return ""
+    return content.decode(encoding_of(content), "replace")
 
 
 def columns_in(text: str) -> list[str]:
     """The cells of the first row, divided by the separator that gives the most cells."""
-    rows = [next(csv.reader(io.StringIO(text), delimiter=mark), []) for mark in ",;\t"]
-    return max(rows, key=len)
+    return next(iter(_first_rows(text)), [])
+
+
+def _first_rows(text: str) -> list[list[str]]:
+    """The cells of the first two rows, divided by the separator that gives the first row the most
+    cells.
+    """
+    by_separator = []
+    for mark in SEPARATORS:
+        rows = filter(None, csv.reader(io.StringIO(text, newline=""), delimiter=mark))
+        by_separator.append(list(islice(rows, 2)))
+    return max(by_separator, key=lambda rows: len(rows[0]) if rows else 0)
 
 
 def _keys(text: str) -> Iterator[str]:

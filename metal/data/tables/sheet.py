@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,37 @@ def sheet_rows(
     pandas is not used here, because it makes every row as wide as the widest: a single cell at
     XFD1048576 takes 8 GB.
     """
+    with _opened(path) as (book, archive):
+        headers = _headers(book)
+        title = _sheet_to_read(headers, name, notes)
+        sheet = book[title]
+        named = [
+            number
+            for number, cells in enumerate(zip_longest(*headers[title]), 1)
+            if any(cell is not None for cell in cells)
+        ]
+        text = archive.open(sheet._worksheet_path)
+        sheet._get_source = lambda: text
+        total = archive.getinfo(sheet._worksheet_path.lstrip("/")).file_size
+        width = max(named, default=1)
+        cells = sheet.iter_rows(max_col=width, values_only=True)
+        rows = _filled_up(path, followed(cells, progress, total, _read_since(text)), width)
+        for left, top_row, right, bottom in _merged_down(text.merged):
+            for row in rows[top_row : min(bottom, len(rows))]:
+                row[left - 1 : right] = rows[top_row - 1][left - 1 : right]
+    return rows
+
+
+def top_rows(path: Path) -> list[list[str]]:
+    """The first two rows of the sheet that `sheet_rows` reads, without titles above them."""
+    with _opened(path) as (book, _):
+        headers = _headers(book)
+    return [[_text(cell) or "" for cell in row] for row in headers[_sheet_to_read(headers, "", [])]]
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[tuple[Any, Workbook]]:
+    """A file as openpyxl's workbook, and as the archive from which it reads its sheets."""
     from openpyxl.reader.excel import ExcelReader
 
     with warnings.catch_warnings():
@@ -41,28 +73,17 @@ def sheet_rows(
             reader.archive = archive
             reader.read()
             archive.rows_wanted = True
-            headers = {}
-            for sheet in reader.wb.worksheets:
-                top = list(sheet.iter_rows(max_row=LOOKED_AT, values_only=True))
-                above = titles_above([list(map(_text, row)) for row in top])
-                headers[sheet.title] = top[above : above + 2]
-            title = _sheet_to_read(headers, name, notes)
-            sheet = reader.wb[title]
-            named = [
-                number
-                for number, cells in enumerate(zip_longest(*headers[title]), 1)
-                if any(cell is not None for cell in cells)
-            ]
-            text = archive.open(sheet._worksheet_path)
-            sheet._get_source = lambda: text
-            total = archive.getinfo(sheet._worksheet_path.lstrip("/")).file_size
-            width = max(named, default=1)
-            cells = sheet.iter_rows(max_col=width, values_only=True)
-            rows = _filled_up(path, followed(cells, progress, total, _read_since(text)), width)
-            for left, top_row, right, bottom in _merged_down(text.merged):
-                for row in rows[top_row : min(bottom, len(rows))]:
-                    row[left - 1 : right] = rows[top_row - 1][left - 1 : right]
-    return rows
+            yield reader.wb, archive
+
+
+def _headers(book: Any) -> dict[str, list[Sequence[Any]]]:
+    """For each sheet, the two rows that may be its header."""
+    headers = {}
+    for sheet in book.worksheets:
+        top = list(sheet.iter_rows(max_row=LOOKED_AT, values_only=True))
+        above = titles_above([list(map(_text, row)) for row in top])
+        headers[sheet.title] = top[above : above + 2]
+    return headers
 
 
 def _sheet_to_read(

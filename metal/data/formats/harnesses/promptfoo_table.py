@@ -1,12 +1,12 @@
-"""promptfoo's CSV: variables, and for each prompt its output, `Status`, `Score`, `Named Scores`,
-`Grader Reason`, `Comment`, under the same names for every prompt.
+"""promptfoo's table (CSV, or what a spreadsheet made of it): variables, and for each prompt its
+output, `Status`, `Score`, `Named Scores`, `Grader Reason`, `Comment`, under the same names for
+every prompt.
 
 The table does not say which scores are a model's. All named scores are read as promptfoo's.
 """
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metal.data.files import parse_json, read_text
+from metal.data.files import parse_json
 from metal.data.formats.harnesses import HarnessRows
 from metal.data.formats.harnesses.values import is_number, language_in, mapping, prefixed
 from metal.data.formats.harnesses.verdicts import Verdicts
-from metal.data.tables.first_names import OTHERS, named_ending
+from metal.data.formats.rows import numbered_rows
+from metal.data.tables.first_names import named_ending
 from metal.errors import DataError
 
 THUMBS = "give thumbs in promptfoo's viewer and export the results again"
@@ -26,7 +27,6 @@ SUITE, PERSON, OVERALL = "promptfoo", "human", "overall"
 BY_A_PERSON = "Manual result"  # how the reason begins where a person has overridden the result
 STATUS = {"PASS": True, "FAIL": False}
 BEFORE = ("Reasoning",)  # columns between an output and its status
-LIMIT = 1 << 27  # characters of a cell; an output may be long
 _LABEL = re.compile(r"\[(?P<provider>[^\]]{1,200})\] (?P<prompt>.*)", re.DOTALL)
 
 
@@ -43,19 +43,15 @@ class _Block:
 
 def gathered_from(path: Path) -> tuple[HarnessRows, Verdicts]:
     """The ratings in the table, with the verdict on each."""
-    if named_ending(path) in OTHERS:
-        problem = "METAL reads promptfoo's results from CSV and JSON only"
+    if named_ending(path) == ".parquet":
+        problem = "METAL reads promptfoo's results from JSON, CSV and XLSX only"
         raise DataError(path, problem, "Save the table as CSV (UTF-8), or export JSON")
-    gathered, verdicts = HarnessRows("promptfoo (CSV)", THUMBS), Verdicts()
-    csv.field_size_limit(LIMIT)
-    try:
-        header, *rows = csv.reader(read_text(path).splitlines(keepends=True))
-    except (csv.Error, ValueError) as error:
-        raise DataError(path, f"not readable as CSV ({error})", "Export it again") from None
+    gathered, verdicts = HarnessRows("promptfoo (table)", THUMBS), Verdicts()
+    header, *rows = [row for _, row in numbered_rows(path)] or [[]]
     blocks = list(_blocks(header))
     first = min((block.output for block in blocks), default=len(header))
     gathered.notes.append(
-        f"the CSV does not say which scores a model gave: all are read as the judge {SUITE!r};"
+        f"the table does not say which scores a model gave: all are read as the judge {SUITE!r};"
         " results in JSON say it (`promptfoo export eval`)"
     )
     sources: dict[tuple[str, ...], str] = {}
