@@ -12,7 +12,7 @@ import click
 import metal
 from metal.cli.flags import in_flags
 from metal.cli.parameters import Flag
-from metal.data.people import MEANS, NAMELESS
+from metal.data.people import MEANS, NAMELESS, WIN_RATES
 from metal.data.text import name, plural
 from metal.show.terminal import console
 from metal.show.terminal.console import WIDTH
@@ -70,7 +70,7 @@ def _lines_on_reading(data: Path, report: Sequence[str], verbose: bool | None) -
     for number, note in enumerate(report):
         # What was guessed names the option that changes it: never left out. Means are what the
         # users of a harness know.
-        if verbose or number == 0 or "`" in note or note.startswith((MEANS, NAMELESS)):
+        if verbose or number == 0 or "`" in note or note.startswith((MEANS, NAMELESS, WIN_RATES)):
             notes.append(note)
     named = [in_flags(note, context.command, root) for note in notes or ["as it is"]]
     cleaned = list(map(console.clean, (f"Read {data}: {named[0]}", *named[1:])))

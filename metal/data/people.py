@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 NO_CRITERION = "left out, as the judges have"  # in notes on people's scores that name no criterion
 NO_PERSON = "no score by a person in it; to add some, "  # begins a note on results of a harness
 MEANS = "mean scores: "  # begins a note on results of a harness
+WIN_RATES = "win rates (not length-controlled): "  # begins a note on results of AlpacaEval
 NAMELESS = "people without a name: "  # begins a note on results of a harness
 PERHAPS = "if people gave"  # in notes on scores that may be people's
 

@@ -9,8 +9,10 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import metal
+from metal.cli import metal as command
 from metal.data.dataset import Dataset
 from metal.data.formats.harnesses.alpaca_eval import preference
 from tests.formats.harness_files import kinds, written
@@ -58,6 +60,35 @@ def test_soft_preferences_draws_and_missing_ones(tmp_path: Path) -> None:
     assert math.isnan(confidence["a"])
     assert {output.generator for output in data.outputs.values()} == {"base | new"}
     assert tells(data.report, "the file does not say which output was shown first")
+
+
+def test_win_rates_are_alpaca_evals(tmp_path: Path) -> None:
+    """Its own: the mean of preference - 1 over what is a preference; draws are half a win."""
+    # new: 0.25, 1, 0.5, 0.5 -> 56.25%; standard deviation 0.3146, over the root of 4: 15.73
+    # other: 0, 0.5 -> 25%; standard deviation 0.3536, over the root of 2: 25
+    values = {"a": 1.25, "b": 2, "c": 1.5, "d": 0, "e": math.nan, "f": -1, "g": 3}
+    rows = [annotation(asked, value) for asked, value in values.items()]
+    rows.append(annotation("same", math.nan, output_1="x", output_2="x"))
+    rows += [annotation("a", 1, generator_2="other"), annotation("b", 1.5, generator_2="other")]
+    path = written(tmp_path, "annotations.json", rows)
+    report = metal.read(path, language="en").report
+    assert tells(
+        report,
+        "win rates (not length-controlled): new 56.25% against base (standard error 15.73, 4",
+        "other 25.00% against base (standard error 25.00, 2 annotations)",
+    )
+    result = CliRunner().invoke(command, ["audit", str(path)])
+    assert tells(result.stderr, "new 56.25%")
+    assert tells(str(result.exception), "no human raters")  # to compare the judge with
+
+
+def test_win_rates_name_annotators_where_there_are_several() -> None:
+    rows = [annotation("a", 2), annotation("a", 1, annotator="gpt4")]
+    rows += [annotation("a", 1.5, annotator="human", annotator_index=n) for n in range(2)]
+    report = metal.read(pd.DataFrame(rows), language="en").report
+    assert tells(report, "new 100.00% against base by weighted_gpt4 (1 annotation)")
+    assert tells(report, "new 50.00% against base by people (standard error 0.00, 2 annotations)")
+    assert tells(report, "new 0.00% against base by gpt4 (1 annotation)")
 
 
 def test_the_order_of_names_is_no_order_of_showing(tmp_path: Path) -> None:

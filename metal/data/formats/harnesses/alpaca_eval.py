@@ -21,6 +21,7 @@ from metal.data.formats.harnesses import OPTIONS, HarnessRows
 from metal.data.formats.harnesses.people import is_a_person
 from metal.data.formats.harnesses.records import EVALUATOR, records_in, records_of
 from metal.data.formats.harnesses.values import is_number, language_in, prefixed
+from metal.data.formats.harnesses.win_rates import DRAWS, WinRates
 from metal.data.ratings import FRAME
 from metal.data.tables.harnesses import marks_of
 from metal.data.tables.names import is_machine
@@ -40,7 +41,7 @@ def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:
 
 
 def _gathered(annotations: Iterable[Mapping[str, Any]]) -> HarnessRows:
-    gathered = HarnessRows("AlpacaEval")
+    gathered, win_rates = HarnessRows("AlpacaEval"), WinRates()
     for each in annotations:
         texts = each.get("output_1"), each.get("output_2")
         if None in texts:
@@ -49,21 +50,26 @@ def _gathered(annotations: Iterable[Mapping[str, Any]]) -> HarnessRows:
         winner, confidence = preference(each.get("preference"), same=texts[0] == texts[1])
         asked = [str(each[name]) for name in ("instruction", "input") if each.get(name)]
         subset = {name: each[name] for name in FURTHER if name in each}
+        rater = _rater(each)
+        annotator = "people" if rater["kind"] == "human" else rater["rater"]
+        models = each.get("generator_1"), each.get("generator_2")
+        win_rates.add(annotator, *models, each.get("preference"))
         gathered.add(
             prefixed("alpaca", subset),
             source_text="\n\n".join(asked),
-            first=each.get("generator_1"),
-            second=each.get("generator_2"),
+            first=models[0],
+            second=models[1],
             first_text=texts[0],
             second_text=texts[1],
             language=language_in(each),
-            **_rater(each),
+            **rater,
             criterion=None,
             winner=winner,
             confidence=confidence,
             reason=None if winner else "no preference",
             shown="unknown",
         )
+    gathered.notes += filter(None, [win_rates.note()])
     return gathered
 
 
@@ -74,7 +80,7 @@ def preference(value: Any, *, same: bool) -> tuple[str | None, float | None]:
     (('first', 0.75), ('second', None), ('tie', None))
     """
     number = float(value) if is_number(value) else math.nan
-    if number in (0, 1.5) or (same and not 1 <= number <= 2):
+    if number in DRAWS or (same and not 1 <= number <= 2):
         return "tie", None
     if not 1 <= number <= 2:
         return None, None
