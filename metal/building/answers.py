@@ -117,6 +117,22 @@ def check_answers(
     )
 
 
+def check_answer(
+    answer: Answer,
+    tasks: Mapping[str, str],
+    handed_out: Mapping[str, Assigned],
+    criteria: Mapping[str, Criterion],
+    pairs: Mapping[str, Pair],
+) -> None:
+    """Raise the error of `turned` or `check_answers` that this answer alone would cause. pairs: by
+    task.
+    """
+    _check_known(answer, tasks, handed_out)
+    for each in turned([answer], pairs):
+        for name, score in _scores(each, criteria, criteria).items():
+            _also(each, criteria[name], score)
+
+
 @dataclass
 class _Merged:
     """The answers of all files put together. scored, comments: by rater and task. blank, remarks:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metal.data.people import people_in
-from metal.errors import DataError
+from metal.errors import DataError, MetalError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -177,6 +177,38 @@ def import_answers(
     )
 
 
+def refused_answers(
+    dataset: Path, loaded: Dataset, answers: Sequence[Answer]
+) -> dict[int, MetalError]:
+    """Find the answers that `import_answers` does not take, each by itself: position -> why."""
+    from metal.boards.store import with_submissions
+    from metal.building.answers import check_answer
+    from metal.building.store import read_given, read_pairs, tasks_handed_out
+    from metal.genie.store import read_questions
+
+    board = with_submissions(loaded, dataset)
+    present = board.outputs.keys() | read_questions(dataset).keys()
+    handed_out = tasks_handed_out(dataset).items()
+    tasks = {task: output for task, output in handed_out if output in present}
+    assigned, pairs = read_given(dataset), read_pairs(dataset, loaded.criteria)
+    refused: dict[int, MetalError] = {}
+    for position, answer in enumerate(answers):
+        try:
+            _check_kind(dataset, answer.rater, board.raters)
+            check_answer(answer, tasks, assigned, loaded.criteria, pairs)
+        except MetalError as error:
+            refused[position] = error
+    return refused
+
+
+def _check_kind(dataset: Path, name: str, raters: Mapping[str, Rater]) -> None:
+    """Raise DataError if somebody who answered has the name of a judge, metric or baseline."""
+    rater = raters.get(name)
+    if rater and rater.kind != "human":
+        problem = f"rater {name!r} is of kind {rater.kind}"
+        raise DataError(dataset / "raters.jsonl", problem, "Give people other names")
+
+
 def _first_counts(
     answers: Sequence[Answer],
     tasks: Mapping[str, str],
@@ -243,19 +275,14 @@ def _standing(
 
 
 def _raters(dataset: Path, loaded: Dataset, checked: CheckedAnswers, group: str) -> Iterable[Rater]:
-    """The dataset's raters and those who answered. Raises DataError if somebody who answered has
-    the name of a judge, metric or baseline.
-    """
+    """The dataset's raters and those who answered. Raises DataError as `_check_kind`."""
     from metal.data.records import Rater
 
     raters = dict(loaded.raters)
     for name, languages in checked.raters.items():
-        rater = raters.setdefault(
-            name, Rater(name, "human", group, {"language": ", ".join(sorted(languages))})
-        )
-        if rater.kind != "human":
-            problem = f"rater {name!r} is of kind {rater.kind}"
-            raise DataError(dataset / "raters.jsonl", problem, "Give people other names")
+        facts = {"language": ", ".join(sorted(languages))}
+        raters.setdefault(name, Rater(name, "human", group, facts))
+        _check_kind(dataset, name, raters)
     return raters.values()
 
 

@@ -162,22 +162,25 @@ def _room(connection: Connection, study: Study, rater: RaterInStudy) -> int:
     settings = study.settings
     room = study.settings.batch
     if settings.most:
-        theirs = _number(connection, _ordinary(study.id, tables.handed.c.person == rater.id))
+        theirs = _number(connection, _ordinary(study, rater))
         room = min(room, settings.most - theirs)
     if settings.budget and settings.pay:
         every = select(tables.studies.c.id).where(tables.studies.c.id == study.id)
         connection.execute(every.with_for_update())  # one at a time, so that it is never exceeded
-        of_all = _number(connection, _ordinary(study.id))
+        # What is with somebody or answered, by the counts of tasks: people have many more rows.
+        task = tables.tasks
+        out = select(func.coalesce(func.sum(task.c.wanted - task.c.free), 0))
+        of_all = _number(connection, out.where(task.c.study == study.id, task.c.kind == RATE))
         room = min(room, int(settings.budget / settings.pay + 1e-9) - of_all)
     return room
 
 
-def _ordinary(study: str, *more: Any) -> Select[Any]:
-    """How many outputs were handed out to be rated and not given back."""
+def _ordinary(study: Study, rater: RaterInStudy) -> Select[Any]:
+    """How many outputs the person was given to rate and did not give back."""
     handed = tables.handed
-    counted = handed.c.state.in_((HELD, ANSWERED))
+    counted = handed.c.state.in_((HELD, ANSWERED)) & (handed.c.person == rater.id)
     wanted = select(func.count()).select_from(handed.join(tables.tasks))
-    return wanted.where(handed.c.study == study, tables.tasks.c.kind == RATE, counted, *more)
+    return wanted.where(handed.c.study == study.id, tables.tasks.c.kind == RATE, counted)
 
 
 def _number(connection: Connection, wanted: Select[Any]) -> int:
@@ -205,7 +208,7 @@ def _tests(
     share = study.settings.tests
     if not share:
         return []
-    before = _number(connection, _ordinary(study.id, tables.handed.c.person == rater.id))
+    before = _number(connection, _ordinary(study, rater))
     number = round(share * (before + beside)) - round(share * before)
     return _unseen_tests(connection, study, rater, language, number)
 

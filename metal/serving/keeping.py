@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from sqlalchemy import ColumnElement, Connection, delete, exists, select, update
 
 from metal.data.text import slug
+from metal.errors import MetalError
 from metal.running.annotating import take_out_rater
 from metal.serving import tables
 from metal.serving.handing import ANSWERED, HELD, LAPSED, SKIPPED, state_of
@@ -24,13 +26,26 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from metal.building.answers import Assigned
+    from metal.data.dataset import Dataset
     from metal.running.annotating import ImportReport
 
 AT_ONCE = 20_000  # answers that are written together
+SHOWN_REFUSALS = 20
+Refusal = tuple[int, int]  # an answer that the dataset does not take: its key and version
 TIED = "handed"
 TAKEN_OUT = "taken out of the study"
 # what the ledger keeps no longer of somebody who withdrew
 FORGOTTEN: dict[str, Any] = {"platform": {}, "recovery": None}
+
+
+@dataclass(frozen=True)
+class KeptAnswers:
+    """What came of bringing answers in. number: how many the dataset took. refused: those that it
+    did not.
+    """
+
+    number: int = 0
+    refused: frozenset[Refusal] = frozenset()
 
 
 def new_answers(
@@ -58,34 +73,75 @@ def new_answers(
     return list(ledger.reads(lambda connection: connection.execute(wanted).mappings().all()))
 
 
-def keep(ledger: ServingLedger, forms: Forms, root: Path, study: Study) -> int:
-    """Bring new answers into the dataset, and note what they show; return how many there were.
+def keep(
+    ledger: ServingLedger, forms: Forms, root: Path, study: Study, earlier: Collection[Refusal] = ()
+) -> KeptAnswers:
+    """Bring new answers into the dataset, and note what they show.
 
-    If this is interrupted, the same answers are brought in again, which changes nothing.
+    An answer that the dataset does not take is left in the ledger with the reason, and comes in
+    with later ones once it can. earlier: such answers of earlier calls; if there are no others,
+    nothing is tried. If this is interrupted, the same answers are brought in again, which changes
+    nothing.
     """
     from metal.building.store import note_served
-    from metal.building.tasks import Answer
     from metal.data.dataset import dataset_to_change
-    from metal.running.annotating import import_answers
 
-    if not new_answers(ledger, study, 1):
-        return 0
+    first = new_answers(ledger, study, len(earlier) + 1)
+    if all(_refusal(row) in earlier for row in first):
+        return KeptAnswers()
     folder = study.folder(root)
     if study.settings.of_forms:
-        return _keep_as_files(ledger, forms, folder, study)
+        return KeptAnswers(_keep_as_files(ledger, forms, folder, study))
     with dataset_to_change(folder) as loaded:  # nobody else brings them in at the same time
-        rows = new_answers(ledger, study)
+        rows = new_answers(ledger, study, AT_ONCE + len(earlier))
         if not rows:
-            return 0
+            return KeptAnswers()
         note_served(folder, _served(forms, study, rows))
-        answers = [
-            Answer(row["task"], row["rater"], row["scores"], row["comment"], f"study {study.id}",
-                   round(row["seconds"]))
-            for row in rows
-        ]  # fmt: skip
-        report = import_answers(folder, loaded, answers, replace=True, group=study.settings.group)
-        _note_kept(ledger, study, rows, figures_of(report))
-    return len(rows)
+        report, refused = _brought_in(folder, loaded, study, rows)
+        taken = [row for number, row in enumerate(rows) if number not in refused]
+        why = {number: str(reason) for number, reason in refused.items()}
+        figures = study.figures if report is None else figures_of(report)
+        _note_kept(ledger, study, taken, {**figures, "refused": _shown_refusals(rows, why)})
+    return KeptAnswers(len(taken), frozenset(_refusal(rows[number]) for number in refused))
+
+
+def _refusal(row: Mapping[Any, Any]) -> Refusal:
+    return int(row[TIED]), int(row["version"])
+
+
+def _brought_in(
+    folder: Path, loaded: Dataset, study: Study, rows: Sequence[Mapping[Any, Any]]
+) -> tuple[ImportReport | None, Mapping[int, MetalError]]:
+    """The report of an import, None without answers that can be taken, and why others cannot be:
+    position in `rows` -> reason. Raises MetalError if this is not for an answer's sake.
+    """
+    from metal.building.tasks import Answer
+    from metal.running.annotating import import_answers, refused_answers
+
+    answers = [
+        Answer(row["task"], row["rater"], row["scores"], row["comment"], f"study {study.id}",
+               round(row["seconds"]))
+        for row in rows
+    ]  # fmt: skip
+    group = study.settings.group
+    try:
+        return import_answers(folder, loaded, answers, replace=True, group=group), {}
+    except MetalError:
+        refused = refused_answers(folder, loaded, answers)
+        if not refused:
+            raise
+    rest = [answer for number, answer in enumerate(answers) if number not in refused]
+    report = import_answers(folder, loaded, rest, replace=True, group=group) if rest else None
+    return report, refused
+
+
+def _shown_refusals(rows: Sequence[Mapping[Any, Any]], why: Mapping[int, str]) -> dict[str, Any]:
+    """What the owner sees of answers that were refused: how many there are, and the first ones."""
+    first = [
+        {"rater": rows[number]["rater"], "task": rows[number]["task"], "why": reason}
+        for number, reason in sorted(why.items())[:SHOWN_REFUSALS]
+    ]
+    return {"number": len(why), "first": first} if why else {}
 
 
 def _keep_as_files(ledger: ServingLedger, forms: Forms, folder: Path, study: Study) -> int:

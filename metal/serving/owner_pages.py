@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from io import StringIO
@@ -53,6 +54,7 @@ from metal.serving.watching import pace_of, skipped_of
 
 OF_A_PERSON = ("exclude", "readmit", "link")
 MOST_NEW = 100  # people at a time
+LONGEST_ONCE = 40  # characters
 YEARS = 3650.0
 
 
@@ -183,6 +185,8 @@ def _study_page(
         "pace": pace_of(desk.ledger, study.id, left),
         "skipped": skipped_of(desk.ledger, study.id),
         "states": [state for state in STATES if state != study.state],
+        "refused": study.figures.get("refused", {}),
+        "once": secrets.token_hex(8),
         "csrf": visitor.csrf,
     }
     return respond(request, "owner_study.html", content)
@@ -227,7 +231,11 @@ def _change(request: Request, fields: Mapping[str, Any]) -> Response:
         readmit(desk.ledger, study, rater)
     elif what == "more":
         language = str(fields.get("language", ""))
-        ask_more(desk.ledger, study.id, _number(fields, "raters", 1, 1, 100), language)
+        number, once = (
+            _number(fields, "raters", 1, 1, 100),
+            str(fields.get("once", ""))[:LONGEST_ONCE],
+        )
+        ask_more(desk.ledger, study.id, number, language, once)
     return RedirectResponse(address(request, f"/owner/study/{study.id}"), 303)
 
 

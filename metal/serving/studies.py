@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
@@ -28,6 +29,8 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,59}")
 PASSED = 0.8  # of the answers of a qualification round
 EVERYBODY = 1_000_000  # may get a test question
 ROWS = 5_000  # that are written at a time
+ASKED = "asked"  # beside the settings: the latest requests for more people
+MOST_ASKED = 100
 
 
 @dataclass(frozen=True)
@@ -205,14 +208,31 @@ def set_state(ledger: ServingLedger, name: str, state: str) -> None:
     ledger.writes(lambda connection: connection.execute(change))
 
 
-def ask_more(ledger: ServingLedger, name: str, raters: int, language: str = "") -> None:
-    """Let more people rate each output of a study or of a language. raters: how many more."""
-    task = tables.tasks
+def ask_more(
+    ledger: ServingLedger, name: str, raters: int, language: str = "", once: str = ""
+) -> None:
+    """Let more people rate each output of a study or of a language.
+
+    raters: how many more. once: a name of this request; the same request counts once, also if it
+    is sent twice or the connection breaks after it was written.
+    """
+    task, study = tables.tasks, tables.studies
+    request = once or secrets.token_hex(8)
     of_study = (task.c.study == name) & (task.c.kind == RATE)
     chosen = of_study & (task.c.language == language) if language else of_study
-    change = update(task).where(chosen)
-    more = change.values(wanted=task.c.wanted + raters, free=task.c.free + raters)
-    ledger.writes(lambda connection: connection.execute(more))
+    more = update(task).where(chosen)
+
+    def write(connection: Connection) -> None:
+        wanted = select(study.c.settings).where(study.c.id == name).with_for_update()
+        settings = connection.execute(wanted).scalar_one()
+        before = settings.get(ASKED, [])
+        if request in before:
+            return
+        connection.execute(more.values(wanted=task.c.wanted + raters, free=task.c.free + raters))
+        noted = {**settings, ASKED: [*before, request][-MOST_ASKED:]}
+        connection.execute(update(study).where(study.c.id == name).values(settings=noted))
+
+    ledger.writes(write)
 
 
 # ---------------------------------------------------------------- forms

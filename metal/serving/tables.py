@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = 1  # of these tables; `metal.serving.ledger` upgrades older ones
+VERSION = 2  # of these tables; `metal.serving.ledger` upgrades older ones
 Number = BigInteger().with_variant(Integer, "sqlite")  # what SQLite counts up by itself
 
 metadata = MetaData()
@@ -82,6 +82,9 @@ Index(
     sqlite_where=text("free > 0"),
     postgresql_where=text("free > 0"),
 )
+
+# How much of a study is out, for its budget: the database adds this up without reading the tasks.
+tasks_out = Index("tasks_out", *(tasks.c.study, tasks.c.kind, tasks.c.wanted, tasks.c.free))
 
 # What a task shows; apart, so that looking for a free task reads little.
 shown = Table(

@@ -14,7 +14,7 @@ import traceback
 from pathlib import Path
 
 from metal.errors import MetalError
-from metal.serving.keeping import keep, let_go
+from metal.serving.keeping import Refusal, keep, let_go
 from metal.serving.ledger import ServingLedger
 from metal.serving.studies import Forms, all_studies
 
@@ -28,6 +28,7 @@ class KeepingWorker:
     def __init__(self, ledger: ServingLedger, root: Path) -> None:
         self.ledger, self.root, self.forms = ledger, root, Forms(ledger)
         self._rests: dict[str, float] = {}
+        self._refused: dict[str, frozenset[Refusal]] = {}
 
     def look(self) -> None:
         """Bring in the new answers of every study that does not rest."""
@@ -37,7 +38,9 @@ class KeepingWorker:
                 continue
             try:
                 let_go(self.ledger, self.root, study)
-                keep(self.ledger, self.forms, self.root, study)
+                earlier = self._refused.get(study.id, frozenset())
+                kept = keep(self.ledger, self.forms, self.root, study, earlier)
+                self._refused[study.id] = kept.refused or earlier
             except MetalError as error:
                 print(f"study {study.id}: {error}", file=sys.stderr, flush=True)
             now = time.monotonic()

@@ -7,11 +7,13 @@ from __future__ import annotations
 import contextlib
 import random
 from collections import Counter
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy import select
+from sqlalchemy import func, select
+from sqlalchemy.exc import OperationalError
 
 from metal.genie import gold_questions
 from metal.serving import tables
@@ -146,10 +148,14 @@ def test_whatever_happens_the_counts_are_right_and_the_study_can_be_finished(
     ledger, rng = lasting, random.Random(seed)
     study = made_study(ledger, items, raters=raters, batch=3, name=f"s{next(NUMBERS)}")
     crowd = people(ledger, study, 4)
+    in_use = (tables.handed.c.study == study.id) & tables.handed.c.state.in_(("held", "answered"))
     for who, what in events:
         do_one(ledger, study, crowd[who], crowd[who - 1], what, rng)
         for row in counted(ledger, study).values():
             assert row["answered"] == row["people"]
+        out = sum(row["wanted"] - row["free"] for row in counted(ledger, study).values())
+        used = select(func.count()).where(in_use)
+        assert ledger.reads(lambda c, used=used: c.scalar(used)) == out  # what a budget counts
     for rater in people(ledger, study, 3):  # with people enough, each output gets its raters
         rate_all(ledger, study, rater, rng)
     for rater in crowd:
@@ -341,6 +347,29 @@ def test_more_people_can_be_asked_for_a_language(ledger: ServingLedger) -> None:
     assert rate_all(ledger, study, second, random.Random(0)) == []
     ask_more(ledger, study.id, 1, "ta")
     assert sorted(rate_all(ledger, study, second, random.Random(0))) == ["tta0", "tta1", "tta2"]
+
+
+def test_more_people_are_asked_once_though_the_connection_breaks_after_it_was_written(
+    ledger: ServingLedger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = made_study(ledger, 2, raters=1)
+    once = ledger._within
+    broken = []
+
+    def breaking(work: Any, *, writes: bool) -> Any:
+        done = once(work, writes=writes)
+        if writes and not broken:
+            broken.append(1)
+            raise OperationalError("COMMIT", {}, ConnectionError(), connection_invalidated=True)
+        return done
+
+    monkeypatch.setattr(ledger, "_within", breaking)
+    ask_more(ledger, study.id, 1)
+    assert broken == [1]
+    assert {row["wanted"] for row in counted(ledger, study).values()} == {2}
+    ask_more(ledger, study.id, 1)  # another request
+    assert {(row["wanted"], row["free"]) for row in counted(ledger, study).values()} == {(3, 3)}
+    assert study_of(ledger, study.id).settings == study.settings
 
 
 def test_who_is_excluded_meanwhile_gets_and_gives_nothing(ledger: ServingLedger) -> None:

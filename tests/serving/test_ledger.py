@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Connection, func, insert, select, text
+from sqlalchemy import Connection, func, insert, inspect, select, text
 
 import metal
 from metal.errors import UsageError
@@ -155,6 +155,18 @@ def test_an_older_ledger_is_upgraded_and_a_copy_is_kept(
         with closing(sqlite3.connect(tmp_path / f"{FILE}.version-{now}")) as copy:
             assert copy.execute("SELECT count(*), max(says) FROM jobs").fetchone() == (3, "")
     assert jobs_in(open_ledger()) == 3  # nothing is upgraded twice
+
+
+def test_a_ledger_of_version_1_gets_the_index_of_budgets(open_ledger: OpenLedger) -> None:
+    def age(connection: Connection) -> None:
+        tables.tasks_out.drop(connection)
+        connection.execute(tables.schema.update().values(version=1))
+
+    open_ledger().writes(age)
+    later = open_ledger()
+    indexes = later.reads(lambda connection: inspect(connection).get_indexes("tasks"))
+    assert "tasks_out" in {each["name"] for each in indexes}
+    assert later.reads(lambda c: c.scalar(select(tables.schema.c.version))) == tables.VERSION
 
 
 def test_an_upgrade_that_fails_changes_nothing(

@@ -36,7 +36,9 @@ class Study:
         return person
 
     def bring_in(self, study: str) -> None:
-        while keep(self.ledger, Forms(self.ledger), self.folder, study_of(self.ledger, study)):
+        while keep(
+            self.ledger, Forms(self.ledger), self.folder, study_of(self.ledger, study)
+        ).number:
             pass
 
     def close(self) -> None:

@@ -15,9 +15,10 @@ from sqlalchemy import select, update
 import metal
 from metal.data.dataset import load_dataset
 from metal.serving import tables
+from metal.serving import worker as workers
 from metal.serving.ledger import ServingLedger
 from metal.serving.server import Served, begin
-from metal.serving.studies import Forms, all_studies
+from metal.serving.studies import Forms, all_studies, study_of
 from metal.serving.worker import KeepingWorker
 from tests.saying import tells
 from tests.serving.web import Person, answer_of, eventually, folder_with_demo, rate
@@ -472,3 +473,78 @@ def test_who_withdrew_is_not_brought_back_by_the_owner(house: House) -> None:
     house.bring_in()
     assert 'id="data"' not in leaving.get("/study/demo").text
     assert house.ratings_of("hi-1") == 0
+
+
+def handed_of(ledger: ServingLedger, task: str) -> int:
+    """The key of the one person's row for a task."""
+    wanted = select(tables.handed.c.id).join(tables.tasks).where(tables.tasks.c.task == task)
+    return ledger.reads(lambda connection: connection.execute(wanted).scalar_one())
+
+
+def dataset_state(folder: Path) -> dict[Path, int]:
+    """When each file of the dataset was written."""
+    files = (path for path in (folder / "demo").rglob("*") if path.is_file())
+    return {path: path.stat().st_mtime_ns for path in files}
+
+
+def test_an_answer_that_the_dataset_does_not_take_stops_no_other(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers, "REST", 0.0)
+    (link,) = house.study()
+    person = house.person(link)
+    answers = rate(person, "demo", 5)
+    ledger = house.ledger()
+    worker = KeepingWorker(ledger, house.folder)
+    spoiled, more = answers[2], {"scores": {"task_quality": "9", "hallucinations": "0"}}
+    key = handed_of(ledger, spoiled["task"])
+    spoil = update(tables.answers).where(tables.answers.c.handed == key)
+    ledger.writes(lambda c: c.execute(spoil.values(**more)))
+    worker.look()
+    assert house.ratings_of("hi-1") == 2 * 4
+    page = house.owner().get("/owner/study/demo").text
+    assert tells(page, "1 answer", "not in the dataset", spoiled["task"], "scale of task_quality")
+    assert study_of(ledger, "demo").figures["agreement"]  # those that came in are counted
+
+    # The dataset is left alone until another answer comes; then all are tried again.
+    changed = dataset_state(house.folder)
+    worker.look()
+    assert dataset_state(house.folder) == changed
+    ledger.writes(lambda c: c.execute(spoil.values(scores=spoiled["scores"])))
+    rate(person, "demo", 1)
+    worker.look()
+    assert house.ratings_of("hi-1") == 2 * 6
+    assert "not in the dataset" not in house.owner().get("/owner/study/demo").text
+    ledger.close()
+
+
+def test_answers_that_were_not_taken_come_in_after_the_dataset_was_mended(house: House) -> None:
+    (link,) = house.study()
+    answers = rate(house.person(link), "demo", 3)
+    kept = house.folder / "demo" / "dataset.toml"
+    before = kept.read_text()
+    kept.write_text(before.replace("hallucinations", "invented"))
+    house.bring_in()
+    assert house.ratings_of("hi-1") == 0
+    page = house.owner().get("/owner/study/demo").text
+    assert tells(page, f"{len(answers)} answers", "not in the dataset", "hallucinations")
+    kept.write_text(before)
+    house.bring_in()  # a worker that has just begun tries all
+    assert house.ratings_of("hi-1") == 2 * 3
+
+
+def test_a_request_for_more_people_counts_once_however_often_it_is_sent(house: House) -> None:
+    house.study()
+    owner = house.owner()
+    owner.get("/owner/study/demo")
+    fields = {**owner.hidden(), "raters": "2", "language": "hi"}
+    for _ in range(3):  # a double click, or a page that is loaded again
+        owner.client.post("/owner/study/demo/more", data=fields)
+    ledger = house.ledger()
+    wanted = select(tables.tasks.c.wanted).where(tables.tasks.c.language == "hi").distinct()
+    before = study_of(ledger, "demo").settings.raters
+    assert ledger.reads(lambda c: c.scalars(wanted).all()) == [before + 2]
+    owner.get("/owner/study/demo")
+    owner.post("/owner/study/demo/more", {"raters": "1", "language": "hi"})
+    assert ledger.reads(lambda c: c.scalars(wanted).all()) == [before + 3]
+    ledger.close()
