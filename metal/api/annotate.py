@@ -196,7 +196,7 @@ def annotate_export(
     from metal.boards.store import with_submissions
     from metal.building import forms
     from metal.building.choose import warn_of_repeated_sources
-    from metal.building.store import note_given, read_given
+    from metal.building.store import note_given, read_given, read_reserved
     from metal.building.tasks import assign
     from metal.data.dataset import dataset_to_change
     from metal.data.holdings import SHEETS
@@ -236,6 +236,8 @@ def annotate_export(
         handing = tasks_for_people(before, dataset, asking, folders, note)
         check_new(folder, SHEETS, force=force)
         loaded, questions = handing.data, handing.questions
+        first = 1 + highest_number(loaded, read_given(dataset), new_people=only is not None)
+        reserved = read_reserved(dataset)
         assignments = assign(
             handing.tasks,
             loaded.card.name,
@@ -243,11 +245,18 @@ def annotate_export(
             raters=raters,
             people=people,
             common=common,
-            first=1 + highest_number(loaded, read_given(dataset), new_people=only is not None),
+            first=first,
+            reserved=reserved,
             seed=seed,
             hidden=list(handing.hidden.values()),
             template=handing.template,
         )
+        if reserved and assignments[0].rater.rpartition("-")[2] != str(first):
+            note(
+                f"studies on a server give out the numbers {reserved[0].start:,} to"
+                f" {reserved[-1].stop - 1:,} in names such as {assignments[0].language}-1;"
+                f" people of these forms are others, and begin with {assignments[0].rater}"
+            )
         if to == "html":  # the other forms are read back by their English words
             assignments = _in_their_languages(assignments, folders, dataset, note)
         warn_of_repeated_sources([*handing.outputs, *questions], assignments, note)

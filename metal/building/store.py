@@ -8,6 +8,7 @@ given.jsonl      rater, language, form, seed, criteria, tasks: a line for each a
 answers.jsonl    every imported answer, as it was given, with its round, its file and the seconds it took
 rounds.jsonl     a line for each import that brought something new: when, and each rater's record after it
 ambiguous.csv    outputs on which all raters disagree
+reserved.jsonl   first, last: the numbers of the names, such as hi-1, that studies on a server give to people
 drawn.jsonl      source, language, probability, seed, judge: the sources that people are to rate, drawn by chance
 """  # noqa: E501
 
@@ -33,6 +34,7 @@ TASKS, GIVEN, ANSWERS, AMBIGUOUS = "tasks.jsonl", "given.jsonl", "answers.jsonl"
 ROUNDS = "rounds.jsonl"
 TEMPLATES = "templates.jsonl"
 DRAWN = "drawn.jsonl"
+RESERVED = "reserved.jsonl"
 # workers have names of their own, so nobody waits for the names in assignments
 CROWD = ("mturk", "crowd-csv")
 SERVED = "served"  # the form of tasks on a server
@@ -118,6 +120,29 @@ def note_served(dataset: Path, served: Iterable[Assigned]) -> None:
         for person in served
     ]
     write_jsonl(folder / GIVEN, [*_lines(folder / GIVEN, ("rater",)), *records])
+
+
+def read_reserved(dataset: Path) -> list[range]:
+    """The numbers that studies on servers may give to people of each language."""
+    blocks = []
+    for entry in _lines(dataset / FOLDER / RESERVED, ("first", "last")):
+        first, last = entry["first"], entry["last"]
+        if type(first) is not int or type(last) is not int:
+            raise DataError(
+                dataset / FOLDER / RESERVED,
+                f"the numbers {first!r} to {last!r} are not whole",
+                "Restore the file; `metal study new` wrote it",
+            )
+        blocks.append(range(first, last + 1))
+    return blocks
+
+
+def reserve(dataset: Path, block: range) -> None:
+    """Keep these numbers for people on a server: no export gives them to somebody else."""
+    path = dataset / FOLDER / RESERVED
+    path.parent.mkdir(exist_ok=True)
+    record = {"first": block.start, "last": block.stop - 1}
+    write_jsonl(path, [*_lines(path, ("first", "last")), record])
 
 
 def note_tasks(dataset: Path, assignments: Sequence[Assignment], key: str) -> None:

@@ -19,7 +19,7 @@ If the table of a criterion is empty, prompts/criteria/NAME.toml declares the cr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -342,12 +342,13 @@ def assign(
     people: int | None = None,
     common: int = 0,
     first: int = 1,
+    reserved: Sequence[range] = (),
     seed: int = 0,
     hidden: Sequence[Sequence[Task]] = (),
     template: TaskTemplate = METAL,
 ) -> list[Assignment]:
     """Assign tasks to the people of each language. People are called `hi-1`, `hi-2`, ..., numbered
-    from `first`.
+    from `first`, without `reserved` numbers.
 
     Every task goes to `raters` people. With more `people` than that, loads differ by at most one
     task, and every two people share about as many tasks as any other two. common: how many tasks of
@@ -377,12 +378,30 @@ def assign(
                 [*pile, *(start + index for index in new)]
                 for pile, new in zip(piles, more, strict=True)
             ]
-        for number, pile in enumerate(filter(None, piles), first):
+        numbers = free_numbers(first, reserved)
+        for number, pile in zip(numbers, filter(None, piles), strict=False):
             rater = f"{language}-{number}"
             order = _rng(seed, rater).permutation(len(pile))
             shuffled = tuple(pool[pile[index]] for index in order)
             assignments.append(Assignment(dataset, rater, language, shuffled, rubrics, template))
     return assignments
+
+
+def free_numbers(first: int, reserved: Sequence[range]) -> Iterator[int]:
+    """The numbers from `first` on that are not reserved.
+
+    >>> from itertools import islice
+    >>> list(islice(free_numbers(1, [range(2, 5)]), 3))
+    [1, 5, 6]
+    """
+    number = first
+    while True:
+        blocks = [block for block in reserved if number in block]
+        if blocks:
+            number = blocks[0].stop
+        else:
+            yield number
+            number += 1
 
 
 def _spread(

@@ -4,6 +4,7 @@ them. Forms, platforms and studies on a server all use it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -186,3 +187,34 @@ def _sources(dataset: Dataset, folder: Path, asking: AskingPeople) -> frozenset[
     if not chosen:
         raise UsageError(f"{folder} has no drawn sources; draw some with `metal.sample_labels`")
     return frozenset(chosen)
+
+
+@dataclass(frozen=True)
+class Askable:
+    """What the owner of a dataset can choose to ask people.
+
+    outputs: language -> how many outputs there are. criteria: name -> label. templates: how tasks
+    may look.
+    """
+
+    outputs: Mapping[str, int]
+    criteria: Mapping[str, str]
+    generators: tuple[str, ...]
+    templates: tuple[str, ...]
+
+
+def askable_in(folder: Path) -> Askable:
+    """What people can be asked about the dataset in a folder, and what teams submitted to it."""
+    from metal.boards.store import with_submissions
+    from metal.building.tasks import named_files
+    from metal.data.dataset import load_dataset
+    from metal.running.prompting import prompt_folders
+
+    dataset = with_submissions(load_dataset(folder), folder)
+    outputs = dataset.outputs.values()
+    return Askable(
+        Counter(output.language for output in outputs),
+        {name: criterion.label or name for name, criterion in dataset.asked.items()},
+        tuple(sorted({output.generator for output in outputs})),
+        tuple(sorted(named_files(prompt_folders((), folder), "annotate"))),
+    )

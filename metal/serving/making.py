@@ -10,12 +10,60 @@ from typing import TYPE_CHECKING, Any
 from metal.data.text import slug
 from metal.errors import UsageError
 from metal.serving.ledger import ServingLedger
-from metal.serving.people import RATER, new_link, new_person
-from metal.serving.studies import NAME, Study, StudySettings, StudyTask, all_studies, make_study
+from metal.serving.people import NUMBERS, RATER, new_link, new_person
+from metal.serving.studies import (
+    NAME,
+    Study,
+    StudySettings,
+    StudyTask,
+    all_studies,
+    change_settings,
+    make_study,
+)
 
 if TYPE_CHECKING:
     from metal.building.tasks import Assignment
+    from metal.data.dataset import Dataset
     from metal.running.handing_out import AskingPeople, TasksForPeople
+
+
+def begin_study(
+    ledger: ServingLedger,
+    root: Path,
+    folder: Path,
+    asking: AskingPeople,
+    settings: StudySettings,
+    say: Callable[[str], None],
+    *,
+    name: str = "",
+    people: int = 0,
+    prompt_folders: tuple[str, ...] = (),
+) -> tuple[Study, list[tuple[str, str]]]:
+    """Make a study of a dataset, or of a plan of adjudication, with links for its people.
+
+    folder: of the dataset or the plan, below the server's. people: how many people of each language
+    get a link; those of a plan are the adjudicators that it names.
+
+    Returns the study, and (person, path of their link) for each person. Raises UsageError and
+    UnknownName, as `new_study` and `study_of_forms` do.
+    """
+    if is_plan(folder):
+        return study_of_forms(ledger, root, folder, settings, name=name)
+    study = new_study(
+        ledger, root, folder, asking, settings, say, name=name, prompt_folders=prompt_folders
+    )
+    links = []
+    for language in study.languages:
+        for _ in range(people):
+            rater, _ = new_person(ledger, study, [language])
+            secret = new_link(ledger, RATER, study=study.id, person=rater.id)
+            links.append((rater.name, f"/r/{secret}"))
+    return study, links
+
+
+def is_plan(folder: Path) -> bool:
+    """Whether a folder is a run, such as a plan of adjudication, and no dataset."""
+    return not (folder / "dataset.toml").is_file() and (folder / "run.toml").is_file()
 
 
 def new_study(
@@ -34,10 +82,9 @@ def new_study(
     The dataset notes its tasks and test questions in the same way as `metal annotate export` does.
     say: called with each note. Raises UsageError for a dataset elsewhere or a name that is taken.
     """
-    from metal.api.annotate import highest_number
     from metal.building.forms.frame import in_their_language, note_on_english
     from metal.building.forms.study_form import form_content
-    from metal.building.store import read_given
+    from metal.building.store import read_reserved, reserve
     from metal.data.dataset import dataset_to_change
     from metal.running.handing_out import tasks_for_people
     from metal.running.prompting import prompt_folders as folders_of_prompts
@@ -53,7 +100,7 @@ def new_study(
         worded = [in_their_language(each, folders) for each in assignments]
         for line in note_on_english(worded, dataset):
             say(line)
-        first = 1 + highest_number(handing.data, read_given(dataset), new_people=True)
+        first = _first_number(ledger, inside, handing.data, dataset)
         settings = replace(
             settings,
             template=handing.template.name,
@@ -68,8 +115,27 @@ def new_study(
             )
         handing.add_criteria(before, dataset)
         handing.note(dataset, assignments)
+        block = range(first, first + NUMBERS)
+        if block not in read_reserved(dataset):
+            reserve(dataset, block)
         forms = {each.language: form_content(each) for each in worded}
         return make_study(ledger, called, inside, _tasks(handing), forms, settings)
+
+
+def _first_number(ledger: ServingLedger, inside: str, data: Dataset, dataset: Path) -> int:
+    """The number of the first person, as in hi-1: that of the ledger's other studies of the
+    dataset, or one after all that are taken.
+    """
+    from metal.api.annotate import highest_number
+    from metal.building.store import read_given, read_reserved
+
+    reserved = read_reserved(dataset)
+    for study in all_studies(ledger):
+        first = study.settings.first
+        if study.dataset == inside and range(first, first + NUMBERS) in reserved:
+            return first
+    highest = highest_number(data, read_given(dataset), new_people=True)
+    return 1 + max([highest, *(block.stop - 1 for block in reserved)])
 
 
 def _by_language(handing: TasksForPeople) -> list[Assignment]:
@@ -160,3 +226,22 @@ def _free_name(ledger: ServingLedger, name: str, *, asked_for: bool) -> str:
         number += 1
         free = f"{name[:55]}-{number}"
     return free
+
+
+def note_names_since(ledger: ServingLedger, root: Path) -> None:
+    """After a ledger was restored: note which names its datasets have meanwhile, so that no
+    newcomer gets the name of somebody of whom the ledger knows nothing.
+    """
+    from metal.building.store import read_given
+
+    for study in all_studies(ledger):
+        folder, first = study.folder(root), study.settings.first
+        if study.settings.of_forms or not folder.is_dir():
+            continue
+        numbers = [study.settings.past]
+        for name in read_given(folder):
+            end = name.rpartition("-")[2]
+            number = int(end.removeprefix("s")) if end.removeprefix("s").isdecimal() else 0
+            if end != str(number) or number in range(first, first + NUMBERS):
+                numbers.append(number)
+        change_settings(ledger, study.id, past=max(numbers))

@@ -42,7 +42,6 @@ from metal.serving.people import (
 from metal.serving.studies import (
     STATES,
     Study,
-    StudySettings,
     all_studies,
     ask_more,
     progress,
@@ -94,9 +93,9 @@ def come_in(request: Request) -> Response:
 
 def start(request: Request) -> Response:
     """All studies, and the datasets of which one can be made."""
-    desk, visitor = owner_at_desk(request)
+    desk, _ = owner_at_desk(request)
     rows = [(study, progress(desk.ledger, study.id)) for study in all_studies(desk.ledger)]
-    content = {"studies": rows, "datasets": datasets_in(desk.root), "csrf": visitor.csrf}
+    content = {"studies": rows, "datasets": datasets_in(desk.root), "plans": plans_in(desk.root)}
     return respond(request, "owner.html", content)
 
 
@@ -108,36 +107,19 @@ def datasets_in(root: Path) -> list[str]:
     return [folder.relative_to(root).as_posix() for folder in datasets]
 
 
-async def make(request: Request) -> Response:
-    """Make a study."""
-    fields = dict(await fields_of(request))
-    return await run_in_threadpool(_make, request, fields)
+def plans_in(root: Path) -> list[str]:
+    """The plans of adjudication in the served folder whose tasks are for a server."""
+    from metal.api.folders import ls
+    from metal.building.forms.study_form import ENDING
+    from metal.data.holdings import ADJUDICATION
+
+    plans = [Path(each.path) for each in ls(root) if each.kind == ADJUDICATION]
+    with_tasks = [folder for folder in plans if any(folder.glob(f"*{ENDING}"))]
+    return [folder.relative_to(root).as_posix() for folder in with_tasks]
 
 
-def _make(request: Request, fields: Mapping[str, Any]) -> Response:
-    from metal.running.handing_out import AskingPeople
-    from metal.serving.making import new_study
-
-    desk, visitor = owner_at_desk(request)
-    check_form(visitor, fields)
-    dataset = str(fields.get("dataset", ""))
-    if dataset not in datasets_in(desk.root):
-        raise UsageError(f"there is no dataset {dataset!r} in {desk.root}")
-    settings = StudySettings(
-        raters=_number(fields, "raters", 3, 1, 1000),
-        one_more="one_more" in fields,
-        consent=str(fields.get("consent", "")).strip()[:20_000],
-        most=_number(fields, "most", 0, 0, 10**6),
-        qualify=_number(fields, "qualify", 0, 0, 100),
-        code=str(fields.get("code", "")).strip()[:100],
-    )
-    asking = AskingPeople(test_questions=str(fields.get("test_questions", "")).strip())
-    notes: list[str] = []
-    study = new_study(desk.ledger, desk.root, desk.root / dataset, asking, settings, notes.append)
-    return RedirectResponse(address(request, f"/owner/study/{study.id}"), 303)
-
-
-def _number(fields: Mapping[str, Any], name: str, default: int, least: int, most: int) -> int:
+def number_of(fields: Mapping[str, Any], name: str, default: int, least: int, most: int) -> int:
+    """A number of a form. Raises UsageError for anything else."""
     text = str(fields.get(name, "")).strip() or str(default)
     if not text.isdecimal() or len(text) > 9 or not least <= int(text) <= most:
         raise UsageError(f"{name} is {text[:40]!r}; write a number from {least} to {most}")
@@ -154,16 +136,11 @@ def study_page(request: Request) -> Response:
     """A study as it is now."""
     desk, visitor = owner_at_desk(request)
     study = study_of(desk.ledger, request.path_params["study"])
-    return _study_page(request, desk, visitor, study)
+    return respond(request, "owner_study.html", study_content(desk, visitor, study))
 
 
-def _study_page(
-    request: Request,
-    desk: Desk,
-    visitor: Visitor,
-    study: Study,
-    links: list[dict[str, str]] | None = None,
-) -> Response:
+def study_content(desk: Desk, visitor: Visitor, study: Study) -> dict[str, Any]:
+    """What the page of a study shows."""
     answered = answered_by(desk.ledger, study.id)
     noisy = study.figures.get("noisy", {})
     people = [
@@ -172,7 +149,7 @@ def _study_page(
     ]
     languages = progress(desk.ledger, study.id)
     left = sum(row["wanted"] - row["answered"] for row in languages)
-    content = {
+    return {
         "study": study,
         "agreement": [
             row
@@ -181,7 +158,8 @@ def _study_page(
         ],
         "languages": languages,
         "people": people,
-        "links": links or [],
+        "links": [],
+        "notes": [],
         "pace": pace_of(desk.ledger, study.id, left),
         "skipped": skipped_of(desk.ledger, study.id),
         "states": [state for state in STATES if state != study.state],
@@ -189,7 +167,6 @@ def _study_page(
         "once": secrets.token_hex(8),
         "csrf": visitor.csrf,
     }
-    return respond(request, "owner_study.html", content)
 
 
 def consents(request: Request) -> Response:
@@ -222,7 +199,8 @@ def _change(request: Request, fields: Mapping[str, Any]) -> Response:
         raise UsageError(f"nobody in {study.id} is called {person!r}")
     if what in ("people", "link", "open-link"):
         links = _new_links(request, desk, study, what, fields)
-        return _study_page(request, desk, visitor, study, links)
+        content = {**study_content(desk, visitor, study), "links": links}
+        return respond(request, "owner_study.html", content)
     if what == "state":
         set_state(desk.ledger, study.id, str(fields.get("state", "")))
     elif what == "exclude" and rater is not None:
@@ -232,7 +210,7 @@ def _change(request: Request, fields: Mapping[str, Any]) -> Response:
     elif what == "more":
         language = str(fields.get("language", ""))
         number, once = (
-            _number(fields, "raters", 1, 1, 100),
+            number_of(fields, "raters", 1, 1, 100),
             str(fields.get("once", ""))[:LONGEST_ONCE],
         )
         ask_more(desk.ledger, study.id, number, language, once)
@@ -249,7 +227,7 @@ def _new_links(
     if what == "open-link":
         revoke(desk.ledger, role=JOIN, study=study.id)
         secret = new_link(desk.ledger, JOIN, study=study.id)
-        return [_shown(f"{origin}{address(request, f'/join/{secret}')}", "everybody")]
+        return [shown_link(f"{origin}{address(request, f'/join/{secret}')}", "everybody")]
     if what == "link":
         rater = person_named(desk.ledger, study.id, str(fields.get("person", "")))
         assert rater is not None  # `_change` looked
@@ -258,17 +236,17 @@ def _new_links(
     else:
         language, number = (
             str(fields.get("language", "")),
-            _number(fields, "number", 1, 1, MOST_NEW),
+            number_of(fields, "number", 1, 1, MOST_NEW),
         )
         raters = [new_person(desk.ledger, study, [language])[0] for _ in range(number)]
     links = []
     for rater in raters:
         secret = new_link(desk.ledger, RATER, study=study.id, person=rater.id)
-        links.append(_shown(f"{origin}{address(request, f'/r/{secret}')}", rater.name))
+        links.append(shown_link(f"{origin}{address(request, f'/r/{secret}')}", rater.name))
     return links
 
 
-def _shown(link: str, rater: str) -> dict[str, str]:
+def shown_link(link: str, rater: str) -> dict[str, str]:
     """A link with its QR code, as an image in the page."""
     import segno
 
@@ -278,7 +256,6 @@ def _shown(link: str, rater: str) -> dict[str, str]:
 ROUTES = [
     Route("/", start),
     Route("/owner", start),
-    Route("/owner/studies", make, methods=["POST"]),
     Route("/owner/study/{study}", study_page),
     Route("/owner/study/{study}/consents.csv", consents),
     Route("/owner/study/{study}/{what}", change, methods=["POST"]),

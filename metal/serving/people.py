@@ -23,6 +23,9 @@ DAY = 86_400.0
 LINK_DAYS = 180
 SESSION_DAYS = 30
 MOST_SESSIONS = 50  # of a link; the oldest ends when another begins
+# that the names of a dataset's people on a server may have, as in hi-1 (see `reserve` in
+# metal.building.store); who comes after these is called hi-s1001, as nobody is elsewhere
+NUMBERS = 1000
 # letters and digits that nobody confuses
 READABLE = "23456789abcdefghjkmnpqrstuvwxyz"
 
@@ -205,9 +208,11 @@ def _next_name(connection: Connection, study: Study, language: str) -> str:
     person, every = tables.people, tables.studies
     begins = person.c.name.like(f"{language}-%")
     wanted = select(person.c.name).join(every).where(every.c.dataset == study.dataset, begins)
-    numbers = [name.rpartition("-")[2] for name in connection.scalars(wanted)]
-    taken = [int(number) for number in numbers if number.isdecimal()]
-    return f"{language}-{max([study.settings.first - 1, *taken]) + 1}"
+    ends = [name.rpartition("-")[2].removeprefix("s") for name in connection.scalars(wanted)]
+    taken = [int(number) for number in ends if number.isdecimal()]
+    settings = study.settings
+    number = max([settings.first - 1, settings.past, *taken]) + 1
+    return f"{language}-{'s' if number >= settings.first + NUMBERS else ''}{number}"
 
 
 def person_named(ledger: ServingLedger, study: str, name: str) -> RaterInStudy | None:

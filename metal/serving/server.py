@@ -19,7 +19,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from metal.app.guard import is_own, limited, with_headers
 from metal.app.server import SECONDS_TO_STOP, bound
 from metal.errors import MetalError
-from metal.serving import board_api, board_owner, board_pages, owner_pages, rating_pages
+from metal.serving import (
+    board_api,
+    board_owner,
+    board_pages,
+    owner_new,
+    owner_pages,
+    rating_pages,
+)
 from metal.serving.beside import AttendedWorker
 from metal.serving.boards import NoSuchBoard
 from metal.serving.desk import Desk, NotLetIn, TooMany
@@ -106,6 +113,7 @@ def app_of(desk: Desk) -> Starlette:
         *board_owner.ROUTES,
         *board_api.ROUTES,
         *board_pages.ROUTES,
+        *owner_new.ROUTES,  # before the owner's link, of which its address could be one
         *owner_pages.ROUTES,
         *rating_pages.ROUTES,
         Route("/healthz", health),

@@ -45,7 +45,8 @@ class StudySettings:
     a person must answer first, at least PASSED of them rightly; 0 for none. group: the group of
     its raters. consent: the text that people agree to. code: what a person enters on a crowd
     platform at the end. of_forms: whether its tasks are from a folder of forms, into which its
-    answers go. first: the number of its first person, as in hi-1.
+    answers go. first: the number of its first person, as in hi-1. past: the highest number that
+    the dataset had when the ledger was restored from a copy.
     """
 
     raters: int = 3
@@ -65,6 +66,7 @@ class StudySettings:
     criteria: tuple[str, ...] = ()
     seed: int = 0
     first: int = 1
+    past: int = 0
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> StudySettings:
@@ -206,6 +208,19 @@ def set_state(ledger: ServingLedger, name: str, state: str) -> None:
     study = tables.studies
     change = update(study).where(study.c.id == name).values(state=state)
     ledger.writes(lambda connection: connection.execute(change))
+
+
+def change_settings(ledger: ServingLedger, name: str, **changes: Any) -> None:
+    """Change rules of a study."""
+    study = tables.studies
+
+    def write(connection: Connection) -> None:
+        wanted = select(study.c.settings).where(study.c.id == name).with_for_update()
+        rules = connection.scalar(wanted)
+        changed = update(study).where(study.c.id == name)
+        connection.execute(changed.values(settings={**(rules or {}), **changes}))
+
+    ledger.writes(write)
 
 
 def ask_more(

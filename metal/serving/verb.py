@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -168,11 +169,10 @@ def study_new(
     """
     _check_extra()
     from metal.running.handing_out import AskingPeople
-    from metal.serving.making import new_study, study_of_forms
-    from metal.serving.people import RATER, new_link, new_person
+    from metal.serving.making import begin_study
     from metal.serving.studies import StudySettings
 
-    root, ledger = _existing(folder), _ledger(folder, database)
+    root = _existing(folder)
     asking = AskingPeople(
         languages=names(languages),
         criteria=names(criteria),
@@ -194,26 +194,18 @@ def study_new(
         code=code,
         seed=seed,
     )
-    if not (Path(data) / "dataset.toml").is_file() and (Path(data) / "run.toml").is_file():
-        return study_of_forms(ledger, root, Path(data), settings, name=name)
-    study = new_study(
-        ledger,
-        root,
-        Path(data),
-        asking,
-        settings,
-        say,
-        name=name,
-        prompt_folders=tuple(map(str, prompt_folders)),
-    )
-    links = []
-    for language in study.languages:
-        for _ in range(people):
-            rater, _ = new_person(ledger, study, [language])
-            secret = new_link(ledger, RATER, study=study.id, person=rater.id)
-            links.append((rater.name, f"/r/{secret}"))
-    ledger.close()
-    return study, links
+    with closing(_ledger(folder, database)) as ledger:
+        return begin_study(
+            ledger,
+            root,
+            Path(data),
+            asking,
+            settings,
+            say,
+            name=name,
+            people=people,
+            prompt_folders=tuple(map(str, prompt_folders)),
+        )
 
 
 def _text(file: StrPath | None) -> str:
@@ -289,7 +281,8 @@ def serve_restore(file: StrPath, *, folder: ServedFolder = ".") -> Path:
     """Put a copy of a ledger in the place of a server's, which must not run; the ledger there is
     kept beside it.
 
-    Answers that came into the datasets stay there.
+    Answers that came into the datasets stay there, and nobody new gets the name of somebody who
+    gave them.
 
     Args:
         file: What `metal.serve_backup` wrote.
@@ -304,7 +297,8 @@ def serve_restore(file: StrPath, *, folder: ServedFolder = ".") -> Path:
         metal.serve_restore("ledger.db", folder="datasets")
     """
     from metal.data.replacing import kept_name
-    from metal.serving.ledger import FILE, check_ledger, copy_of, stop_using
+    from metal.serving.ledger import FILE, ServingLedger, check_ledger, copy_of, stop_using
+    from metal.serving.making import note_names_since
 
     target = _existing(folder) / FILE
     check_ledger(Path(file))
@@ -314,6 +308,8 @@ def serve_restore(file: StrPath, *, folder: ServedFolder = ".") -> Path:
         for ending in ("-wal", "-shm"):  # they belong to the ledger that is replaced
             target.with_name(target.name + ending).unlink(missing_ok=True)
     copy_of(Path(file), target)
+    with closing(ServingLedger(Path(folder))) as ledger:
+        note_names_since(ledger, Path(folder))
     return target
 
 

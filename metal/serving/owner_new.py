@@ -1,0 +1,134 @@
+"""The owner's form for a new study: the choices of `metal study new`, on a page."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from metal.errors import UsageError
+from metal.running.handing_out import AskingPeople, askable_in
+from metal.serving.desk import address, desk_of, fields_of, origin_of
+from metal.serving.making import begin_study, is_plan
+from metal.serving.owner_pages import (
+    MOST_NEW,
+    check_form,
+    datasets_in,
+    number_of,
+    owner_at_desk,
+    plans_in,
+    shown_link,
+    study_content,
+)
+from metal.serving.studies import StudySettings
+from metal.serving.templating import respond
+
+LONGEST_CONSENT, LONGEST_TEXT = 20_000, 100  # characters
+MOST_MONEY = 1e9
+
+
+def form(request: Request) -> Response:
+    """The form for a study of the dataset or plan that the owner chose."""
+    desk, visitor = owner_at_desk(request)
+    chosen = _chosen(desk.root, request.query_params.get("dataset", ""))
+    folder = desk.root / chosen
+    content: dict[str, Any] = {"dataset": chosen, "csrf": visitor.csrf, "most_new": MOST_NEW}
+    content["choices"] = None if is_plan(folder) else askable_in(folder)
+    return respond(request, "owner_new.html", content)
+
+
+def _chosen(root: Path, dataset: str) -> str:
+    """The dataset or plan of a request. Raises UsageError for any other folder."""
+    if dataset not in (*datasets_in(root), *plans_in(root)):
+        raise UsageError(f"there is no dataset {dataset[:60]!r} in {root}")
+    return dataset
+
+
+async def make(request: Request) -> Response:
+    """Make a study."""
+    fields = await fields_of(request)
+    return await run_in_threadpool(_make, request, fields)
+
+
+def _make(request: Request, fields: FormData) -> Response:
+    desk, visitor = owner_at_desk(request)
+    check_form(visitor, fields)
+    folder = desk.root / _chosen(desk.root, _text(fields, "dataset"))
+    notes: list[str] = []
+    study, links = begin_study(
+        desk.ledger,
+        desk.root,
+        folder,
+        _asking(fields),
+        _settings(fields),
+        notes.append,
+        name=_text(fields, "name"),
+        people=number_of(fields, "people", 0, 0, MOST_NEW),
+    )
+    if not links and not notes:
+        return RedirectResponse(address(request, f"/owner/study/{study.id}"), 303)
+    start = f"{origin_of(request)}{address(request, '')}"
+    shown = [shown_link(f"{start}{path}", person) for person, path in links]
+    content = study_content(desk_of(request), visitor, study)
+    return respond(request, "owner_study.html", {**content, "links": shown, "notes": notes})
+
+
+def _asking(fields: FormData) -> AskingPeople:
+    """What people are asked, as the form says it; what has no tick is not limited."""
+    return AskingPeople(
+        languages=_several(fields, "languages"),
+        criteria=_several(fields, "criteria"),
+        generators=_several(fields, "generators"),
+        template=_text(fields, "template") or None,
+        test_questions=_text(fields, "test_questions"),
+    )
+
+
+def _settings(fields: FormData) -> StudySettings:
+    """The rules of the study, as the form says them."""
+    return StudySettings(
+        raters=number_of(fields, "raters", 3, 1, 1000),
+        one_more="one_more" in fields,
+        consent=_text(fields, "consent", LONGEST_CONSENT),
+        most=number_of(fields, "most", 0, 0, 10**6),
+        qualify=number_of(fields, "qualify", 0, 0, 100),
+        pay=_amount(fields, "pay"),
+        budget=_amount(fields, "budget"),
+        group=_text(fields, "group") or StudySettings.group,
+        code=_text(fields, "code"),
+    )
+
+
+def _text(fields: FormData, name: str, longest: int = LONGEST_TEXT) -> str:
+    text = str(fields.get(name, "")).strip()
+    if len(text) > longest:
+        raise UsageError(f"{name} has {len(text):,} characters; at most {longest:,} are taken")
+    return text
+
+
+def _several(fields: FormData, name: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(str(each) for each in fields.getlist(name) if each))
+
+
+def _amount(fields: FormData, name: str) -> float:
+    """An amount of money; 0 for an empty field."""
+    text = _text(fields, name) or "0"
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = math.nan
+    if not 0 <= amount <= MOST_MONEY:
+        raise UsageError(f"{name} is {text[:40]!r}; write an amount such as 0.12")
+    return amount
+
+
+ROUTES = [
+    Route("/owner/new", form),
+    Route("/owner/studies", make, methods=["POST"]),
+]
