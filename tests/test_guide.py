@@ -261,9 +261,9 @@ def test_what_it_says_of_the_people_of_pariksha(reference: Path, tmp_path: Path)
     bangla, hindi, tamil, comments = (
         why.split(f"{name} ")[1] for name in ("2429", "10198", "9162", "9961")
     )
-    assert "gives their answer in 59% of cases, they give each other's in 69%" in bangla
+    assert "agrees with them in 59% of cases, while they agree with each other in 69%" in bangla
     assert "scores stand 21% of the scale below theirs" in bangla
-    assert "gives their answer in 66% of cases, they give each other's in 76%" in hindi
+    assert "agrees with them in 66% of cases, while they agree with each other in 76%" in hindi
     assert tells(comments, "61% of 1,122", "23%")
     assert "Hallucinations, Tamil" in tamil
     assert "Llama-3-70B" in ranked

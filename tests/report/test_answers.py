@@ -336,9 +336,9 @@ STUDIES = [
     (
         [need(LIKE_A_PERSON, "j", 180, ends=(80, NAN))],
         (
-            "For a chance of 80% to show that j is like a person on quality in Hindi: at least 80"
-            " items x 3 people, no upper end from this pilot: 50 are there; rate 50 more, then plan"
-            " again (1 hour and $1,216, 10% test questions and a 20% fee included)."
+            "For a chance of 80% to show that j is like a person on quality in Hindi: at least "
+            "80 items x 3 people (this pilot shows no upper end). 50 are there; rate 50 more, "
+            "then plan again (1 hour and $1,216, 10% test questions and a 20% fee included)."
         ),
     ),
     (

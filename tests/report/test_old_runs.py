@@ -81,7 +81,7 @@ def test_a_passport_of_an_old_audit_allows_what_it_allowed(folder: Path) -> None
     cells = passport.content["judges"]["good"]["cells"]
     assert [(cell["verdict"], cell["use"]) for cell in cells] == [(AS_GOOD, ALONE)] * 2
     assert {cell["use"] for cell in passport.content["judges"]["constant"]["cells"]} == {NEITHER}
-    assert allowed(passport).notes[0].startswith("Alone: as good as a person.")
+    assert allowed(passport).notes[0].startswith("Alone: the verdict is as good as a person.")
     assert "As good as a person" in page(passport)
 
 

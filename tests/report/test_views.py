@@ -875,7 +875,7 @@ def test_where_many_classes_cannot_be_drawn_their_numbers_stand(
     ("rule", "words", "source"),
     [
         ("majority-or-mean", "the mean of the answers", "METAL paper, 3.2.6"),
-        ("dawid-skene", "which labels they confuse; fitted once", "Dawid and Skene 1979"),
+        ("dawid-skene", "which labels that person confuses; fitted once", "Dawid and Skene 1979"),
         ("mace", "how often they know the answer", "Hovy et al. 2013"),
     ],
 )

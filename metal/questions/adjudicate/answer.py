@@ -78,7 +78,7 @@ def _often_right(run: Adjudicated, rows: Sequence[Row]) -> str:
     if not judges:
         return f"{says} of the outputs."
     best = max(judges, key=lambda row: float(row["right"]))
-    return f"{says} of the outputs, {within(best['rater'])} in {percent(best['right'])}."
+    return f"{says} of the outputs, and {within(best['rater'])} in {percent(best['right'])}."
 
 
 def _verdicts(run: Adjudicated, rows: Sequence[Row]) -> str:
@@ -138,9 +138,9 @@ def cards(run: Adjudicated) -> Iterator[Remark]:
     if measured:
         row = next((row for row in measured if _moves(row, margin)), measured[0])
         sentence = (
-            f"{_place(run, row)}: {estimate(row, 'difference', signed)}; if the adjudicator errs in"
-            f" 10%, {estimate(row, 'if_random', signed)} (at random) or"
-            f" {estimate(row, 'if_crowd', signed)} (with most people)."
+            f"{_place(run, row)}: {estimate(row, 'difference', signed)}; if the adjudicator errs "
+            f"in 10% of outputs, {estimate(row, 'if_random', signed)} (at random) or "
+            f"{estimate(row, 'if_crowd', signed)} (with most people)."
         )
         yield Remark("If the adjudicator errs", sentence)
     if alike := how_alike(run):
@@ -154,8 +154,10 @@ def how_alike(run: Adjudicated) -> str:
     if not pairs:
         return ""
     both, differ = (sum(row[name] for row in pairs) for name in ("both", "differ"))
-    alike = f"Two decide alike in {percent(1 - differ / both)} of {count(both)} outputs."
-    return f"{alike} Where they differ, each of them counts half."
+    alike = (
+        f"Two adjudicators decide alike in {percent(1 - differ / both)} of {count(both)} outputs."
+    )
+    return f"{alike} Where they differ, each answer counts half."
 
 
 def _place(run: Adjudicated, row: Row) -> str:
@@ -179,16 +181,16 @@ def _next(run: Adjudicated, rows: Sequence[Row]) -> Remark:
         return Remark(title, sentence, f"metal adjudicate report {plan} FILES")
     if more := _more(run, rows):
         advice = (
-            f"Plan for about {count(more)} outputs a case; the answers so far count, and only the"
-            " others are asked:"
+            f"Plan for about {count(more)} outputs a case; the answers so far count, and only "
+            "the remaining outputs are asked about:"
         )
         command = f"{go_on(run, 'adjudicate plan')} --more-of {plan}"
         return Remark(title, advice, f"{command} --items {more} --out {plan}-more")
     report = settings.get("report") or f"runs/{Path(str(settings['plan'])).name}-report"
     if any(row["verdict"] == UNDECIDED and row["decided"] for row in rows):
         advice = (
-            "All disputed outputs are decided, and some cases are still open: too few outputs are"
-            " rated. To see how many would have to be:"
+            "All disputed outputs are decided, but some cases are still open, because too few "
+            "outputs are rated. To see how many rated outputs it takes:"
         )
         return Remark(title, advice, go_on(run, "design"))
     if run.draw == DISPUTED:

@@ -38,7 +38,7 @@ def _table(run: Adjudicated, title: str, without: tuple[str, ...]) -> TableView:
     """A table of all judges without some columns; what is the same in all rows is not repeated."""
     rows = run.records("adjudicated")
     notes = (
-        "90% intervals allow for the chance of the draw and of the outputs.",
+        "The 90% intervals allow for chance both in the draw and in which outputs were rated.",
         *reasons(run, "adjudicated", rows, "judge"),
     )
     if not any(row["reason"] for row in rows):
@@ -54,10 +54,12 @@ def sections(run: Adjudicated) -> list[Section]:
     """
     parts = []
     if run.tables["adjudicated"]["recall"].notna().any():
-        bad = _table(run, "The label at the bad end", (*VERDICT, *IF_WRONG))
-        parts.append(Section("bad-end", "Who finds the bad ones", tables=(bad,)))
+        bad = _table(run, "The label of the worst outputs", (*VERDICT, *IF_WRONG))
+        parts.append(Section("bad-end", "Who finds the worst outputs", tables=(bad,)))
     if run.draw == DISPUTED:
-        wrong = _table(run, "If the adjudicator is wrong in 10%", (*VERDICT[1:], *BAD_END))
+        wrong = _table(
+            run, ("If the adjudicator is wrong in 10% of outputs"), (*VERDICT[1:], *BAD_END)
+        )
         parts.append(Section("errors", "If the adjudicator errs", tables=(wrong,)))
     pairs = run.records("adjudicators")
     if not pairs:

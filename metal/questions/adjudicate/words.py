@@ -16,13 +16,13 @@ SOURCES = {
 
 WHICH = {
     DISPUTED: (
-        "Outputs on which a judge and a person differ, drawn at random; half of them are outputs "
-        "to which somebody gave the label at the bad end. An output on which all agree cannot "
+        "Outputs on which a judge and a person differ, drawn at random; half of them are "
+        "outputs to which somebody gave the worst label. An output on which all agree cannot "
         "change the comparison, whichever answer is right."
     ),
     AMBIGUOUS: (
         "Outputs to which all people gave different answers, drawn at random; half of them are "
-        "outputs to which somebody gave the label at the bad end."
+        "outputs to which somebody gave the worst label."
     ),
     BETWEEN: (
         "Outputs that the two raters score most differently: the first scores half of them higher,"
@@ -44,7 +44,7 @@ def facts(run: Adjudicated) -> dict[str, str]:
     lines = {"Which outputs": WHICH[run.draw]}
     undecidable = sum(row.get("undecidable", 0) for row in run.records(run.shown))
     if undecidable:
-        stand = f"{plural(int(undecidable), 'output')}; the decided ones stand for these too."
+        stand = f"{plural(int(undecidable), 'output')}; the decided outputs stand for them as well."
         lines |= {"Cannot be decided": stand}
     return lines | {"Do not conclude": NOT_SAID[run.draw]}
 
@@ -54,9 +54,9 @@ def definitions(run: Adjudicated) -> dict[str, str]:
     if run.draw == AMBIGUOUS:
         return {
             "right": (
-                "The share of these outputs to which the rater gave an answer that is decided to be"
-                " right, each weighted by how many outputs it stands for. 90% interval over "
-                "sources."
+                "The share of these outputs on which the rater's answer was decided to be "
+                "right. Each output is weighted by the number of outputs for which it stands. "
+                "90% interval over sources."
             )
         }
     if run.draw == BETWEEN:
@@ -69,23 +69,24 @@ def definitions(run: Adjudicated) -> dict[str, str]:
     margin = float(run.manifest["settings"]["margin"])
     return {
         "accuracy less a person's": (
-            "How much more often the judge gives the right answer than one of its people, over all"
-            " outputs that it was asked about; an answer that is missing is not right. Interval:"
-            " one-sided 95% limits; they allow for the chance of the draw and"
-            " of the outputs."
+            "How much more often the judge gives the right answer than one of its people, over "
+            "all outputs that it was asked about; an answer that is missing is not right. "
+            "Interval: one-sided 95% limits; they allow for chance both in the draw and in "
+            "which outputs were rated."
         ),
         f"“{BETTER}”, “{AS_ACCURATE}”, “{LESS}”": (
-            f"Surely above 0; surely above −{margin:g}; surely below 0. Else “{UNDECIDED}”. A judge"
-            " that finds less than half of the bad end that a person finds, or that is right there"
-            f" less than half as often, is never called “{AS_ACCURATE}”."
+            f"Surely above 0; surely above −{margin:g}; surely below 0; otherwise “{UNDECIDED}”. "
+            "A judge that finds less than half as many of the worst outputs as a person, or "
+            "that is right less than half as often when it gives the worst label, is never "
+            f"called “{AS_ACCURATE}”."
         ),
         "finds of the bad end": (
-            "Of outputs that are decided or agreed to have the worst label, the share to which the"
-            " judge gives it. Right when it says so: of outputs to which it gives this label, the "
-            "share for which that is right."
+            "Of outputs that are decided or agreed to have the worst label (the bad end), the "
+            "share to which the judge gives it. Right when it says so: of outputs to which the "
+            "judge gives this label, the share for which that is right."
         ),
         f"if {ERRS:.0%} are wrong": (
-            "The same if the adjudicator was wrong in a tenth of the outputs: at random, or "
-            "always as most people answered, if these were wrong."
+            "The same if the adjudicator was wrong in a tenth of the outputs: either at random, "
+            "or always in favour of what most people answered where they are wrong."
         ),
     }

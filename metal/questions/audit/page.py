@@ -75,8 +75,8 @@ def _people(run: AuditRun) -> Section:
     parts = []
     if noisy := exclusions_table(run):
         note = (
-            "People who fail the test questions. No figure on this page uses their ratings;"
-            " they are still in the dataset.",
+            "These people fail the test questions. No figure on this page uses their ratings, "
+            "which are still in the dataset.",
         )
         parts.append(Section("", "Left out", note, tables=(noisy,)))
     if charts := tuple(people.class_charts(run)):
@@ -121,14 +121,15 @@ def _by_criterion(run: AuditRun) -> Iterator[Section]:
     """
     for criterion in run.audited:
         charts, radars = judges.agreement_charts(run, criterion)
-        again = Section("", "The same as radars", charts=tuple(radars), folded=True)
+        again = Section("", "The same figures as radar plots", charts=tuple(radars), folded=True)
         parts = (again,) if radars else ()
         if charts:
             yield Section("", criterion.title, charts=tuple(charts), parts=parts)
 
 
 def _differences(run: AuditRun) -> Section:
-    title, tables = "Differences, paired on the same items", tuple(judges.difference_tables(run))
+    title = "Differences between judges, paired on the same items"
+    tables = tuple(judges.difference_tables(run))
     charts = tuple(judges.prompt_charts(run))
     intro = () if tables else ("There is only one judge, so there is nothing to compare.",)
     return Section("", title, intro, charts, tables)
@@ -150,7 +151,7 @@ def _classes(run: AuditRun) -> Iterator[Section]:
     charts = tuple(people.case_charts(run))
     tables = (people.prediction_table(run),) if run.judge_names else ()
     if run.audited:
-        title = "Class distribution by agreement case"
+        title = "Classes given, by how far people agree"
         yield Section("classes", title, intro, charts, tables)
 
 

@@ -183,23 +183,24 @@ def definitions(run: AuditRun) -> dict[str, str]:
     rule = settings.get("aggregate", "majority-or-mean")
     aggregate = {
         "majority-or-mean": (
-            "the answer given more often than any other; without one, the mean of the answers if"
-            " that is itself an answer, else the item is a tie and left out"
+            "the answer given more often than any other; if there is none, the mean of the "
+            "answers if that is itself an answer; otherwise the item is a tie and is left out"
         ),
         "majority-or-middle": (
-            "the answer given more often than any other; without one, the middle of the scale"
+            "the answer given more often than any other; if there is none, the middle of the scale"
         ),
         "majority": (
-            "the answer given more often than any other; without one, the item is a tie and"
-            " left out"
+            "the answer given more often than any other; if there is none, the item is a tie "
+            "and is left out"
         ),
         "dawid-skene": (
-            "the most probable answer under Dawid and Skene's model, which weighs each person's"
-            f" answers by how often they are right and which labels they confuse; {_FITTED}"
+            "the most probable answer under Dawid and Skene's model, which weighs each person's "
+            "answers by how often that person is right and which labels that person confuses; "
+            f"{_FITTED}"
         ),
         "mace": (
-            "the most probable answer under MACE, which tells for each person how often they know"
-            f" the answer and what they say when they do not; {_FITTED}"
+            "the most probable answer under MACE, which estimates for each person how often "
+            f"they know the answer, and what they answer when they do not; {_FITTED}"
         ),
     }[rule]
     compat = (
@@ -210,23 +211,24 @@ def definitions(run: AuditRun) -> dict[str, str]:
     defined = {
         "People's aggregate": f"{aggregate}. Only items that enough people rated count.",
         "Weighted F1": (
-            "F1 of each class with the people's aggregate as truth, averaged by how frequent"
-            " the class is among the people. It rewards always giving the most frequent answer, "
-            "so never read it alone."
+            "F1 of each class with the people's aggregate as truth, averaged with the frequency "
+            "of the class among people as weight. It rewards always giving the most frequent "
+            "answer, so never read it alone."
         ),
         "Most frequent class": (
             "F1 of always giving the people's most frequent answer in that language and"
             " criterion: the floor. The lead is a judge's F1 minus this floor, on the same items."
         ),
         "Kappa, alpha, AC1": (
-            "Agreement beyond chance; they differ in how they model chance (Cohen: each"
-            " side's own answers; Krippendorff: all answers together; Gwet: by how hard the"
-            " items are). Quadratic kappa counts by squared distances between the levels. 0 is"
-            " chance, 1 is perfect."
+            "Agreement beyond chance; they differ in how they model chance (Cohen: each side's "
+            "own answers; Krippendorff: all answers together; Gwet: by how hard the items are). "
+            "Quadratic kappa weights each disagreement by the squared distance between the two "
+            "levels. 0 is chance, 1 is perfect."
         ),
         "Fleiss' kappa": (
-            "Agreement beyond chance within a panel of people, on all items with two or more"
-            " ratings; in Table 6 of the METAL paper on those with the usual number of ratings."
+            "Agreement beyond chance within a panel of people, on all items with two or more "
+            "ratings. Table 6 of the METAL paper has it on the items with the usual number of "
+            "ratings."
         ),
         "Three human ceilings": (
             "Pairwise: person with person (METAL's human row). Against the others: each person"
@@ -236,9 +238,10 @@ def definitions(run: AuditRun) -> dict[str, str]:
             f" fewer than {MIN_RATED} ratings are left out of all three."
         ),
         "Alternative annotator test": (
-            "Leaves out one person at a time and asks whether the judge is as close to the"
-            " remaining people as that person was, with an allowance because people cost more"
-            " (epsilon). The winning rate is the share of people beaten; 0.5 passes."
+            "The test leaves out one person at a time and asks whether the judge is as close to "
+            "the remaining people as that person was. The judge gets an allowance (epsilon), "
+            "because people cost more. The winning rate is the share of people beaten; 0.5 "
+            "passes."
         ),
     }
     added = added_statistics().items()
@@ -247,17 +250,17 @@ def definitions(run: AuditRun) -> dict[str, str]:
     }
     further = {
         "The same figures from other libraries": (
-            "`metal verify RUN` recomputes F1, kappas, alphas, Fleiss' kappa, correlations and the"
-            " alternative annotator test from the ratings with scikit-learn, krippendorff, "
-            "statsmodels and scipy. It says how many figures are equal, and to which digit."
+            "`metal verify RUN` recomputes F1, kappas, alphas, Fleiss' kappa, correlations and "
+            "the alternative annotator test from the ratings with scikit-learn, krippendorff, "
+            "statsmodels and scipy. It says how many figures are equal, and to how many digits."
         ),
         "Intervals": (
-            "95%, over whole sources, because outputs of one source are not independent. Shares"
-            " and F1: Wilson's, at the number of independent items that the sources are worth. "
-            "Agreement"
-            " beyond chance: jackknife of the observed disagreement divided by the expected."
-            f" Differences: percentile bootstrap with {settings.get('resamples', 2000):,} "
-            f"resamples; more than 2,048 sources are drawn in random blocks."
+            "95%, over whole sources, because outputs of one source are not independent. Shares "
+            "and F1: Wilson's, with the number of independent items that would give the same "
+            "variance. Agreement beyond chance: jackknife of the observed disagreement divided "
+            "by the expected. Differences: percentile bootstrap with "
+            f"{settings.get('resamples', 2000):,} resamples; more than 2,048 sources are drawn "
+            "in random blocks."
         ),
         "Without one person": (
             "The lowest and highest value of a figure when each person is left out in turn. Other"
@@ -269,24 +272,24 @@ def definitions(run: AuditRun) -> dict[str, str]:
             " is unlikely (Holm). Verdicts are not corrected: each is about its own cell."
         ),
         "Verdicts": (
-            "A judge is put in each person's place, facing the other people. Both are compared"
-            " with the others' most frequent answer, class by class, so that a rare class counts"
-            " as much as a common one. The judge's lead over a constant answer, as a share of the"
-            f" person's lead, is what it keeps: 0 is a constant, 1 a person. “{LIKE_A_PERSON}”:"
-            f" shown to be less than {settings.get('margin', 0.1):g} below a person and to keep"
-            f" more than {settings.get('keep', 0.7):.0%}, to find the bad end and every common"
-            f" class; it answers at least {MIN_COVERAGE:.0%} of the questions. “{INFORMATIVE}”: "
-            f"surely better than a constant;"
-            f" the reason says what is open. “{UNINFORMATIVE}”: one answer only, or surely less"
-            f" than {SMALL} more than a constant. “{DISAGREE}”: people agree too little to judge"
-            f" anybody by. “{UNDECIDED}”: fewer than {MIN_ITEMS} items or {MIN_SOURCES} sources,"
-            " or too uncertain. A verdict is about its own cell and for these people, at 5%; it "
-            "does not depend on which other cases were audited."
+            "A judge is put in each person's place, facing the other people. Both are compared "
+            "with the others' most frequent answer, class by class, so that a rare class counts "
+            "as much as a common one. The judge's lead over a constant answer, as a share of "
+            "the person's lead, is what it keeps: 0 is a constant, 1 a person. "
+            f"“{LIKE_A_PERSON}”: shown to be less than {settings.get('margin', 0.1):g} below a "
+            f"person, to keep more than {settings.get('keep', 0.7):.0%}, and to find the bad end "
+            f"and every common class; the judge answers at least {MIN_COVERAGE:.0%} of the "
+            f"questions. “{INFORMATIVE}”: surely better than a constant; the reason says what is "
+            f"open. “{UNINFORMATIVE}”: one answer only, or surely less than {SMALL} better than "
+            f"a constant. “{DISAGREE}”: people agree too little with each other to compare a "
+            f"judge with them. “{UNDECIDED}”: fewer than {MIN_ITEMS} items or {MIN_SOURCES} "
+            "sources, or too uncertain. A verdict holds for its own cell and these people, at "
+            "5%; it does not depend on which other cases were audited."
         ),
         "Undefined": (
-            "A figure that has no value (for instance kappa where one class only was used) is a"
-            f" dash with its reason, never 0{compat}. Unanswered questions are counted in coverage"
-            " and, as wrong answers, in strict F1; never guessed."
+            "A figure that has no value (for instance kappa where only one class was used) is a "
+            f"dash with its reason, never 0{compat}. Unanswered questions are counted in "
+            "coverage and, as wrong answers, in strict F1; they are never guessed."
         ),
     }
     return {**defined, **of_plugins, **further}

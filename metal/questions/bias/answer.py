@@ -70,7 +70,11 @@ def _leaning(run: LanguageBias, leans: Sequence[Row]) -> str:
         end = high if row is highest else low
         far.append(f"{end} {language_name(row['language'])} ({in_words(row)})")
     others = len(leans) - len(named)
-    more = f" {plural(others, 'more case leans', 'more cases lean')}." if others else ""
+    more = (
+        (f" {plural(others, 'more case shows a lean', 'more cases show a lean')}.")
+        if others
+        else ""
+    )
     if unseeing := [language_name(row["language"]) for row in named if blind(row)]:
         more += f" In {listed(unseeing)} it is not shown to tell good from bad."
     on = criterion_in_words(run, criterion)
@@ -242,7 +246,10 @@ def _blind(run: LanguageBias, rows: Sequence[Row]) -> str:
     if not named:
         return ""
     cases = places(named, MOST_NAMED)
-    return f"Not shown to tell good from bad in {cases}, so a shift there is not leniency."
+    return (
+        f"The judge is not shown to tell good from bad in {cases}, so a shift there is not "
+        "leniency."
+    )
 
 
 def scope(run: LanguageBias) -> str:

@@ -36,11 +36,11 @@ def definitions(run: LanguageBias) -> dict[str, str]:
     """The definitions behind the page."""
     return {
         "Lean": (
-            "How much more lenient the judge is in a language than in the mean of all languages,"
-            " for equal quality, on the criterion's scale (reversed if lower is better). If "
-            "languages share contents, it is measured on these contents; else with quality, as "
-            "people see it, held equal. Intervals are 95%, by the jackknife over contents or "
-            "sources."
+            "How much more lenient the judge is in a language than in the mean of all "
+            "languages, for equal quality, on the criterion's scale (reversed if lower is "
+            "better). If languages share contents, it is measured on these contents; otherwise "
+            "quality, as people see it, is held equal. Intervals are 95%, by the jackknife over "
+            "contents or sources."
         ),
         "Even, leans": (
             f"Even: the 90% interval lies within {MARGIN:.0%} of the scale's range on either side"
@@ -73,22 +73,22 @@ def definitions(run: LanguageBias) -> dict[str, str]:
             "scores, 0 not at all."
         ),
         "Other answer than in the pivot": (
-            "Share of contents whose answer differs from that in the pivot language. More than"
-            " when asked again: this share minus the share that changes when the judge is asked"
-            " again in the pivot language."
+            "Share of contents whose answer differs from that in the pivot language. Excess "
+            "flips: this share minus the share of answers that change when the judge is asked "
+            "again in the pivot language."
         ),
         "Severity": (
-            "How severe a person is compared with those who share outputs with them, in a"
-            " language: in logits, a score depends on quality minus severity minus step "
+            "How severe a person is in a language, compared with those who rated the same "
+            "outputs. In logits, a score depends on quality minus severity minus step "
             "(many-facet Rasch model, qualities integrated out). Severity is relative to the "
-            "group's mean. Intervals are by source. Severe, lenient: by more than"
-            f" {MARGIN:.0%} of the scale, and not 0 at 5% after Holm's correction. People who"
-            " share no outputs, such as those of two languages, are never compared."
+            f"group's mean. Intervals are by source. Severe, lenient: by more than {MARGIN:.0%} "
+            "of the scale, and not 0 at 5% after Holm's correction. People who share no "
+            "outputs, such as those of two languages, are never compared."
         ),
         "Conditions": (
-            "An output judged with other instructions, or a changed output, compared with the"
-            " original: the mean change, McNemar's exact test of worse against better, and how"
-            " much closer to people's scores it comes, as a share of the scale. “Even” and "
+            "An output judged with other instructions, or a changed output, compared with the "
+            "original: the mean change, McNemar's exact test of worse against better, and how "
+            "much closer the scores come to people's, as a share of the scale. “Even” and "
             "“changes” are defined like “even” and “leans” above."
         ),
         "Noticed": (

@@ -55,7 +55,7 @@ def _ranking(run: Billboard) -> Section:
     further = raters.further_rankings(run)
     title, note = (
         OTHERS,
-        "Each with its best rater and that rater's r; open one to see the whole ranking.",
+        "Each line names the best rater and its r; open a line to see the whole ranking.",
     )
     return Section(
         "raters",
@@ -80,18 +80,18 @@ def _maps(run: Billboard) -> Iterator[Section]:
     )
     if shown:
         parts = (*shown, *further)
-        yield Section("maps", "Where they agree", intro, parts=parts, scale=SHADES)
+        yield Section("maps", "Where raters agree with people", intro, parts=parts, scale=SHADES)
 
 
 def _generators(run: Billboard) -> Section:
     intro = (
-        "Ranked by mean score: from people, from the rater that agrees best with people, from"
-        " the best one that scored every generator, and from the ensemble.",
-        "Each cell has the rank and below it the mean score with its 95% interval by source, on the"
-        " scale of the one who ranks. Ranks: those that these data allow at 95%.",
+        "Generators are ranked by the mean scores of people, of the rater that agrees best with "
+        "people, of the best rater that scored every generator, and of the ensemble.",
+        "Each cell has the rank and, below it, the mean score with its 95% interval by source, "
+        "on the scale of whoever the column names. Ranks: those that these data allow at 95%.",
     )
     further = generators.further_generators(run)
-    note = "Each language with the generator that people put first."
+    note = "Each line names the generator that people put first."
     return Section(
         "generators",
         "Generators",
@@ -117,7 +117,7 @@ def _ensemble(run: Billboard) -> Section:
     remarks = (
         Remark("Formula", " ".join(ensemble.formula)),
         Remark("Predicts", ensemble.target),
-        Remark("With people", ensemble.worth),
+        Remark("Agreement with people", ensemble.worth),
         Remark("Alpha", ensemble.alpha),
         Remark("Signature", "", ensemble.signature),
         Remark("To apply it", "", ensemble.command),

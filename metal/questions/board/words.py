@@ -124,7 +124,7 @@ def ahead(run: Billboard, rows: Sequence[Row]) -> str:
     if not known(best.get("rank_high")):  # runs of earlier versions have none
         return f"The next is {versus}."
     if best["rank_high"] == 1:
-        return f"It is significantly better than the next one, {versus}, and than all after it."
+        return f"It is significantly better than the next one, {versus}, and than all below that."
     standing = f"it may be anywhere from rank {ranks(1, best['rank_high'])}"
     if _told_apart(run, best, second):
         return f"It is significantly better than the next one, {versus}, but {standing}."
@@ -206,8 +206,10 @@ def _ensemble(run: Billboard, rows: Sequence[dict[str, Any]]) -> str:
     unseen = next((row for row in rows if row["rater"] == NAME), None)
     metric = next((row for row in rows if run.kinds[row["rater"]] == "metric"), None)
     if unseen is None or metric is None:
-        return f"Of {named}; its r on generators that it has not seen is undefined."
-    sentence = f"Of {named}: on generators that it has not seen {pearson(unseen)}, "
+        return f"It combines {named}; its r on generators that it has not seen is undefined."
+    sentence = (
+        f"It combines {named}: on generators that it has not seen, it has {pearson(unseen)}, "
+    )
     first, second, verdict = metric, unseen, "worse than"
     if unseen["pearson"] > metric["pearson"]:
         first, second, verdict = unseen, metric, "better than"
@@ -252,7 +254,8 @@ def _overrated(run: Billboard) -> str:
     )
     if over:
         sentence += (
-            f"; most {within(most['rater'])}, by {figure(most['value'])} standard deviations"
+            f"; {within(most['rater'])} overrates them most, by {figure(most['value'])} standard "
+            "deviations"
         )
     left = len(rows) - len(drawn)
     return sentence + (f". It is undefined for {left}." if left else ".")
@@ -309,9 +312,9 @@ def definitions(run: Billboard) -> dict[str, str]:
         ),
         "r between generators": "Pearson correlation of the generators' mean scores.",
         "SPA": (
-            "Soft pairwise accuracy: how similar people's and the rater's confidence is that one"
-            " generator is better than another, over pairs of generators; by permutation tests,"
-            " with ties counted as half."
+            "Soft pairwise accuracy: how close the rater's confidence that one generator is "
+            "better than another is to people's confidence, over all pairs of generators. "
+            "Confidence comes from permutation tests, with ties counted as half."
         ),
         "Pairwise accuracy": (
             "The share of pairs of outputs of one source that a rater orders as people do,"
@@ -319,12 +322,12 @@ def definitions(run: Billboard) -> dict[str, str]:
             " the best-fitting one."
         ),
         "Intervals": (
-            "95%, over sources, for these people. Pearson's: percentile bootstrap with"
-            f" {count(resamples)} resamples of whole sources (of random blocks of sources if there"
-            " are more than 2,048). rho, tau and one person: Fisher's transformation of the"
-            " coefficient, with its infinitesimal jackknife variance. SPA and pairwise accuracy:"
-            " Wilson's, at the number of pairs that the same variance is worth; the threshold for"
-            " ties is kept."
+            "95%, over sources, for these people. Pearson's: percentile bootstrap with "
+            f"{count(resamples)} resamples of whole sources (of random blocks of sources if "
+            "there are more than 2,048). rho, tau and one person: Fisher's transformation of "
+            "the coefficient, with its infinitesimal jackknife variance. SPA and pairwise "
+            "accuracy: Wilson's, with the number of independent pairs that would give the same "
+            "variance; the threshold for ties is kept."
         ),
         "Ranks": (
             "A two-sided paired test of every two raters (or generators) on the sources they"

@@ -38,8 +38,8 @@ def headline(run: CorrectedScores) -> str:
     if not saved:
         return f"{wrong}."
     return (
-        f"{wrong}. With the judge's help, one human label counts as {figure(min(saved))} to"
-        f" {figure(max(saved))}."
+        f"{wrong}. With the judge's help, one human label is worth {figure(min(saved))} to "
+        f"{figure(max(saved))} labels."
     )
 
 
@@ -54,9 +54,9 @@ def _without_others(run: CorrectedScores) -> str:
     labels = run.manifest["settings"].get("labels")
     if most < LEAST:
         return (
-            f"Use people's means: with at most {sources} sources per language no labels can be"
-            f" left out, because a correction needs {LEAST} labelled sources and {LEAST_OTHERS}"
-            " others."
+            f"Use people's means: with at most {sources} sources per language no labels can be "
+            f"left out, because a correction needs {LEAST} labelled sources and {LEAST_OTHERS} "
+            "without labels."
         )
     if labels:
         return (
@@ -79,9 +79,9 @@ def cards(run: CorrectedScores) -> Iterator[Remark]:
     if classes := _answered(run, "classes"):
         worst = max(classes, key=lambda row: abs(row["judge_only"] - row["corrected"]))
         sentence = (
-            f"{within(worst['judge'])} calls {percent(worst['judge_only'])} of the outputs"
-            f" {within(worst['level'])} on {case_of(run, worst)}; corrected it is"
-            f" {estimate(worst, 'corrected', percent)}."
+            f"{within(worst['judge'])} calls {percent(worst['judge_only'])} of the outputs "
+            f"{within(worst['level'])} on {case_of(run, worst)}; the corrected share is "
+            f"{estimate(worst, 'corrected', percent)}."
         )
         yield Remark("Beware of the judge's share", sentence)
     if not rows and not classes:
@@ -95,16 +95,16 @@ def cards(run: CorrectedScores) -> Iterator[Remark]:
     if rows:
         worst = max(rows, key=lambda row: abs(row["bias"]))
         sentence = (
-            f"{within(worst['judge'])} on {case_of(run, worst)}: its mean is"
-            f" {share(worst['judge_only'])}, corrected {estimate(worst, 'corrected', share)}; its"
-            f" bias is {signed_share(worst['bias'])}."
+            f"{within(worst['judge'])} on {case_of(run, worst)}: its mean is "
+            f"{share(worst['judge_only'])}, the corrected mean "
+            f"{estimate(worst, 'corrected', share)}; its bias is {signed_share(worst['bias'])}."
         )
         yield Remark("Beware of the judge's mean", sentence)
     poor = [row for row in rows if known(row["labels_saved"]) and row["labels_saved"] < 1]
     if poor:
         sentence = (
-            f"In {plural(len(poor), 'case')}, for instance {case_of(run, poor[0])}: people's labels"
-            " alone give an interval as narrow."
+            f"In {plural(len(poor), 'case')}, for instance {case_of(run, poor[0])}, people's "
+            "labels alone give an interval that is as narrow."
         )
         yield Remark("Where the judge does not help", sentence)
 

@@ -17,7 +17,9 @@ CHOSEN = {
     "random": "The user said that they are a random subset.",
     "drawn": "METAL drew them; their probabilities are in the dataset.",
     "test": "They are a separate test set; shares of classes are corrected by it.",
-    "not said": "Not said; the figures hold if they are a random subset.",
+    "not said": (
+        "It is not said how they were chosen; the figures hold if they are a random subset."
+    ),
 }
 
 
@@ -29,8 +31,8 @@ def facts(run: CorrectedScores) -> dict[str, str]:
     lines = {
         "Labelled sources": _drawn(run) or chosen,
         "Do not conclude": (
-            "That other people would give the same ratings; tables/corrected.csv has the"
-            " wider interval for people like these."
+            "That other people would give the same ratings; tables/corrected.csv has the wider "
+            "interval that also holds for other people like these."
         ),
     }
     if without:
@@ -50,7 +52,7 @@ def _drawn(run: CorrectedScores) -> str:
         return ""
     if (sources <= labels).all():
         return f"All were used: no language has more than {labels}."
-    rest = "; all if there are no more" if (sources <= labels).any() else ""
+    rest = "; all where there are no more" if (sources <= labels).any() else ""
     return f"{labels} of each language, drawn for this run{rest}."
 
 
@@ -75,8 +77,8 @@ def definitions(run: CorrectedScores) -> dict[str, str]:
             "in people's mean, in the correction and in its variance."
         ),
         "Near an end": (
-            "Below 0.1 and above 0.9, Wilson's interval at the number of labels that the mean is"
-            " worth, but at most twice the existing ones."
+            "Below 0.1 and above 0.9, Wilson's interval, with the number of labels that would "
+            "give the same variance, but at most twice the number that exist."
         ),
         "A label is worth": (
             "The variance of people's mean alone divided by that of the corrected mean: with the "

@@ -92,8 +92,8 @@ def _bought(run: Design, row: Row) -> str:
     more = count(row["items_to_buy"])
     if open_end(row):
         sentence = (
-            f"at least {plural(int(row['items_low']), 'item')} x {people}, no upper end from this"
-            f" pilot: {rated}; "
+            f"at least {plural(int(row['items_low']), 'item')} x {people} (this pilot shows no "
+            f"upper end). {rated}; "
         )
         sentence += f"rate {more} more, then plan again"
         return sentence + (f" ({price}, {_included(run)})" if price else "")
@@ -137,8 +137,8 @@ def lead(run: Design) -> str:
     enough = sum(map(_settled, rows))
     never = len(rows) - enough - len(buy)
     settled = (
-        f"Of {plural(len(rows), 'question')} the existing ratings settle {enough:,}; more settle"
-        f" {len(buy):,}"
+        f"Of {plural(len(rows), 'question')}, the existing ratings settle {enough:,}; more "
+        f"ratings would settle {len(buy):,}"
     )
     return settled + (f"; {never:,} cannot be settled (reasons below)." if never else ".")
 

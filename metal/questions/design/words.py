@@ -63,12 +63,15 @@ def designs_compared(run: Design) -> str:
     pairs = [(uni, multi) for uni, multi in pairs if known(uni) and known(multi)]
     if not pairs:
         return "Items have one label, so there are no designs to compare."
-    sentence = "One label each for more items has the lower standard deviation in "
+    sentence = (
+        "One label each for more items has a lower standard deviation than several labels for "
+        "fewer items in "
+    )
     sentence += f"{sum(uni < multi for uni, multi in pairs)} of {len(pairs)} cases"
     ratios = sorted(uni / multi for uni, multi in pairs if multi)
     if ratios:
         middle = ratios[len(ratios) // 2]
-        sentence += f"; its standard deviation is {middle:.2f} times the other's in the middle case"
+        sentence += f"; in the median case, it is {middle:.2f} times as large"
     return f"{sentence}."
 
 

@@ -59,7 +59,7 @@ def cards(run: GeneratedTexts) -> Iterator[Remark]:
         )
         if not run.not_asked:
             flagged = ", or flagged texts as well (`keep_flagged`)," if rows else ""
-            sentence += f" To fill them, use another model{flagged.rstrip(',')}."
+            sentence += f" To get texts for them, use another model{flagged.rstrip(',')}."
         yield Remark("Passages without a text to rate", sentence)
     title, data = "What to do next", shlex.quote(str(run.data.get("path", "DATASET")))
     if run.not_asked:

@@ -22,8 +22,9 @@ def definitions(run: GeneratedTexts) -> dict[str, str]:
     """The definitions behind the page."""
     return {
         "Good and bad": (
-            "What the model was told to write: for high ratings at temperature 0, or in an"
-            " adversarial role at temperature 1. References were written by people."
+            "What the model was told to write: a text that gets high ratings (at temperature "
+            "0), or a text in an adversarial role (at temperature 1). References were written "
+            "by people."
         ),
         "Declined": (
             "Texts that begin by saying, in English, that they will not do what was asked; they "

@@ -58,17 +58,17 @@ def cards(run: Jury) -> Iterator[Remark]:
             f"{percent(most['agreement'])}, its best member in {percent(most['best_agreement'])}"
         )
         sentence = (
-            f"In {plural(len(worse), 'case')}; on {case_of(run, most)} it agrees with people in"
-            f" {shares}."
+            f"In {plural(len(worse), 'case')}; on {case_of(run, most)}, the jury agrees with "
+            f"people in {shares}."
         )
         yield Remark("Worse than one member", sentence)
     worth = [row for row in rows if known(row["size"])]
     if worth:
         least = min(worth, key=lambda row: row["size"] / row["members"])
         sentence = (
-            f"On {case_of(run, least)} its {least['members']} members count as"
-            f" {figure(least['size'], '.1f')} independent judges: they are often wrong about the"
-            " same outputs."
+            f"On {case_of(run, least)}, its {least['members']} members count as "
+            f"{figure(least['size'], '.1f')} independent judges: they are often wrong about the "
+            "same outputs."
         )
         yield Remark("Members alike", sentence)
     missing = sum(row["missing"] for row in rows)

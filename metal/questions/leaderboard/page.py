@@ -36,8 +36,9 @@ EXPLAINED_RANKS = (
 )
 
 OF_CORRECTED = (
-    "people's mean over all sources that {} rated for every generator, computed from people's"
-    " labels and its ratings (`metal.correct`); only for single criteria in single languages."
+    "people's mean over all sources that {} rated for every generator, computed from people's "
+    "labels and that judge's ratings (`metal.correct`); only for single criteria in single "
+    "languages."
 )
 
 
@@ -195,8 +196,8 @@ def _beside_notes(rows: Sequence[Row], elsewhere: Sequence[str]) -> list[str]:
     ]
     if any(row["coverage"] < 1 for row in rows):
         notes.append(
-            "A percentage means that the rater scored only this share of these outputs, so that "
-            "its mean is over other outputs."
+            "A percentage means that the rater scored only this share of these outputs, so its "
+            "mean does not cover the same outputs."
         )
     if elsewhere:
         named = places(list(map(within, elsewhere)))

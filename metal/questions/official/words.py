@@ -23,8 +23,9 @@ MEANINGS = {
     "kendall": "Concordant minus discordant pairs, over the untied pairs (geometric mean).",
     "kendall-c": "Concordant minus discordant pairs, for scores with few different values.",
     "kendall-like": (
-        "Of pairs that people score 25 points apart or more: the share that the rater ranks like"
-        " people, minus the share of all others. A tie of the rater counts as not ranked alike."
+        "Of pairs that people score 25 points apart or more: the share that the rater ranks "
+        "like people, minus the share that it ranks otherwise. A tie of the rater counts as "
+        "ranked otherwise."
     ),
     "pairwise-difference-pearson": (
         "Pearson's correlation between the score differences of the rater and of people, over pairs"
@@ -34,8 +35,8 @@ MEANINGS = {
         "The share of pairs that rater and people rank alike: both tie them, or prefer the same."
     ),
     "pairwise-accuracy-with-ties": (
-        "The same, where the rater's differences up to a threshold are ties; of all thresholds, the"
-        " one with the largest mean over groups."
+        "Pairwise accuracy in which the rater's differences up to a threshold count as ties. "
+        "The threshold is the one with the largest mean over groups."
     ),
     "soft-pairwise-accuracy": (
         "One minus the mean difference between people's p and the rater's p that the first of two"
@@ -72,13 +73,14 @@ def definitions(run: OfficialTable) -> dict[str, str]:
     used = dict.fromkeys(row["statistic"] for row in run.task_list)
     return {
         "Average": (
-            "The mean of the tasks by weight. A correlation r counts as (r + 1) / 2, so that all"
-            " statistics run from 0 to 1. Raters without a value in some task have no average."
+            "The mean of the tasks by weight. A correlation r counts as (r + 1) / 2, so that "
+            "all statistics run from 0 to 1. A rater that lacks a value in any task has no "
+            "average."
         ),
         "Ranks": (
-            "In the order of values, a new cluster begins at the first rater that some rater of the"
-            " current cluster beats with p at most 0.05. p is the share of random exchanges of"
-            " two raters' standardised scores (of single comparisons, for accuracy with ties) with"
-            " a lead at least as large."
+            "In the order of values, a new cluster begins at the first rater that some rater of "
+            "the current cluster beats with p at most 0.05. p is the share of random exchanges "
+            "of two raters' standardised scores (of single comparisons, for accuracy with ties) "
+            "that give a lead at least as large."
         ),
     } | {STATISTICS[key][0]: MEANINGS[key] for key in used}

@@ -81,7 +81,10 @@ def cards(run: Passport) -> Iterator[Remark]:
         command = f"metal judge DATASET -j {shlex.quote(in_list([model]))} --require passport.json"
         yield Remark("What to do next", "Judge only what the passport allows:", command)
     else:
-        sentence = "Have METAL ask the judge, then audit that run; its passport can be required:"
+        sentence = (
+            "Have METAL ask the judge, then audit that run; a passport of that audit can be "
+            "required:"
+        )
         yield Remark("What to do next", sentence, f"metal judge {data_of(run)} --judge MODEL")
 
 

@@ -20,9 +20,10 @@ from metal.show.view import Cell, Section, TableView
 MOST_ROWS = 300
 MOST_JUDGES = 12  # on the first screen
 EXPLAINED = (
-    "Alone: {best}. With people: informative, with scores corrected by people's ratings. %: the"
-    " share of a person's lead that it keeps, by exact answers and by their order; if that is not"
-    " above 0, only corrected scores are of use; 90% intervals."
+    "Alone: the verdict is {best}. With people: it is informative, and people's ratings correct "
+    "the scores. Percentages: the shares of a person's lead that the judge keeps, for exact "
+    "answers and for their order, with 90% intervals; where they are not above 0, only "
+    "corrected scores are of use."
 )
 
 

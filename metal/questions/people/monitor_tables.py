@@ -122,10 +122,10 @@ def _disagreement(row: Mapping[str, Any]) -> list[str]:
     if not (difference <= -DISAGREES_BY and row["agreement_difference_p_adjusted"] < ALPHA):
         return []
     return [
-        f"{DISAGREES} more than these do with each other: gives their answer in"
-        f" {percent(row['agreement'])} of cases, they give each other's in"
-        f" {percent(row['colleagues_agreement'])}, on the same {count(row['compared'])} ratings"
-        f" ({_figures(row, 'agreement_difference')})"
+        f"{DISAGREES} more than they do with each other: agrees with them in "
+        f"{percent(row['agreement'])} of cases, while they agree with each other in "
+        f"{percent(row['colleagues_agreement'])}, on the same {count(row['compared'])} ratings "
+        f"({_figures(row, 'agreement_difference')})"
     ]
 
 

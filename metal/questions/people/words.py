@@ -80,9 +80,9 @@ def definitions(run: Monitor) -> dict[str, str]:
             "any criterion."
         ),
         "Right at worst": (
-            "The share of right answers on the task and side that speaks most against somebody,"
-            " with Jeffreys' 95% interval of their own answers. P(noisy) is the model's, which also"
-            " knows how the others did."
+            "The share of right answers on the task and side that speaks most against somebody, "
+            "with Jeffreys' 95% interval of their own answers. P(noisy) comes from the model, "
+            "which also takes into account how the others did."
         ),
         "Agreement with colleagues": (
             "On outputs that two or more others of the same group rated: the share of these"

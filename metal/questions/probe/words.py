@@ -46,7 +46,7 @@ def definitions(run: ProbeReport) -> dict[str, str]:
             " a change that must not raise a score."
         ),
         "Most changes that spoil a text": (
-            "All pairs of an output and a certain change, taken together."
+            "All pairs with a change of the kind “certain”, taken together."
         ),
         "Selectivity": (
             "A on this criterion minus the mean A on criteria that the change leaves alone."

@@ -242,7 +242,7 @@ def test_open_ranks_are_told_in_words(rich: Billboard) -> None:
     first = records[0]["rater"]
     words = facts(changed(rich, "raters", rank_high=1))["Agrees best"]
     assert words.startswith(f"{first} (LLM judge): r ")
-    assert tells(words, "significantly better", second, "after it")
+    assert tells(words, "significantly better", second, "below that")
     alike = changed(rich, "raters", rank_high=len(records))
     words = facts(changed(alike, "comparisons", p_adjusted=0.4))["Agrees best"]
     assert tells(words, "not shown", second, "p 0.400")
