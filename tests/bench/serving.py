@@ -27,7 +27,7 @@ from metal.data.ratings import facts_from
 from metal.data.records import Output, Source
 from metal.serving.ledger import ServingLedger
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
-from tests.serving.crowd import Crowd, check_promises
+from tests.serving.crowd import Crowd, check_dataset, check_promises
 from tests.serving.postgres import Cluster, cluster
 from tests.serving.web import ServedProcess
 
@@ -114,12 +114,14 @@ def main() -> None:
         server.kill()
         ledger = ServingLedger(folder, database)
         check_promises(ledger, crowd)
+        whole = check_dataset(ledger, folder, crowd)
         ledger.close()
         assert crowd.failures == [], crowd.failures[:3]
         print(
             f"{options.people} people, {options.seconds:.0f} s, {options.database}, {options.kills}"
             f" kills, {options.cuts} cuts; load before {load:.1f}\n"
-            f"{len(crowd.acknowledged):,} answers acknowledged, all there once;"
+            f"{len(crowd.acknowledged):,} answers acknowledged, all there once, also in the dataset"
+            f"; {whole:,} outputs have all their raters;"
             f" {crowd.broken:,} requests broke off and were asked again\n\n"
             "| step | times | p50 | p95 |\n| --- | ---: | ---: | ---: |\n"
             f"{line('next tasks', crowd.pages)}\n{line('save', crowd.saves)}"

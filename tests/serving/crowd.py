@@ -8,13 +8,16 @@ import random
 import threading
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from sqlalchemy import func, select
 
+from metal.data.dataset import load_dataset
 from metal.serving import tables
 from metal.serving.ledger import ServingLedger
+from metal.serving.worker import KeepingWorker
 from tests.serving.web import DATA
 
 GONE = (OSError, http.client.HTTPException)  # the server is away, or was killed in the middle
@@ -167,5 +170,27 @@ def check_promises(ledger: ServingLedger, crowd: Crowd) -> None:
     lost = [key for key, scores in crowd.acknowledged.items() if kept.get(key) != scores]
     assert lost == []
     counts = select(func.count()).where(handed.c.task == task.c.id, handed.c.state == "answered")
-    wrong = select(func.count()).where(task.c.answered != counts.scalar_subquery())
-    assert ledger.reads(lambda connection: connection.scalar(wrong)) == 0
+    in_use = select(func.count()).where(
+        handed.c.task == task.c.id, handed.c.state.in_(("held", "answered"))
+    )
+    answered, out = counts.scalar_subquery(), in_use.scalar_subquery()
+    wrong = (task.c.answered != answered) | (task.c.wanted - task.c.free != out)
+    wrong |= task.c.answered > task.c.wanted
+    counted_wrongly = select(func.count()).where(task.c.kind == "rate", wrong)
+    assert ledger.reads(lambda connection: connection.scalar(counted_wrongly)) == 0
+
+
+def check_dataset(ledger: ServingLedger, folder: Path, crowd: Crowd) -> int:
+    """Bring in what is left, and assert that the dataset has each answer once; return how many
+    outputs have all their raters.
+    """
+    worker = KeepingWorker(ledger, folder)
+    worker.look()
+    ratings = load_dataset(folder / crowd.study).ratings
+    assert not ratings.duplicated(["output", "criterion", "rater"]).any()
+    wanted = select(tables.answers.c.scores)
+    scores = ledger.reads(lambda connection: connection.scalars(wanted).all())
+    assert len(ratings) == sum(map(len, scores))
+    task = tables.tasks
+    whole = select(func.count()).where(task.c.answered == task.c.wanted)
+    return ledger.reads(lambda connection: connection.execute(whole).scalar_one())
