@@ -17,9 +17,7 @@ from metal.serving.boards import BoardVisitor, ServedBoard
 from metal.serving.desk import Desk, TooMany, address, origin_of
 from metal.serving.submissions import (
     FAILED,
-    FILES,
     JOINED,
-    LARGEST_FILE,
     LONGEST_DESCRIPTION,
     QUEUED,
     REFUSED,
@@ -31,6 +29,7 @@ from metal.serving.submissions import (
     submissions_of,
     submit,
 )
+from metal.serving.submitted_files import FILES, LARGEST_FILE
 from metal.serving.templating import respond
 
 WITHOUT = "this is no team's token; send `Authorization: Bearer TOKEN`, with your team's"

@@ -16,7 +16,7 @@ from metal.data.escaping import csv_text
 from metal.data.replacing import new_folder
 from metal.errors import MetalError
 from metal.serving.boards import ServedBoard
-from metal.serving.submissions import OWN_FOLDER
+from metal.serving.submitted_files import OWN_FOLDER
 
 if TYPE_CHECKING:
     import pandas as pd

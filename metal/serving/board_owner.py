@@ -30,7 +30,7 @@ from metal.serving.desk import Desk, address, fields_of, origin_of
 from metal.serving.owner_pages import check_form, datasets_in, owner_at_desk
 from metal.serving.people import Visitor
 from metal.serving.studies import StudySettings
-from metal.serving.submissions import accept, refuse, submission_of, submissions_of
+from metal.serving.submissions import accept, dismiss, refuse, submission_of, submissions_of
 from metal.serving.templating import respond
 
 LONGEST_REASON = 500
@@ -132,6 +132,7 @@ def _change(request: Request, fields: Mapping[str, Any]) -> Response:
     changes: dict[str, Callable[[], None]] = {
         "rules": lambda: set_rules(desk.ledger, board.id, _rules(fields)),
         "shut-out": lambda: shut_out(desk.ledger, board.id, _key(fields)),
+        "dismiss": lambda: dismiss(desk.ledger, board.id, _key(fields)),
         "accept": lambda: accept(desk.ledger, board.id, _identity(fields)),
         "refuse": lambda: refuse(
             desk.ledger, board.id, _identity(fields), str(fields.get("reason", ""))[:LONGEST_REASON]

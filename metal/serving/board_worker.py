@@ -30,7 +30,7 @@ from metal.serving.boards import (
 )
 from metal.serving.jobs import LEASE, ServingJob, claim, finish, renew
 from metal.serving.ledger import ServingLedger
-from metal.serving.submissions import fail, run_submission, run_withdrawal
+from metal.serving.submissions import fail, run_submission, run_withdrawal, tidy
 
 PAUSE = 1.0  # seconds between two looks
 REST = 4.0  # times as long as pages took, a board rests
@@ -54,6 +54,7 @@ class BoardWorker:
             with self._held(job):
                 problem = self._run(job)
             finish(self.ledger, job, self.name, problem)
+        tidy(self.ledger, self.root)
         for board in all_boards(self.ledger):
             self._refresh(board)
         return job is not None

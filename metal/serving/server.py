@@ -35,7 +35,8 @@ from metal.serving.ledger import ServingLedger
 from metal.serving.people import NotValid
 from metal.serving.slow import PunctualConnection
 from metal.serving.studies import Forms, NoSuchStudy
-from metal.serving.submissions import LARGEST_FILE, NoSuchSubmission
+from metal.serving.submissions import NoSuchSubmission
+from metal.serving.submitted_files import LARGEST_FILE
 from metal.serving.templating import respond, static_file
 
 LARGEST_BODY = 2 * 2**20  # bytes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 import shutil
@@ -20,26 +19,32 @@ from sqlalchemy import Connection, func, insert, select, update
 import metal
 from metal.errors import MetalError, UsageError
 from metal.serving import tables
-from metal.serving.boards import SUBMISSION, BoardVisitor, ServedBoard
+from metal.serving.boards import SUBMISSION, BoardVisitor, ServedBoard, shut_out
 from metal.serving.desk import TooMany
 from metal.serving.handing import storable
 from metal.serving.jobs import ServingJob, add_job
 from metal.serving.ledger import ServingLedger
+from metal.serving.submitted_files import (
+    FILES,
+    GENERATOR,
+    LARGEST_FILE,
+    LARGEST_PROGRAM,
+    PROGRAM,
+    SCORES,
+    file_of,
+    forget,
+    submitted,
+    take_in,
+)
 
 WAITING, QUEUED, RUNNING, JOINED = "waiting", "queued", "running", "joined"
 FAILED, REFUSED, WITHDRAWN = "failed", "refused", "withdrawn"
 PENDING = (WAITING, QUEUED, RUNNING)
-GENERATOR, SCORES, PROGRAM = "generator", "metric-scores", "metric-program"
-# kind -> what its file is called: a request never names a file
-FILES = {GENERATOR: "outputs.jsonl", SCORES: "scores.csv", PROGRAM: "metric.py"}
 OPTIONS = {GENERATOR: ("allow_missing",), SCORES: ("direction", "signature"),
            PROGRAM: ("direction", "function")}  # fmt: skip
-OWN_FOLDER = ".metal-serve"  # in the server's folder: submitted files and pages of boards
-LARGEST_FILE = 64 * 2**20  # bytes
-LARGEST_PROGRAM = 2**20
 LONGEST_DESCRIPTION, LONGEST_OPTION = 2_000, 200
-BLOCK = 2**20
 NOT_RUN = -1  # versions that a board had before a submission ran, where it did not run yet
+LONGEST_ARRIVAL = 86_400.0  # seconds after which a file without submission is left over
 SECONDS_TO_CHECK = 30.0  # that a submission waits while others are checked
 # sentences of METAL that end in a program's own words
 SAID_BY_PROGRAMS = re.compile("^(not scored by [^:]*|.*? without score)[,:] .*", re.DOTALL)
@@ -47,6 +52,8 @@ PROGRAM_FAILED = (
     "the program could not score the board's outputs; what it said is for the board's owner only,"
     " because it could hold hidden texts. Try it on data of your own: metal submit metric"
 )
+TEAM_LEFT = "your team left the board before it ran"
+RUNS_AGAIN = "the worker ended while it ran; it runs again"
 GIVEN_UP = "the worker ended twice while it ran; ask the board's owner"
 _checking = threading.Semaphore(1)  # a board in memory at a time
 
@@ -90,11 +97,6 @@ class NoSuchSubmission(UsageError):
         super().__init__("your team has no such submission on this board")
 
 
-def file_of(root: Path, submission: str, kind: str) -> Path:
-    """Where the file of a submission is."""
-    return root / OWN_FOLDER / "submissions" / submission / FILES[kind]
-
-
 def submit(
     ledger: ServingLedger,
     root: Path,
@@ -116,7 +118,7 @@ def submit(
     path = file_of(root, identity, kind)
     path.parent.mkdir(parents=True)
     try:
-        _write(content, path, LARGEST_PROGRAM if kind == PROGRAM else LARGEST_FILE)
+        take_in(content, path, LARGEST_PROGRAM if kind == PROGRAM else LARGEST_FILE)
         lines = _checked(board.folder(root), path, kind, name, options)
         row = {"id": identity, "board": board.id, "team": team.team, "kind": kind, "name": name}
         row |= {
@@ -160,21 +162,6 @@ def _options(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     if options.get("direction", "higher") not in ("higher", "lower"):
         raise UsageError(f"direction {options['direction']!r}: write higher or lower")
     return options
-
-
-def _write(content: IO[bytes], path: Path, most: int) -> None:
-    """Copy a file to the disk. Raises UsageError if it is empty or too large."""
-    size = 0
-    with path.open("xb") as file:
-        while block := content.read(BLOCK):
-            size += len(block)
-            if size > most:
-                raise UsageError(f"the file is larger than {most // 2**20} MB")
-            file.write(block)
-        file.flush()
-        os.fsync(file.fileno())
-    if not size:
-        raise UsageError("the file is empty")
 
 
 def _checked(
@@ -315,6 +302,33 @@ def refuse(ledger: ServingLedger, board: str, identity: str, reason: str) -> Non
     ledger.writes(lambda connection: _moved(connection, submission.id, (WAITING,), values))
 
 
+def dismiss(ledger: ServingLedger, board: str, team: int) -> None:
+    """Let a team leave: its links end, and what it submitted and did not run is taken back. What
+    joined stays until it is withdrawn.
+    """
+    shut_out(ledger, board, team)
+    for submission in submissions_of(ledger, board, team):
+        says = f"{submission.says}\n{TEAM_LEFT}"
+        note(ledger, submission, (WAITING, QUEUED), state=REFUSED, says=says)
+
+
+def tidy(ledger: ServingLedger, root: Path) -> None:
+    """Delete the files of submissions that are over; the board has its own copy of what joined.
+    Also delete files that belong to no submission, because a server was killed while they arrived.
+    """
+    identities = submitted(root)
+    if not identities:
+        return
+    table = tables.submissions
+    wanted = select(table.c.id, table.c.state).where(table.c.id.in_(identities))
+    rows = ledger.reads(lambda connection: connection.execute(wanted).all())
+    states = {str(identity): state for identity, state in rows}
+    for identity, since in identities.items():
+        left_over = identity not in states and time.time() - since > LONGEST_ARRIVAL
+        if left_over or (identity in states and states[identity] not in PENDING):
+            forget(root, identity)
+
+
 def _moved(
     connection: Connection, identity: str, states: tuple[str, ...], values: Mapping[str, Any]
 ) -> bool:
@@ -348,6 +362,9 @@ def run_submission(ledger: ServingLedger, root: Path, job: ServingJob) -> str:
         return ""
     if job.given_up:
         raise UsageError(GIVEN_UP)
+    if job.tries > 1:
+        note(ledger, submission, (RUNNING,), says=f"{submission.says}\n{RUNS_AGAIN}")
+        submission = submission_of(ledger, board.id, submission.id)
     path = file_of(root, submission.id, submission.kind)
     try:
         result = _join(folder, path, submission)
@@ -429,5 +446,5 @@ def run_withdrawal(ledger: ServingLedger, root: Path, job: ServingJob) -> str:
         if not ((later["what"] == "withdrawn") & (later["name"] == submission.name)).any():
             return str(error)
     says = f"{submission.says}\nwithdrawn by the board's owner"
-    note(ledger, submission, (JOINED,), state=WITHDRAWN, says=says)
+    note(ledger, submission, (JOINED,), state=WITHDRAWN, says=says, full="", description="")
     return ""

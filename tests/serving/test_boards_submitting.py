@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import socket
 import time
@@ -330,6 +331,91 @@ def test_only_the_owner_changes_a_board(work: BoardAtWork) -> None:
     forged = work.owner.post("/owner/board/news/rules", data={"readers": "public", "csrf": "x"})
     assert forged.status_code == 400
     assert work.does("nothing").status_code == 400
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [("generator", outputs_of("mine")), ("metric-program", LENGTH.encode())],
+    ids=["generator", "metric-program"],
+)
+def test_what_is_withdrawn_leaves_no_file_and_every_version_as_it_was(
+    work: BoardAtWork, kind: str, content: bytes
+) -> None:
+    team = work.team("A team")
+    reply = sent(team, kind, "mine", content, description="Ours, please keep it.")
+    identity = reply.json()["id"]
+    assert len(kept_files(work)) == 1
+    work.works()
+    assert kept_files(work) == []  # the board has its own copy
+    version = int(team.get(f"{API}/{identity}").json()["version"])
+    addresses = [f"/boards/news/billboard?at={at}" for at in range(1, version + 1)]
+    reader = work.browser()
+    for address in addresses:  # earlier versions are made when somebody asks
+        reader.get(address)
+    work.works()
+    before = [reader.get(address).content for address in addresses]
+    on_disk = {
+        path: path.read_bytes()
+        for path in (work.folder / "board").rglob("*")
+        if path.is_file() and path.name != "history.jsonl"
+    }
+    history = (work.folder / "board" / "history.jsonl").read_bytes()
+    work.does("withdraw", submission=identity)
+    work.works()
+    for address in addresses:
+        reader.get(address)
+    work.works()
+    assert [reader.get(address).content for address in addresses] == before
+    assert {path: path.read_bytes() for path in on_disk} == on_disk
+    assert (work.folder / "board" / "history.jsonl").read_bytes().startswith(history)
+    record = team.get(f"{API}/{identity}").json()
+    assert (record["state"], record["description"]) == ("withdrawn", "")
+    page = work.browser(work.link("A team")).get(f"/boards/news/submissions/{identity}").text
+    assert tells(page, "never change", "were deleted")
+
+
+def test_the_files_of_what_failed_or_was_refused_are_deleted(work: BoardAtWork) -> None:
+    work.does("rules", readers="public", budget="9", moderated="on", programs="on")
+    team = work.team("A team")
+    wrong = b"def score(output):\n    raise ValueError(output)\n"
+    failed = sent(team, "metric-program", "wrong", wrong).json()["id"]
+    refused = sent(team, "generator", "gen", outputs_of("gen")).json()["id"]
+    sent(team, "generator", "waits", outputs_of("waits")).raise_for_status()
+    work.does("accept", submission=failed)
+    work.does("refuse", submission=refused)
+    work.works()
+    assert team.get(f"{API}/{failed}").json()["state"] == "failed"
+    assert len(kept_files(work)) == 1  # what waits is needed
+
+
+def test_a_team_leaves(work: BoardAtWork) -> None:
+    team, other = work.team("A team"), work.team("Other")
+    sent(team, "generator", "joined", outputs_of("joined")).raise_for_status()
+    work.works()
+    work.does("rules", readers="public", budget="9", moderated="on")
+    sent(team, "generator", "waits", outputs_of("waits")).raise_for_status()
+    sent(other, "generator", "theirs", outputs_of("theirs")).raise_for_status()
+    key = next(each.team for each in submissions_of(work.ledger, "news") if each.by == "A team")
+    work.does("dismiss", team=str(key))
+    work.works()
+    assert team.get(API).status_code == 401
+    states = {each.name: each.state for each in submissions_of(work.ledger, "news")}
+    assert states == {"joined": "joined", "waits": "refused", "theirs": "waiting"}
+    assert "joined" in work.browser().get("/boards/news").text
+    assert len(kept_files(work)) == 1
+    assert tells(work.owner.get("/owner/board/news").text, "team left")
+
+
+def test_files_of_an_upload_that_a_killed_server_took_in_are_deleted_later(
+    work: BoardAtWork,
+) -> None:
+    arriving, left = (work.root / ".metal-serve" / "submissions" / name for name in ("a", "b"))
+    for folder in (arriving, left):
+        folder.mkdir(parents=True)
+        (folder / "outputs.jsonl").write_bytes(b"half")
+    os.utime(left, (0, 0))
+    work.works()
+    assert (arriving.exists(), left.exists()) == (True, False)
 
 
 # ---------------------------------------------------------------- workers that die
