@@ -73,6 +73,17 @@ def verdicts(done: str) -> dict[str, str]:
     return {row["judge"]: row["verdict"] for row in json.loads(done)["adjudicated"]}
 
 
+def test_a_report_is_written_from_any_folder(metal: Metal, tmp_path: Path) -> None:
+    truth = write_table(tmp_path)
+    page = planned(metal, tmp_path, "--adjudicators", "dora")
+    answers = decide(page, truth, tmp_path / "dora.json")
+    says = verdicts(metal("adjudicate", "report", "plan", answers, "--json").out)
+    (tmp_path / "below").mkdir()
+    below = metal.at(tmp_path / "below", metal.env)
+    there = below("adjudicate", "report", "../plan", answers, "--json")
+    assert verdicts(there.out) == says
+
+
 def test_the_whole_story(metal: Metal, tmp_path: Path) -> None:
     truth = write_table(tmp_path)
     audited = metal("audit", "ratings.csv", *LEVELS)

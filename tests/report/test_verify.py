@@ -6,6 +6,7 @@ import json
 import math
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -54,6 +55,20 @@ def table_of(ratings: int, people: int, levels: int, seed: int) -> pd.DataFrame:
         for item in np.flatnonzero(rng.random(ratings) < 0.8):
             rows.append((f"s{item // 2}", f"o{item}", "en", rater, kind, answers[item]))
     return pd.DataFrame(rows, columns=["source", "output", "language", "rater", "kind", "score"])
+
+
+def test_a_run_is_verified_from_any_folder(tmp_path: Path, monkeypatch: Any) -> None:
+    """The data are looked for around the run first: the present folder may have other data."""
+    monkeypatch.chdir(tmp_path)
+    table_of(30, 2, 3, 1).to_csv("ratings.csv", index=False)
+    folder = metal.audit("ratings.csv", resamples=100).save("runs/audit").resolve()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    table_of(30, 2, 3, 2).to_csv("ratings.csv", index=False)
+    assert metal.verify(folder).counted[DIFFERS] == 0
+    (tmp_path / "ratings.csv").unlink()
+    with pytest.raises(UsageError, match=r"ratings\.csv changed since"):
+        metal.verify(folder)
 
 
 def test_an_audits_figures_are_those_of_other_libraries(run: Path) -> None:
@@ -192,7 +207,7 @@ def test_what_is_refused(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(UsageError, match="only runs of `metal audit`"):
         metal.verify(selection)
     in_memory = metal.audit(table_of(60, 3, 3, 0), resamples=100).save(tmp_path / "memory")
-    with pytest.raises(UsageError, match="name their place with `data`"):
+    with pytest.raises(UsageError, match="say where they are with `data`"):
         metal.verify(in_memory)
     monkeypatch.setattr(libraries, "NEEDED", ("scipy", "krippendorff-of-nobody"))
     with pytest.raises(MissingExtra, match=r"pip install 'metal-eval\[verify\]'"):

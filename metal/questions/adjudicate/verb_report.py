@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from metal.api.options import Option, Progress, StrPath, documented, names, settings_of
-from metal.api.read import load, reading_of
+from metal.api.run_data import inputs_of_run
 from metal.auditing.settings import AuditSettings
 from metal.errors import UsageError
 from metal.questions.adjudicate.sorts import AMBIGUOUS, BETWEEN
@@ -200,14 +200,11 @@ def _data_of(
 ) -> tuple[Inputs, Dataset, tuple[str, ...]]:
     """The data of the plan. Raises UsageError if they have changed since."""
     planned = manifest["datasets"][0]
-    path = data if data is not None else planned["path"]
-    if data is None and not Path(path).exists():
-        raise UsageError(f"{folder}: its data {path} are not here; say where they are with `data`")
-    inputs = load(path, [Path(more) for more in planned.get("more", ())], reading_of(folder))
+    inputs = inputs_of_run(folder, planned, data)
     dataset, left_out = to_adjudicate(inputs)
     if dataset.digest != planned["digest"]:
         raise UsageError(
-            f"{path} changed since {folder} was planned ({planned['digest']}, now"
+            f"{inputs.path} changed since {folder} was planned ({planned['digest']}, now"
             f" {dataset.digest}); plan again with `more_of`, which keeps answers to what is drawn"
             " again"
         )

@@ -100,23 +100,19 @@ def _data_of(opened: Run, folder: Path, data: Any) -> Dataset:
     """The ratings from which the run was made. Raises UsageError if they have changed
     since then.
     """
-    from metal.api.read import load, reading_of
+    from metal.api.run_data import inputs_of_run
     from metal.data.pairs import made_pairs, one_item_per_pair, originals
 
     of_run = opened.data
-    path = data if data is not None else of_run["path"]
-    if data is None and not Path(path).exists():
-        raise UsageError(f"{folder}: its data {path} are not here; name their place with `data`")
-    runs = list(map(Path, of_run.get("more", ())))
-    if any(map(made_pairs, runs)) and opened.command == "billboard":
+    inputs = inputs_of_run(folder, of_run, data)
+    if any(map(made_pairs, inputs.runs)) and opened.command == "billboard":
         raise UsageError(f"{folder}: boards with judges of pairs are not recomputed")
-    inputs = load(path, runs, reading_of(folder))
     dataset, _ = inputs.without_noisy(opened.settings.get("exclude_noisy", ""))
     if opened.command != "monitor":
         dataset, _ = originals(dataset)
     if dataset.digest != of_run["digest"]:
         raise UsageError(
-            f"{path} changed since {folder} was made ({of_run['digest']}, now {dataset.digest});"
-            f" run `metal {opened.command}` again, then verify that"
+            f"{inputs.path} changed since {folder} was made ({of_run['digest']}, now"
+            f" {dataset.digest}); run `metal {opened.command}` again, then verify that"
         )
     return one_item_per_pair(dataset)
