@@ -153,13 +153,17 @@ def submit_generator(
     return replace(joined, lines=(*lines, *joined.lines))
 
 
-def check_generator(folder: Path, path: Path, *, name: str, allow_missing: bool) -> tuple[str, ...]:
-    """What `submit_generator` checks before it scores anything; return a line about the outputs."""
+def check_generator(
+    folder: Path, path: Path, *, name: str, allow_missing: bool, scores: Path | None
+) -> tuple[str, ...]:
+    """What `submit_generator` checks before it scores anything; return lines about the outputs."""
     rows = read_rows(read_frame(path).to_dict("list"), path)
     generator = _NewGenerator(path, rows, name, "", {}, allow_missing, None, None, no_progress)
     board = open_board(folder).dataset
     _, outputs = generator.checked(board)
-    return (f"{len(outputs):,} outputs", *identical_texts(outputs, board))
+    by_metric = given_scores(read_frame(scores), board, outputs, scores) if scores else []
+    lines = [f"{each.rater.rater}: as given, {summary(each)}" for each in by_metric]
+    return (f"{len(outputs):,} outputs", *identical_texts(outputs, board), *lines)
 
 
 @dataclass(frozen=True)

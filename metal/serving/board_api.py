@@ -12,11 +12,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from metal.errors import MetalError
-from metal.serving.board_pages import MOST_FIELDS, BoardSeat, file_apart, team_of_token
+from metal.serving.board_pages import MOST_FIELDS, MOST_FILES, BoardSeat, files_apart, team_of_token
 from metal.serving.boards import BoardVisitor, ServedBoard
 from metal.serving.desk import Desk, TooMany, address, origin_of
 from metal.serving.submissions import (
     FAILED,
+    FLAGS,
     JOINED,
     LONGEST_DESCRIPTION,
     QUEUED,
@@ -40,7 +41,11 @@ FIELDS = {
     "name": "The name on the board.",
     "description": f"What it is, in at most {LONGEST_DESCRIPTION:,} characters.",
     "file": f"The outputs, scores or program; at most {LARGEST_FILE // 2**20} MB.",
+    "scores": "Of a generator: its scores by metrics that cannot run on the server; a CSV with the"
+    " column source and one for each metric, named as on the board (higher is better).",
     "allow_missing": "Of a generator: accept outputs for only some of the sources.",
+    "human": "Of a generator: whether people wrote the outputs.",
+    "family": "Of a generator: whose model it is (gpt, gemini, ...), for self-preference.",
     "direction": "Of a metric: whether higher or lower scores are better.",
     "signature": "Of scores: what produced them (model, version).",
     "function": "Of a program: the function to call; default score.",
@@ -75,9 +80,8 @@ async def post(request: Request) -> Response:
         sender = await run_in_threadpool(team_of_token, request)
         if sender is None:
             return _unsender()
-        async with request.form(max_files=1, max_fields=MOST_FIELDS) as form:
-            fields, file = file_apart(form)
-            return await run_in_threadpool(_post, request, sender, fields, file)
+        async with request.form(max_files=MOST_FILES, max_fields=MOST_FIELDS) as form:
+            return await run_in_threadpool(_post, request, sender, *files_apart(form))
     except MetalError as error:
         return _refused(error)
     except HTTPException as error:
@@ -91,10 +95,11 @@ def _post(
     sender: tuple[Desk, ServedBoard, BoardVisitor],
     fields: Mapping[str, Any],
     file: Any,
+    scores: Any,
 ) -> Response:
     desk, board, team = sender
     desk.limits.take(request)
-    submission = submit(desk.ledger, desk.root, board, team, fields, file)
+    submission = submit(desk.ledger, desk.root, board, team, fields, file, scores)
     at = address(request, f"/boards/{board.id}/api/submissions/{submission.id}")
     return JSONResponse(submission.to_dict(), 201, {"Location": at})
 
@@ -147,8 +152,10 @@ def description(seat: BoardSeat) -> dict[str, Any]:
     }
     properties["kind"]["enum"] = list(FILES)
     properties["direction"]["enum"] = ["higher", "lower"]
-    properties["allow_missing"]["type"] = "boolean"
-    properties["file"]["contentMediaType"] = "application/octet-stream"
+    for flag in FLAGS:
+        properties[flag]["type"] = "boolean"
+    for file in ("file", "scores"):
+        properties[file]["contentMediaType"] = "application/octet-stream"
     form = {"type": "object", "required": ["kind", "name", "file"], "properties": properties}
     record = {
         "type": "object",

@@ -43,7 +43,7 @@ from metal.serving.submissions import spent_by, submission_of, submissions_of, s
 from metal.serving.templating import respond
 
 FRAMED = "frame-ancestors 'none'"  # the page of a run says the rest of its policy itself
-MOST_FIELDS = 20  # of a form with a submission
+MOST_FIELDS, MOST_FILES = 20, 2  # of a form with a submission
 LONGEST_BADGE = 60  # characters of a name on it
 REPORTS = ("billboard", "leaderboard")
 
@@ -221,28 +221,37 @@ async def take(request: Request) -> Response:
     """A team's form with a submission."""
     seat = await run_in_threadpool(BoardSeat, request)
     seat.team()  # nobody else may send a file
-    async with request.form(max_files=1, max_fields=MOST_FIELDS) as form:
-        fields, file = file_apart(form)
-        return await run_in_threadpool(_taken, seat, fields, file)
+    async with request.form(max_files=MOST_FILES, max_fields=MOST_FIELDS) as form:
+        return await run_in_threadpool(_taken, seat, *files_apart(form))
 
 
-def file_apart(form: Any) -> tuple[dict[str, str], Any]:
-    """The fields of a form, and its file. Raises NotYours if there is none."""
+def files_apart(form: Any) -> tuple[dict[str, str], Any, Any]:
+    """The fields of a form, its file, and the scores beside it, or None. Raises NotYours if there
+    is no file, or another one.
+    """
     fields = {key: value for key, value in form.items() if isinstance(value, str)}
-    files = [value for value in form.values() if not isinstance(value, str)]
-    if len(files) != 1:
-        raise NotYours("a submission has one `file`: outputs, scores or a program")
-    return fields, files[0].file
+    files = [
+        (key, value.file)
+        for key, value in form.multi_items()
+        if not isinstance(value, str) and (value.filename or value.size)
+    ]
+    names = sorted(key for key, _ in files)
+    if names not in (["file"], ["file", "scores"]):
+        raise NotYours(
+            "a submission has one `file`: outputs, scores or a program; a generator may also have"
+            " `scores` of its outputs"
+        )
+    return fields, dict(files)["file"], dict(files).get("scores")
 
 
-def _taken(seat: BoardSeat, fields: Mapping[str, str], file: Any) -> Response:
+def _taken(seat: BoardSeat, fields: Mapping[str, str], file: Any, scores: Any) -> Response:
     team = seat.team()
     if not same(fields.get("csrf", ""), team.csrf):
         raise NotYours("this form is not of your session; load the page again")
     desk: Desk = seat.desk
     desk.limits.take(seat.request)
     try:
-        submission = submit(desk.ledger, desk.root, seat.board, team, fields, file)
+        submission = submit(desk.ledger, desk.root, seat.board, team, fields, file, scores)
     except MetalError as error:
         return _board_page(seat, str(error), 400)
     return RedirectResponse(f"{seat.base}/submissions/{submission.id}", 303)

@@ -27,6 +27,7 @@ from metal.serving.ledger import ServingLedger
 from metal.serving.submitted_files import (
     FILES,
     GENERATOR,
+    GIVEN_SCORES,
     LARGEST_FILE,
     LARGEST_PROGRAM,
     PROGRAM,
@@ -40,8 +41,9 @@ from metal.serving.submitted_files import (
 WAITING, QUEUED, RUNNING, JOINED = "waiting", "queued", "running", "joined"
 FAILED, REFUSED, WITHDRAWN = "failed", "refused", "withdrawn"
 PENDING = (WAITING, QUEUED, RUNNING)
-OPTIONS = {GENERATOR: ("allow_missing",), SCORES: ("direction", "signature"),
+OPTIONS = {GENERATOR: ("allow_missing", "human", "family"), SCORES: ("direction", "signature"),
            PROGRAM: ("direction", "function")}  # fmt: skip
+FLAGS = ("allow_missing", "human")  # options that are yes or no
 LONGEST_DESCRIPTION, LONGEST_OPTION = 2_000, 200
 NOT_RUN = -1  # versions that a board had before a submission ran, where it did not run yet
 LONGEST_ARRIVAL = 86_400.0  # seconds after which a file without submission is left over
@@ -104,21 +106,28 @@ def submit(
     team: BoardVisitor,
     fields: Mapping[str, Any],
     content: IO[bytes],
+    scores: IO[bytes] | None = None,
 ) -> BoardSubmission:
     """Take a submission: its file goes to the disk, is checked as `metal submit` checks it, and
     waits for a worker, or for the owner.
 
-    Raises UsageError or DataError for a submission that cannot join, of which nothing is kept.
+    scores: of a generator, a table of its scores by metrics that cannot run on the server. Raises
+    UsageError or DataError for a submission that cannot join, of which nothing is kept.
     """
     assert team.team is not None
     kind, name, description = _described(board, fields)
     options = _options(kind, fields)
+    if scores and kind != GENERATOR:
+        raise UsageError("`scores` go with a generator; those of a metric are its `file`")
     _check_budget(ledger, board, team.team)
     identity = secrets.token_hex(12)
     path = file_of(root, identity, kind)
     path.parent.mkdir(parents=True)
     try:
         take_in(content, path, LARGEST_PROGRAM if kind == PROGRAM else LARGEST_FILE)
+        if scores:
+            take_in(scores, path.with_name(GIVEN_SCORES), LARGEST_FILE)
+            options["scores"] = True
         lines = _checked(board.folder(root), path, kind, name, options)
         row = {"id": identity, "board": board.id, "team": team.team, "kind": kind, "name": name}
         row |= {
@@ -157,8 +166,8 @@ def _options(kind: str, fields: Mapping[str, Any]) -> dict[str, Any]:
             raise UsageError(f"{option} has more than {LONGEST_OPTION} characters")
         if value:
             options[option] = storable(value)
-    if "allow_missing" in options:
-        options["allow_missing"] = options["allow_missing"].lower() in ("true", "on", "1", "yes")
+    for flag in options.keys() & set(FLAGS):
+        options[flag] = options[flag].lower() in ("true", "on", "1", "yes")
     if options.get("direction", "higher") not in ("higher", "lower"):
         raise UsageError(f"direction {options['direction']!r}: write higher or lower")
     return options
@@ -170,22 +179,29 @@ def _checked(
     """What the check of `metal submit` says. Its messages show no path of the server."""
     if not _checking.acquire(timeout=SECONDS_TO_CHECK):
         raise TooMany("many submissions arrive; send yours again in a minute")
+    asked = _with_scores(path, {"name": name, **options})
     try:
         if kind == GENERATOR:
-            return metal.submit_generator(folder, path, name=name, check=True, **options).lines
+            return metal.submit_generator(folder, path, check=True, **asked).lines
         isolated = kind == PROGRAM
-        return metal.submit_metric(
-            folder, path, name=name, check=True, isolated=isolated, **options
-        ).lines
+        return metal.submit_metric(folder, path, check=True, isolated=isolated, **asked).lines
     except MetalError as error:
         raise UsageError(without_paths(str(error), path, folder)) from None
     finally:
         _checking.release()
 
 
+def _with_scores(path: Path, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options with the path of the scores that came beside outputs, if any did."""
+    if not options.get("scores"):
+        return dict(options)
+    return {**options, "scores": path.with_name(GIVEN_SCORES)}
+
+
 def without_paths(message: str, path: Path, folder: Path) -> str:
     """A message in which the server's paths are names."""
-    for name in (path, path.resolve(), folder, folder.resolve()):
+    scores = path.with_name(GIVEN_SCORES)
+    for name in (path, path.resolve(), scores, scores.resolve(), folder, folder.resolve()):
         message = message.replace(str(name), name.name)
     return message
 
@@ -404,7 +420,8 @@ def _of_job(ledger: ServingLedger, job: ServingJob) -> tuple[BoardSubmission, Se
 
 def _join(folder: Path, path: Path, submission: BoardSubmission) -> Any:
     """Add the submission to its board, by the function of `metal submit`."""
-    options: dict[str, Any] = {"name": submission.name, "by": submission.by, **submission.options}
+    options = _with_scores(path, submission.options)
+    options |= {"name": submission.name, "by": submission.by}
     if submission.kind == GENERATOR:
         return metal.submit_generator(folder, path, **options)
     return metal.submit_metric(folder, path, isolated=submission.kind == PROGRAM, **options)

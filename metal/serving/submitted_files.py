@@ -11,6 +11,7 @@ from metal.errors import UsageError
 
 GENERATOR, SCORES, PROGRAM = "generator", "metric-scores", "metric-program"
 FILES = {GENERATOR: "outputs.jsonl", SCORES: "scores.csv", PROGRAM: "metric.py"}  # by kind
+GIVEN_SCORES = "given-scores.csv"  # of a generator's outputs, by metrics that cannot run here
 OWN_FOLDER = ".metal-serve"  # in the server's folder: submitted files and pages of boards
 SUBMISSIONS = "submissions"  # in it, a folder for each
 LARGEST_FILE = 64 * 2**20  # bytes

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import socket
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from sqlalchemy import update
 
@@ -516,6 +518,111 @@ def test_metal_submit_sends_to_a_server(work: BoardAtWork, monkeypatch: pytest.M
     waits = metal.submit_generator("news", file, name="later", to=f"{server}/")
     assert tells(waits.lines, "waits for the board's owner")
     assert waits.ranked is None
+
+
+GIVEN = "source,near,far\n" + "".join(f"s{at},{at / 7!r},{-at}\n" for at in range(SOURCES))
+
+
+def scored(folder: Path, generator: str) -> dict[tuple[str, str], float]:
+    """What metrics gave a generator's outputs: (output, metric) -> score."""
+    board = with_submissions(load_dataset(folder), folder)
+    rows = board.ratings[board.ratings["generator"].astype(str) == generator]
+    kept = rows.astype({"output": str, "rater": str}).itertuples()
+    return {(row.output, row.rater): row.score for row in kept}
+
+
+def test_scores_of_a_generator_by_metrics_that_cannot_run_there(
+    work: BoardAtWork, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over HTTP, in the browser, and by the command in other formats: as on one's own disk."""
+    local = tmp_path / "local"
+    shutil.copytree(work.folder, local)
+    outputs, scores = tmp_path / "mine.jsonl", tmp_path / "given.csv"
+    outputs.write_bytes(outputs_of("mine"))
+    scores.write_text(GIVEN)
+    metal.submit_generator(local, outputs, name="mine", family="gpt", scores=scores)
+    expected = scored(local, "mine")
+    assert len(expected) >= 2 * SOURCES
+
+    team = work.team("A team")
+    files = {"file": outputs_of("mine"), "scores": GIVEN.encode()}
+    fields = {"kind": "generator", "name": "mine", "family": "gpt"}
+    reply = team.post(API, data=fields, files=files)
+    assert reply.status_code == 201
+    assert tells(reply.json()["log"], "near: as given, 12 scored")
+    work.works()
+    assert scored(work.folder, "mine") == expected
+    (entry,) = (row for row in metal.billboard_history(work.folder).to_dict("records")
+                if row["name"] == "mine")  # fmt: skip
+    assert entry["about"]["scores_given"] == ["near", "far"]
+    assert entry["about"]["generator"] == {"family": "gpt"}
+    assert kept_files(work) == []
+
+    browser = work.browser(work.link("A team"))
+    page = browser.get("/boards/news").text
+    assert 'name="scores"' in page
+    token = page.split('name="csrf" value="')[1].split('"')[0]
+    fields = {"csrf": token, "kind": "generator", "name": "form", "direction": "", "family": ""}
+    files = {"file": outputs_of("form"), "scores": GIVEN.encode()}
+    assert browser.post("/boards/news/submissions", data=fields, files=files).status_code == 200
+    nothing_chosen = {"file": ("o", outputs_of("plain")), "scores": ("", b"")}
+    fields["name"] = "plain"
+    reply = browser.post("/boards/news/submissions", data=fields, files=nothing_chosen)
+    assert tells(reply.text, "It waits for a worker.")
+
+    frame = pd.read_csv(scores)
+    frame.to_csv(tmp_path / "given.tsv", sep="\t", index=False)
+    pd.DataFrame([json.loads(line) for line in outputs_of("sent").splitlines()]).to_parquet(
+        tmp_path / "mine.parquet"
+    )
+    monkeypatch.setenv("METAL_TOKEN", work.team("A team").headers["Authorization"].split()[1])
+    work.does("rules", readers="public", budget="9", moderated="on")
+    sent_by_command = metal.submit_generator(
+        "news",
+        tmp_path / "mine.parquet",
+        name="sent",
+        scores=tmp_path / "given.tsv",
+        to=work.served.address,
+    )
+    assert tells(sent_by_command.lines, "12 outputs")
+    assert tells(sent_by_command.lines, "far: as given")
+    work.does("accept", submission=submissions_of(work.ledger, "news")[0].id)
+    work.works()
+    for name in ("form", "sent"):
+        same = {(output.replace("mine", name), rater): score
+                for (output, rater), score in expected.items()}  # fmt: skip
+        given = {key: score for key, score in scored(work.folder, name).items()
+                 if key[1] in ("near", "far")}  # fmt: skip
+        assert given == {key: score for key, score in same.items() if key[1] in ("near", "far")}
+    assert ("plain" in names_on(work.folder), "sent" in names_on(work.folder)) == (True, True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "files", "facts"),
+    [
+        ("generator", [("scores", b"source,nobody\ns0,1\n")], ["nobody"]),
+        ("generator", [("scores", b"source,near\ns99,1\n")], ["s99", "not a source"]),
+        ("generator", [("scores", b"source,near\ns0,1\ns0,2\n")], ["more than once"]),
+        ("generator", [("scores", b"source,near\ns0,much\n")], ["much"]),
+        ("generator", [("scores", b"near\n1\n")], ["no scores by metrics"]),
+        ("generator", [("scores", b"\x00\xff" * 99)], ["given-scores.csv"]),
+        ("generator", [("scores", b"")], ["empty"]),
+        ("generator", [("scores", GIVEN.encode()), ("scores", b"x")], ["Too many files"]),
+        ("generator", [("other", GIVEN.encode())], ["one `file`"]),
+        ("metric-scores", [("scores", GIVEN.encode())], ["go with a generator"]),
+    ],
+)
+def test_scores_that_cannot_be_taken_are_refused_with_the_outputs(
+    work: BoardAtWork, kind: str, files: list[tuple[str, bytes]], facts: list[str]
+) -> None:
+    several = [("file", ("f", outputs_of("new")))]
+    several += [(name, ("s", content)) for name, content in files]
+    reply = work.team("A team").post(API, data={"kind": kind, "name": "new"}, files=several)
+    assert reply.status_code == 400
+    assert tells(reply.json()["error"], *facts), reply.text
+    assert str(work.root) not in reply.text
+    assert kept_files(work) == []
+    assert submissions_of(work.ledger, "news") == []
 
 
 @pytest.mark.parametrize(

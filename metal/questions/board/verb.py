@@ -266,12 +266,16 @@ def submit_generator(
     from metal.boards import submitting
 
     if to:
-        options = {"by": by, "human": human, "family": family, "check": check, "scores": scores}
-        asked = {"allow_missing": allow_missing}
-        return _sent(to, str(board), "generator", outputs, name, asked, options)
+        options = {"by": by, "check": check}
+        asked = {"allow_missing": allow_missing, "human": human, "family": family}
+        return _sent(to, str(board), "generator", outputs, name, asked, options, scores)
     if check:
         lines = submitting.check_generator(
-            Path(board), Path(outputs), name=name, allow_missing=allow_missing
+            Path(board),
+            Path(outputs),
+            name=name,
+            allow_missing=allow_missing,
+            scores=Path(scores) if scores else None,
         )
         return _only_checked(Path(board), "generator", name, lines)
     joined = submitting.submit_generator(
@@ -427,9 +431,10 @@ def _sent(
     name: str,
     asked: dict[str, Any],
     options: dict[str, Any],
+    scores: StrPath | None = None,
 ) -> Submitted:
     """Send a submission to a server. asked: what goes with it. options: what a server does not
-    take.
+    take. scores: a second file.
     """
     from metal.questions.board.verb_sent import send
 
@@ -439,7 +444,8 @@ def _sent(
             f"`{unused[0]}` does not go with `to`: the server knows your team, and runs with its"
             " own limits"
         )
-    sent = send(server, board, kind, Path(file), name, asked)
+    beside = Path(scores) if scores else None
+    sent = send(server, board, kind, Path(file), name, asked, scores=beside)
     what = "generator" if kind == "generator" else "metric"
     why = f"on the board with version {sent.version}; its rank is on {sent.page}"
     if not sent.version:

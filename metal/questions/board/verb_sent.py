@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
@@ -24,6 +25,8 @@ MOST_AWAY = 20  # looks in a row that may fail
 LARGEST_REPLY = 2**20  # bytes
 BLOCK = 2**16
 LOCAL = ("127.0.0.1", "localhost", "::1")
+# of the files that a server takes, by kind
+ENDINGS = {"generator": ".jsonl", "metric-scores": ".csv", "metric-program": ".py"}
 WORKING = ("queued", "running")  # states after which something follows by itself
 
 
@@ -57,9 +60,13 @@ def send(
     name: str,
     options: Mapping[str, Any],
     *,
+    scores: Path | None = None,
     pause: Callable[[float], None] = time.sleep,
 ) -> SentSubmission:
     """Send a submission and wait until it has joined, or until it waits for the board's owner.
+
+    scores: of a generator, a table of its scores by metrics that cannot run on the server. Tables
+    in other formats than the server's are sent in the server's.
 
     Raises UsageError if the server refuses it or it fails.
     """
@@ -67,15 +74,18 @@ def send(
     token = os.environ.get(TOKEN, "")
     if not token:
         raise UsageError(f"`to` needs your team's token; set {TOKEN}, which the board's owner gave")
-    if not file.is_file():
-        raise no_such(file, "file")
     fields = {"kind": kind, "name": name, **{key: value for key, value in options.items() if value}}
-    boundary = secrets.token_hex(16)
-    parts = _parts(fields, file, boundary)
-    headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
-    headers["Content-Length"] = str(sum(map(len, _parts(fields, file, boundary))))
     address = f"{page}/api/submissions"
-    record = _ask(Request(address, parts, headers, method="POST"), token)  # noqa: S310  # see _page
+    with TemporaryDirectory(prefix="metal-submit-") as scratch:
+        files = {"file": _as_taken(file, ENDINGS[kind], Path(scratch) / "file")}
+        if scores:
+            files["scores"] = _as_taken(scores, ".csv", Path(scratch) / "scores")
+        boundary = secrets.token_hex(16)
+        headers = {"Content-Type": f"multipart/form-data; boundary={boundary}"}
+        headers["Content-Length"] = str(sum(map(len, _parts(fields, files, boundary))))
+        parts = _parts(fields, files, boundary)
+        request = Request(address, parts, headers, method="POST")  # noqa: S310  # see _page
+        record = _ask(request, token)
     if record["state"] in WORKING:
         record = _waited_for(f"{address}/{quote(str(record.get('id')), safe='')}", token, pause)
     state, lines = str(record["state"]), tuple(map(str, record.get("log") or ()))
@@ -117,17 +127,39 @@ def _page(server: str, board: str) -> str:
     return f"{server.rstrip('/')}/boards/{quote(board, safe='')}"
 
 
-def _parts(fields: Mapping[str, Any], file: Path, boundary: str) -> Iterator[bytes]:
-    """The body of a form with a file, piece by piece."""
+def _as_taken(file: Path, ending: str, to: Path) -> Path:
+    """The file, or a copy of its table in the format that a server takes."""
+    if not file.is_file():
+        raise no_such(file, "file")
+    if ending == ".py" or file.suffix.lower() == ending:
+        return file
+    from metal.data.tables.files import read_frame
+
+    frame = read_frame(file)
+    if ending == ".csv":
+        frame.to_csv(to, index=False)
+        return to
+    cells = frame.astype(object).where(frame.notna(), None)
+    with to.open("w", encoding="utf-8") as lines:
+        for row in cells.to_dict("records"):
+            lines.write(json.dumps(row, default=str) + "\n")
+    return to
+
+
+def _parts(fields: Mapping[str, Any], files: Mapping[str, Path], boundary: str) -> Iterator[bytes]:
+    """The body of a form with files, piece by piece."""
     for name, value in fields.items():
         head = f'--{boundary}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n'
         yield f"{head}{value}\r\n".encode()
-    kind = 'Content-Disposition: form-data; name="file"; filename="file"'
-    yield f"--{boundary}\r\n{kind}\r\nContent-Type: application/octet-stream\r\n\r\n".encode()
-    with file.open("rb") as source:
-        while block := source.read(BLOCK):
-            yield block
-    yield f"\r\n--{boundary}--\r\n".encode()
+    for name, file in files.items():
+        kind = f'Content-Disposition: form-data; name="{name}"; filename="{name}"'
+        head = f"--{boundary}\r\n{kind}\r\nContent-Type: application/octet-stream\r\n\r\n"
+        yield head.encode()
+        with file.open("rb") as source:
+            while block := source.read(BLOCK):
+                yield block
+        yield b"\r\n"
+    yield f"--{boundary}--\r\n".encode()
 
 
 def _ask(request: Request, token: str) -> dict[str, Any]:
