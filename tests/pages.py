@@ -2,7 +2,8 @@
 
 - console: lines with `$ ` are commands; below each stands what it prints, on standard error where
   it fails. `...` stands for anything. A command with nothing below it has to succeed.
-- bash: every line is a command that has to succeed.
+- bash: every line is a command that has to succeed; one that ends with `&` goes on until the page
+  ends, and has begun when the file into which it prints has something.
 - python: one program a page, run in the folder; where it has `>>> `, what is printed is compared.
 - a block with title="NAME" is a file of that name; every other block (sh, py, text, ...) is only
   shown.
@@ -20,9 +21,12 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
@@ -82,8 +86,9 @@ def run(
     with OpenAIBatchServer() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
-        for block in blocks(page):
-            _run_block(block, f"{page.name}:{block.line}", names)
+        with ExitStack() as running:
+            for block in blocks(page):
+                _run_block(block, f"{page.name}:{block.line}", names, running)
         for workflow in folder.glob(".github/workflows/*.yml"):
             _carry_out_workflow(workflow, folder)
     return names
@@ -99,7 +104,7 @@ def _carry_out_workflow(workflow: Path, folder: Path) -> None:
         assert runner.ok, runner.log
 
 
-def _run_block(block: Block, where: str, names: dict[str, Any]) -> None:
+def _run_block(block: Block, where: str, names: dict[str, Any], running: ExitStack) -> None:
     if block.title:
         path = Path(block.title)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -111,7 +116,10 @@ def _run_block(block: Block, where: str, names: dict[str, Any]) -> None:
             _check(command, shown, where)
     elif block.kind == "bash":
         for command in re.split(r"(?<!\\)\n", block.text.strip()):
-            _check(command, "", where)
+            if command.endswith("&"):
+                _begin(command.removesuffix("&"), running)
+            else:
+                _check(command, "", where)
     elif block.kind == "python" and ">>> " in block.text:
         test = doctest.DocTestParser().get_doctest(block.text, names, where, None, None)
         said: list[str] = []
@@ -125,6 +133,23 @@ def _run_block(block: Block, where: str, names: dict[str, Any]) -> None:
         assert not failed, "".join(said)
     elif block.kind == "python":
         exec(compile(block.text, where, "exec"), names)
+
+
+def _begin(command: str, running: ExitStack) -> None:
+    """Start a command that prints into a file, and wait until it has begun."""
+    file = Path(command.rpartition(">")[2].strip())
+    process = subprocess.Popen(
+        ["bash", "-c", f"exec {command}"], env=os.environ | {"PATH": _path()}
+    )
+    running.callback(process.wait, 60)
+    running.callback(process.send_signal, signal.SIGINT)
+    while not (file.is_file() and file.stat().st_size):
+        assert process.poll() is None, f"{command} ended"
+        time.sleep(0.05)
+
+
+def _path() -> str:
+    return f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
 
 def _check(command: str, shown: str, where: str) -> None:
@@ -158,10 +183,9 @@ def _carry_out(command: str) -> tuple[int, str, str]:
         )
         assert "Traceback" not in done.err, done.err
         return done.code, done.out, done.err
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     ended = subprocess.run(
         ["bash", "-c", command],
-        env=os.environ | {"PATH": path},
+        env=os.environ | {"PATH": _path()},
         capture_output=True,
         text=True,
         timeout=300,

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 import metal
-from metal.cli.verb import CommandGroup, WithDefault, verb
+from metal.cli.verb import CommandGroup, Other, WithDefault, verb
 from metal.cli.view import ENDINGS
 from metal.data.languages import language_name
 from metal.data.text import plural
@@ -74,7 +74,7 @@ def token(**options: Any) -> None:
     console.aside("Put it after the server's address. Links made before let nobody in any more.")
 
 
-serve = WithDefault(default=app)
+serve = WithDefault(default=app, others=(Other(app, meant=lambda args: not args),))
 for command in (backup, restore, token):
     serve.add_command(command)
 

@@ -16,7 +16,7 @@ import click
 
 import metal
 from metal.api.folders import is_listed
-from metal.cli.verb import WithDefault, verb
+from metal.cli.verb import Other, WithDefault, verb
 from metal.data.text import plural
 from metal.show.terminal import console
 
@@ -68,7 +68,7 @@ def bundle(folder: Path | None, **options: Any) -> None:
         console.say(note)
 
 
-view = WithDefault(default=app)
+view = WithDefault(default=app, others=(Other(app, meant=lambda args: not args),))
 view.add_command(bundle)
 
 

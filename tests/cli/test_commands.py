@@ -564,3 +564,18 @@ def test_a_pipe_without_answers_gets_the_commands(metal: Metal) -> None:
     assert done.err.count("\n") == 1
     for typed in ("metal import PATH", "metal judge DATASET", "metal sample --source"):
         assert typed in done.err
+
+
+@pytest.mark.parametrize("verb", ["serve", "view"])
+def test_without_arguments_the_present_folder_is_served(
+    verb: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[object] = []
+
+    def begin(folder: object, **options: object) -> None:
+        begun.append(folder)
+        raise click.Abort
+
+    monkeypatch.setattr(f"metal.{verb}", begin)
+    CliRunner().invoke(command, [verb])
+    assert [str(folder) for folder in begun] == ["."]
