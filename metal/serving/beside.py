@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import threading
 from pathlib import Path
 
@@ -14,6 +16,9 @@ LOOKS, REST = 0.5, 2.0  # seconds between two looks, and before a worker is star
 class AttendedWorker:
     """A worker at work, until `stop()`: a module of metal.serving as a process. The address of the
     database, which may hold a password, goes to it by its environment.
+
+    Each process has a folder of its own for temporary files, which is deleted when it has ended: a
+    worker that is killed leaves nothing that a submitted program wrote.
     """
 
     def __init__(self, module: str, folder: Path, database: str) -> None:
@@ -26,14 +31,18 @@ class AttendedWorker:
         self._thread.start()
 
     def _start(self) -> subprocess.Popen[bytes]:
+        self.scratch = tempfile.mkdtemp(prefix="metal-worker-")
+        environment = {**self._environment, "TMPDIR": self.scratch}
         return subprocess.Popen(  # noqa: S603
-            self._command, env=self._environment, stdin=subprocess.DEVNULL
+            self._command, env=environment, stdin=subprocess.DEVNULL
         )
 
     def _attend(self) -> None:
         while not self._over.wait(LOOKS):
-            if self.process.poll() is not None and not self._over.wait(REST):
-                self.process = self._start()
+            if self.process.poll() is not None:
+                shutil.rmtree(self.scratch, ignore_errors=True)
+                if not self._over.wait(REST):
+                    self.process = self._start()
 
     def stop(self) -> None:
         """End the worker."""
@@ -41,3 +50,4 @@ class AttendedWorker:
         self._thread.join()
         self.process.terminate()
         self.process.wait()
+        shutil.rmtree(self.scratch, ignore_errors=True)

@@ -14,12 +14,13 @@ from sqlalchemy import select
 import metal
 from metal.data.dataset import load_dataset
 from metal.serving import tables
+from metal.serving.beside import AttendedWorker
 from metal.serving.ledger import ServingLedger
 from metal.serving.studies import Forms, study_of
 from metal.serving.worker import KeepingWorker
 from tests.serving.crowd import Crowd, check_promises
 from tests.serving.postgres import Cluster
-from tests.serving.web import LANGUAGES, ServedProcess, folder_with_demo
+from tests.serving.web import LANGUAGES, ServedProcess, eventually, folder_with_demo
 
 AT = (15, 45, 80)  # acknowledged answers after which the server is killed
 
@@ -85,3 +86,21 @@ def test_a_worker_ends_with_its_server_even_if_that_ended_first(tmp_path: Path) 
     gone.wait()
     command = [sys.executable, "-m", "metal.serving.worker", str(tmp_path), str(gone.pid)]
     assert subprocess.run(command, timeout=120, check=False).returncode == 0
+
+
+def test_a_killed_worker_is_started_again_and_leaves_no_temporary_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metal.serving.beside.REST", 0.01)
+    ServingLedger(tmp_path).close()
+    worker = AttendedWorker("worker", tmp_path, "")
+    first, scratch = worker.process, Path(worker.scratch)
+    (scratch / "metal-metric-x").mkdir()
+    (scratch / "metal-metric-x" / "texts").write_text("what a program wrote")
+    first.kill()
+    eventually(lambda: worker.process is not first and not scratch.exists())
+    assert worker.process.poll() is None
+    last = Path(worker.scratch)
+    assert last.is_dir()
+    worker.stop()
+    assert not last.exists()
