@@ -295,7 +295,7 @@ def test_a_saved_file_goes_on_elsewhere(tmp_path: Path, visit: Visiting) -> None
     words = load(page, json.dumps(result).encode())
     assert words.startswith("Answers to 1 task were loaded.")
     # words that languages without plurals of nouns can say
-    assert "in this form: 1 task." in words
+    assert "left out: 1 task." in words
     assert "not on the scale: 1." in words
     assert page.inner_text("#count") == "2 of 3 rated"
     page.click("#download")
@@ -311,7 +311,7 @@ def test_a_saved_file_goes_on_elsewhere(tmp_path: Path, visit: Visiting) -> None
         b'{"metal": "dataset"}',
         b'{"metal": "answers", "version": 1}',
     ):
-        assert "no answers file" in load(page, wrong)
+        assert "not an answers file" in load(page, wrong)
     assert "not yours" in load(page, json.dumps(result | {"rater": "<b>en-2"}).encode())
     assert "not yours" in load(page, json.dumps(result | {"dataset": "other"}).encode())
     assert page.inner_text("#count") == "1 of 3 rated"

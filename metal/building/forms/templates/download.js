@@ -36,11 +36,11 @@ async function load(file) {
   try {
     found = JSON.parse(await new Response(file).text());
   } catch {
-    problem(t("This is no answers file. Choose the file that the download gave."));
+    problem(t("This is not an answers file. Choose the file that you downloaded."));
     return;
   }
   if (!found || found.metal !== "answers" || found.version !== 1 || !Array.isArray(found.answers)) {
-    problem(t("This is no answers file of a form like this."));
+    problem(t("This is not an answers file of a form like this one."));
   } else if (found.rater !== data.rater || found.dataset !== data.dataset) {
     problem(t("This file is not yours: it is by {theirs}, this form is for {yours}.", { theirs: `${found.rater} (${found.dataset})`, yours: `${data.rater} (${data.dataset})` }));
   } else {
@@ -54,8 +54,8 @@ function sayLoaded({ taken, unknown, refused }) {
   save();
   showTasks();
   const words = [t("Answers to {tasks} were loaded.", { tasks: tasks(taken) })];
-  if (unknown) words.push(t("Left out, not in this form: {tasks}.", { tasks: tasks(unknown) }));
-  if (refused) words.push(t("Scores left out that are not on the scale: {number}.", { number: refused }));
+  if (unknown) words.push(t("Not in this form, and left out: {tasks}.", { tasks: tasks(unknown) }));
+  if (refused) words.push(t("Scores left out because they are not on the scale: {number}.", { number: refused }));
   fill($("loading"), make("p", words.join(" ")));
   $("undo").hidden = false;
 }
@@ -63,7 +63,7 @@ function sayLoaded({ taken, unknown, refused }) {
 function undo() {
   ({ answers, unsent } = before);
   $("undo").hidden = true;
-  fill($("loading"), make("p", t("Your answers are again as they were before.")));
+  fill($("loading"), make("p", t("Your answers are as they were before.")));
   save();
   showTasks();
   showProgress();
