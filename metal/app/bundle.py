@@ -47,8 +47,8 @@ def view_bundle(
     outputs: Annotated[
         int,
         Option(
-            "Outputs of each language and criterion that have a page, those with the largest"
-            " differences; 0 for all.",
+            "How many outputs of each language and criterion have a page, starting with the "
+            "largest differences; 0 for all.",
             metavar="N",
             least=0,
         ),

@@ -130,9 +130,9 @@ class Bundling:
             notes.append("Texts, comments, messages and replies are left out of all pages.")
         if self.cut:
             notes.append(
-                f"{count(self.cut)} outputs are listed without a page of their own. At most"
-                f" {count(self.of_cell)} of each language and criterion have one, those with the"
-                " largest differences."
+                f"{count(self.cut)} outputs are listed without a page of their own. At most "
+                f"{count(self.of_cell)} of each language and criterion have one: those with the "
+                "largest differences."
             )
         notes += [f"{key} has no page: {why}" for key, why in self.left_out.items()]
         return notes

@@ -39,7 +39,7 @@ FLAGS = {
 def check_options(options: Options) -> None:
     """Raise UsageError for an unknown language, or a format that reads no file."""
     if options.get("format") in ELSEWHERE:
-        raise UsageError(f"The format {options['format']} is not one of files")
+        raise UsageError(f"The format {options['format']} is not read from files")
     language = options.get("language", "")
     if language and language != "und" and find_language(language) is None:
         raise UsageError(

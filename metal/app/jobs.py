@@ -161,7 +161,9 @@ class Jobs:
     def job(self, key: str) -> AppJob:
         """The job with a key. Raises NoSuchPage."""
         if key not in self._jobs:
-            raise NoSuchPage("There is no such command here; it may be of an earlier `metal view`")
+            raise NoSuchPage(
+                "There is no such command here; an earlier `metal view` may have started it"
+            )
         return self._jobs[key]
 
     def all(self) -> list[AppJob]:

@@ -56,7 +56,7 @@ ROLES: Mapping[str, Mapping[str, str]] = {
         "reason": "why there is no score",
         "reply": "judge's reply in full",
         "confidence": "confidence",
-        "repeat": "number of the repeat",
+        "repeat": "number of the repetition",
     },
     "Comparisons of two outputs": {
         "winner": "winner",
@@ -244,8 +244,8 @@ def _why(name: str, role: str, columns: TableColumns, *, chosen: bool, fixed: bo
         by_name = any(plain(part) in GUESSES[role] for part in (name, name.split(".")[-1]))
         return "by its name" if by_name else _BY_CELLS.get(role, "by its cells")
     if name in columns.doubtful:
-        return "may hold scores; its name does not say whose"
-    return "no role by its name and cells"
+        return "may hold scores, but its name does not say whose"
+    return "neither its name nor its cells suggest a role"
 
 
 # ---------------------------------------------------------------- raters, criteria, language

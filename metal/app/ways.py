@@ -321,8 +321,8 @@ _ALL = (
         _hand_out_fields,
         _hand_out,
         _differ_too_little,
-        "The new ratings join those of the people, and only where judge and people differ."
-        " Agreement that is computed with them favours the judge.",
+        "The new ratings are added to the people's, but only for outputs on which judge and "
+        "people differ. Agreement that is computed with them favours the judge.",
     ),
     Way(
         "adjudicate",
@@ -333,14 +333,14 @@ _ALL = (
         _adjudicate_fields,
         _adjudicate,
         _not_to_adjudicate,
-        "The decisions are kept apart from the people's ratings, and each counts for outputs that"
-        " were not drawn. Choose somebody who has not rated these outputs.",
+        "The decisions are kept apart from the people's ratings, and each also stands for "
+        "outputs that were not drawn. Choose somebody who has not rated these outputs.",
     ),
     Way(
         "ask",
         "Ask the judge again with another prompt",
-        "The same model rates the same outputs with another prompt, or with a prompt in another"
-        " language. An audit of both shows which agrees better with the people.",
+        "The same model rates the same outputs with another prompt, or with a prompt in another "
+        "language. An audit of both shows which prompt agrees better with the people.",
         "Ask the judge",
         _ask_fields,
         _ask,
@@ -369,8 +369,8 @@ _ALL = (
     Way(
         "keep",
         "Make a dataset of the table",
-        "People get their tasks from a dataset folder, and this audit read a table. METAL keeps the"
-        " table as a dataset, without changing the table.",
+        "People get their tasks from a dataset folder, but this audit read a table. METAL keeps "
+        "the table as a dataset, without changing the table.",
         "Make the dataset",
         _no_fields,
         _keep,

@@ -33,7 +33,7 @@ from metal.serving.submissions import (
 from metal.serving.submitted_files import FILES, LARGEST_FILE
 from metal.serving.templating import respond
 
-WITHOUT = "this is no team's token; send `Authorization: Bearer TOKEN`, with your team's"
+WITHOUT = "this token belongs to no team; send `Authorization: Bearer TOKEN` with your team's token"
 FIELDS = {
     "kind": "generator: outputs as JSON lines, each with source and text. metric-scores: a CSV with"
     " the columns output and score, or source, generator and score. metric-program: a Python file"
@@ -41,19 +41,19 @@ FIELDS = {
     "name": "The name on the board.",
     "description": f"What it is, in at most {LONGEST_DESCRIPTION:,} characters.",
     "file": f"The outputs, scores or program; at most {LARGEST_FILE // 2**20} MB.",
-    "scores": "Of a generator: its scores by metrics that cannot run on the server; a CSV with the"
+    "scores": "For a generator: its scores by metrics that cannot run on the server; a CSV with the"
     " column source and one for each metric, named as on the board (higher is better).",
-    "allow_missing": "Of a generator: accept outputs for only some of the sources.",
-    "human": "Of a generator: whether people wrote the outputs.",
-    "family": "Of a generator: whose model it is (gpt, gemini, ...), for self-preference.",
-    "direction": "Of a metric: whether higher or lower scores are better.",
-    "signature": "Of scores: what produced them (model, version).",
-    "function": "Of a program: the function to call; default score.",
+    "allow_missing": "For a generator: accept outputs for only some of the sources.",
+    "human": "For a generator: whether people wrote the outputs.",
+    "family": "For a generator: whose model it is (gpt, gemini, ...), for self-preference.",
+    "direction": "For a metric: whether higher or lower scores are better.",
+    "signature": "For scores: what produced them (model, version).",
+    "function": "For a program: the function to call; default score.",
 }
 STATES = {
     WAITING: "it waits for the board's owner",
     QUEUED: "it waits for a worker",
-    RUNNING: "it runs",
+    RUNNING: "it is running",
     JOINED: "it is on the board, with `version`",
     FAILED: "it could not join; the log says why",
     REFUSED: "the owner refused it",

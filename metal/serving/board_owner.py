@@ -163,7 +163,9 @@ def _study(request: Request, desk: Desk, board: ServedBoard, fields: Mapping[str
 
     submission = submission_of(desk.ledger, board.id, _identity(fields))
     if (submission.kind, submission.state) != ("generator", "joined"):
-        raise UsageError(f"{submission.name} is no generator on the board; people rate generators")
+        raise UsageError(
+            f"{submission.name} is not a generator on the board; people rate only generators"
+        )
     raters = str(fields.get("raters", "") or 3)
     if not raters.isdecimal() or len(raters) > 4 or not 1 <= int(raters) <= MOST_RATERS:
         raise UsageError(f"raters {raters[:40]!r}: write a number from 1 to {MOST_RATERS}")

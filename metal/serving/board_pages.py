@@ -110,7 +110,7 @@ def come_in(request: Request) -> Response:
     board = request.path_params["board"]
     cookie = session_of(desk.ledger, request.path_params["secret"])
     if visitor_with(desk.ledger, board, cookie) is None:
-        raise NotValid("this link is not of this board; ask for a new one")
+        raise NotValid("this link does not belong to this board; ask for a new one")
     path = address(request, f"/boards/{board}")
     response = RedirectResponse(path, 303)
     response.set_cookie(
@@ -247,7 +247,7 @@ def files_apart(form: Any) -> tuple[dict[str, str], Any, Any]:
 def _taken(seat: BoardSeat, fields: Mapping[str, str], file: Any, scores: Any) -> Response:
     team = seat.team()
     if not same(fields.get("csrf", ""), team.csrf):
-        raise NotYours("this form is not of your session; load the page again")
+        raise NotYours("this form does not belong to your session; load the page again")
     desk: Desk = seat.desk
     desk.limits.take(seat.request)
     try:

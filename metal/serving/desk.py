@@ -95,14 +95,14 @@ async def fields_of(request: Request) -> FormData:
     """
     kind = request.headers.get("content-type", FORM).partition(";")[0].strip()
     if kind != FORM:
-        raise UsageError("this is not what a page of this server sends")
+        raise UsageError("no page of this server sends such a request")
     body = await request.body()
     if len(body) > LARGEST_FORM:
         raise UsageError(f"a form has at most {LARGEST_FORM // 1000} kB")
     try:
         read = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=MOST_FIELDS)
     except ValueError:
-        raise UsageError("this is not what a page of this server sends") from None
+        raise UsageError("no page of this server sends such a request") from None
     pairs: list[tuple[str, str | UploadFile]] = [*read]
     return FormData(pairs)
 

@@ -65,11 +65,11 @@ class GivenAnswer:
         task, scores = entry.get("task"), entry.get("scores")
         comment, seconds = entry.get("comment", ""), entry.get("seconds", 0)
         if not (isinstance(task, str) and isinstance(scores, dict) and isinstance(comment, str)):
-            raise NotYours("an answer has a task, scores and a comment")
+            raise NotYours("an answer needs a task, scores and a comment")
         if not all(isinstance(score, str) and len(score) < LONGEST for score in scores.values()):
-            raise NotYours("scores are texts")
+            raise NotYours(f"scores must be texts of fewer than {LONGEST} characters")
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds != seconds:
-            raise NotYours("the seconds of an answer are a number")
+            raise NotYours("the seconds of an answer must be a number")
         if len(comment) > LONGEST_COMMENT:
             raise NotYours(f"a comment has at most {LONGEST_COMMENT:,} characters")
         return cls(task, scores, storable(comment), float(min(max(seconds, 0), MOST_SECONDS)))
@@ -437,7 +437,7 @@ def skip(ledger: ServingLedger, rater: RaterInStudy, name: str, reason: str) -> 
     reason.
     """
     if reason not in REASONS:
-        raise NotYours(f"{reason[:40]!r} is none of the reasons: {', '.join(REASONS)}")
+        raise NotYours(f"{reason[:40]!r} is not one of the reasons: {', '.join(REASONS)}")
     handed, task = tables.handed, tables.tasks
 
     def write(connection: Connection) -> None:
@@ -447,7 +447,7 @@ def skip(ledger: ServingLedger, rater: RaterInStudy, name: str, reason: str) -> 
         if row is not None and row.state == SKIPPED:  # a second click
             return
         if row is None or row.state not in (HELD, LAPSED):
-            raise NotYours(f"task {name[:40]!r} is not among those that {rater.name} has to rate")
+            raise NotYours(f"task {name[:40]!r} is not one that {rater.name} has to rate")
         left = update(handed).where(handed.c.id == row.id)
         connection.execute(left.values(state=SKIPPED, reason=reason))
         if row.state == HELD:

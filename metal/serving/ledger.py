@@ -76,7 +76,9 @@ class ServingLedger:
             try:
                 return do()
             except (ValueRefused, UnicodeEncodeError):
-                raise UsageError("this has signs or numbers that cannot be kept") from None
+                raise UsageError(
+                    "this holds characters or numbers that the database cannot keep"
+                ) from None
             except DBAPIError as error:
                 if not _passes(error) or time.monotonic() > end:
                     raise

@@ -173,8 +173,8 @@ def study_of_forms(
     files = sorted(folder.glob(f"*{ENDING}"))
     if not files:
         raise UsageError(
-            f"{folder} has no tasks of a study; give a dataset, or make them with `metal adjudicate"
-            " plan DATASET --to study`"
+            f"{folder} has no tasks of a study; give a dataset, or make tasks with `metal "
+            "adjudicate plan DATASET --to study`"
         )
     inside = _inside(root, folder)
     called = _free_name(ledger, name or slug(folder.resolve().name), asked_for=bool(name))

@@ -129,7 +129,7 @@ def number_of(fields: Mapping[str, Any], name: str, default: int, least: int, mo
 def check_form(visitor: Visitor, fields: Mapping[str, Any]) -> None:
     """Raise NotYours for a form that another page sent."""
     if not same(str(fields.get("csrf", "")), visitor.csrf):
-        raise NotYours("this form is not of your session; load the page again")
+        raise NotYours("this form does not belong to your session; load the page again")
 
 
 def study_page(request: Request) -> Response:

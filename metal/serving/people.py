@@ -112,7 +112,7 @@ def session_of(ledger: ServingLedger, secret: str) -> str:
     def write(connection: Connection) -> None:
         row = connection.execute(select(link).where(link.c.hash == hashed(secret))).first()
         if row is None or row.revoked or row.until < time.time():
-            raise NotValid("this link is not valid, or no longer; ask for a new one")
+            raise NotValid("this link is not valid, or no longer valid; ask for a new one")
         until = min(row.until, time.time() + SESSION_DAYS * DAY)
         _end_sessions(connection, row.hash)
         new = {"hash": hashed(cookie), "link": row.hash, "csrf": csrf, "until": until}
@@ -307,7 +307,7 @@ def link_of(ledger: ServingLedger, secret: str, role: str) -> Link:
     wanted = select(link).where(link.c.hash == hashed(secret), link.c.role == role)
     row = ledger.reads(lambda connection: connection.execute(wanted).first())
     if row is None or row.revoked or row.until < time.time():
-        raise NotValid("this link is not valid, or no longer; ask for a new one")
+        raise NotValid("this link is not valid, or no longer valid; ask for a new one")
     return Link(row.role, row.study or "", row.person, row.label)
 
 

@@ -99,7 +99,7 @@ class Seat:
     def check(self, token: Any) -> None:
         """Raise NotYours for a form that another page sent."""
         if not isinstance(token, str) or not same(token, self.csrf):
-            raise NotYours("this form is not of your session; load the page again")
+            raise NotYours("this form does not belong to your session; load the page again")
 
     def form(self, language: str) -> AskedForm:
         """What is asked in a language."""

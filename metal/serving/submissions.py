@@ -51,8 +51,9 @@ SECONDS_TO_CHECK = 30.0  # that a submission waits while others are checked
 # sentences of METAL that end in a program's own words
 SAID_BY_PROGRAMS = re.compile("^(not scored by [^:]*|.*? without score)[,:] .*", re.DOTALL)
 PROGRAM_FAILED = (
-    "the program could not score the board's outputs; what it said is for the board's owner only,"
-    " because it could hold hidden texts. Try it on data of your own: metal submit metric"
+    "the program could not score the board's outputs. Only the board's owner sees what it "
+    "printed, because that could hold hidden texts. Try it on data of your own: metal submit "
+    "metric"
 )
 TEAM_LEFT = "your team left the board before it ran"
 RUNS_AGAIN = "the worker ended while it ran; it runs again"
@@ -149,7 +150,7 @@ def _described(board: ServedBoard, fields: Mapping[str, Any]) -> tuple[str, str,
     if kind not in FILES:
         raise UsageError(f"kind {kind[:40]!r}: a submission is {', '.join(FILES)}")
     if kind == PROGRAM and not board.rules.programs:
-        raise UsageError("this board takes no programs; hand in a table of scores")
+        raise UsageError("this board takes no programs; submit a table of scores")
     description = storable(str(fields.get("description", "")).strip())
     if len(description) > LONGEST_DESCRIPTION:
         raise UsageError(f"the description has more than {LONGEST_DESCRIPTION:,} characters")
@@ -247,7 +248,9 @@ def _queue(ledger: ServingLedger, board: ServedBoard, row: Mapping[str, Any]) ->
             submission.c.state.in_(PENDING),
         )
         if connection.scalar(same):
-            raise UsageError(f"{row['name']!r} is submitted already and waits; give another `name`")
+            raise UsageError(
+                f"{row['name']!r} is submitted already and is waiting; give another `name`"
+            )
         new = {**row, "state": state, "full": "", "since": NOT_RUN, "version": 0}
         connection.execute(insert(submission).values(**new, made=time.time()))
         if state == QUEUED:

@@ -112,7 +112,7 @@ def test_the_diff_has_what_has_changed(two: View) -> None:
 def test_changed_answers_are_listed_below_the_figures(two: View) -> None:
     status, text, _ = asked(two, BOTH)
     assert status == 200
-    assert tells(unescape(text), "fake:blind", "runs/later", "beside the earlier", "runs/judged")
+    assert tells(unescape(text), "fake:blind", "runs/later", "with the earlier", "runs/judged")
     assert "60</span>" in text
     assert text.count('role="rowheader"') == 50
     assert text.index("Undecided") < text.index("Changed answers")

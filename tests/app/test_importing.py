@@ -132,7 +132,7 @@ def test_the_page_shows_what_was_read_and_why(desk: View) -> None:
     text = page(desk, sent(desk, ("people.csv", WIDE)))
     assert tells(text, "120 ratings of 40 outputs", "English", "Hindi", "2 people", "1 LLM judge")
     assert tells(text, "locale", "by its name")
-    assert tells(text, "weather", "may hold scores; its name does not say whose")
+    assert tells(text, "weather", "may hold scores, but its name does not say whose")
     assert command_on(text) == ["metal", "import", "people.csv", "--out", "datasets/people"]
 
 

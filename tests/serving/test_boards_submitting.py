@@ -718,7 +718,7 @@ def test_only_generators_on_the_board_are_sent_to_people(work: BoardAtWork) -> N
     identity = sent(team, "metric-scores", "mine", scores_of(work.folder)).json()["id"]
     work.works()
     reply = work.does("study", submission=identity)
-    assert tells(reply.text, "mine", "no generator on the board")
+    assert tells(reply.text, "mine", "not a generator on the board")
     assert work.does("study", submission="x").status_code == 404
 
 

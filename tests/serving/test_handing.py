@@ -251,7 +251,7 @@ def test_tasks_left_to_others_go_to_them_and_do_not_come_back(ledger: ServingLed
     assert counted(ledger, study)[task.task]["free"] == 1
     assert held(ledger, study, first, "hi") == []
     assert [each.task for each in held(ledger, study, second, "hi")] == [task.task]
-    with pytest.raises(NotYours, match="none of the reasons"):
+    with pytest.raises(NotYours, match="not one of the reasons"):
         skip(ledger, second, task.task, "<script>")
 
 

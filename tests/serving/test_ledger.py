@@ -93,7 +93,7 @@ def test_an_error_that_stays_is_not_tried_again(ledger: ServingLedger) -> None:
 
 
 def test_what_a_database_cannot_keep_is_refused(ledger: ServingLedger) -> None:
-    with pytest.raises(UsageError, match="cannot be kept"):
+    with pytest.raises(UsageError, match="cannot keep"):
         ledger.writes(lambda connection: add_jobs(connection, 1, "half \ud83d"))
     assert jobs_in(ledger) == 0
 
