@@ -9,7 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from metal.api.answer_table import TEXTS, RunAnswers
+from metal.api.answer_table import RunAnswers
+from metal.api.output_texts import TEXTS
 from metal.data.escaping import csv_text
 from metal.data.files import whole_text
 

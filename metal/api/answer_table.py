@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.compute as pc
 
+from metal.api.output_texts import OutputTexts
 from metal.data.languages import language_name
 from metal.errors import check_known
 from metal.stats.patterns import Codes, Numbers
@@ -34,7 +33,6 @@ BY_LANGUAGE, BY_PEOPLE, OF = "language", "people", "of:"  # orders; OF comes bef
 DOWN = "-"  # before an order: the largest first
 TYPICAL = 3  # outputs that show how a judge differs
 KEPT = 4  # choices whose outputs are kept
-TEXTS = ("title", "source_text", "output_text")
 
 
 @dataclass(frozen=True)
@@ -70,8 +68,8 @@ class RunAnswers:
     rater (categories), score (NaN without one).
 
     people, judges: the names of the raters; whoever is no person counts as a judge. by_name: the
-    criteria that are known, by name. read_texts: reads the columns TEXTS, with a row for each
-    category of the outputs.
+    criteria that are known, by name. read_texts: reads texts of outputs: the code of each in
+    `items`, with its texts in the order of TEXTS.
     """
 
     items: pd.DataFrame
@@ -79,7 +77,7 @@ class RunAnswers:
     by_name: Mapping[str, Criterion]
     people: Sequence[str]
     judges: Sequence[str]
-    read_texts: Callable[[], pa.Table]
+    read_texts: Callable[[], Iterable[tuple[int, Sequence[str]]]]
 
     @cached_property
     def languages(self) -> Sequence[str]:
@@ -92,9 +90,10 @@ class RunAnswers:
         return sorted(map(str, self.items["criterion"].unique()))
 
     @cached_property
-    def texts(self) -> pa.Table:
-        """The texts of the outputs, in the order of the categories of `items`."""
-        return self.read_texts()
+    def texts(self) -> OutputTexts:
+        """The texts of the outputs, by their codes in `items`."""
+        ids = self.items["output"].cat.categories.astype(str).tolist()
+        return OutputTexts(ids, self.read_texts())
 
     @cached_property
     def usual_kind(self) -> str:
@@ -197,35 +196,9 @@ class RunAnswers:
             if value := getattr(choice, column):
                 wanted &= (self.items[column] == value).to_numpy()
         if choice.q.strip():
-            wanted &= self._with_words(choice.q.split())[self.items["output"].cat.codes.to_numpy()]
+            having = self.texts.having(choice.q.split())
+            wanted &= having[self.items["output"].cat.codes.to_numpy()]
         return wanted
-
-    def _with_words(self, searched: Iterable[str]) -> Any:
-        """(outputs,) whether the texts or the id of an output have all of the words."""
-        left = np.arange(len(self._searched[0][1]))  # the outputs that have the words so far
-        for word in sorted(searched, key=len, reverse=True):
-            having = np.zeros(len(left), dtype=bool)
-            for texts, numbers in self._searched:
-                used, at = np.unique(numbers[left], return_inverse=True)
-                among = texts if len(used) == len(texts) else texts.take(pa.array(used))
-                hits = pc.match_substring(among, pc.utf8_lower(pa.scalar(word)).as_py())
-                having |= hits.to_numpy(zero_copy_only=False)[at]
-            left = left[having]
-        every = np.zeros(len(self._searched[0][1]), dtype=bool)
-        every[left] = True
-        return every
-
-    @cached_property
-    def _searched(self) -> list[tuple[pa.Array, Codes]]:
-        """What a search looks through: different texts in small letters, and the number of each
-        output's text among them.
-        """
-        names = pa.array(self.items["output"].cat.categories.astype(str), pa.string())
-        searched = []
-        for column in [names, *(self.texts[name].combine_chunks() for name in TEXTS)]:
-            encoded = column.dictionary_encode()
-            searched.append((pc.utf8_lower(encoded.dictionary), encoded.indices.to_numpy()))
-        return searched
 
     @cached_property
     def _judged(self) -> pd.DataFrame:
@@ -304,9 +277,7 @@ class RunAnswers:
 
     def texts_of(self, rows: pd.DataFrame) -> list[dict[str, str]]:
         """The texts of each of these rows of the items."""
-        numbers = pa.array(rows["output"].cat.codes.to_numpy())
-        texts: list[dict[str, str]] = self.texts.take(numbers).to_pylist()
-        return texts
+        return self.texts.of(rows["output"].cat.codes.tolist())
 
 
 def typical(differing: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.DataFrame:

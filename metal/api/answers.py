@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -12,14 +12,15 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from metal.api.answer_table import DIFFERS, TEXTS, Choice, RunAnswers, ranges_of
+from metal.api.answer_table import DIFFERS, Choice, RunAnswers, ranges_of
 from metal.api.options import names
+from metal.api.output_texts import TEXTS
 from metal.data.dataset_lines import read_criteria, read_criterion, read_raters
 from metal.data.pairs import swapped_pairs
 from metal.data.people import people_in
 from metal.data.run_toml import RUN_TOML
 from metal.errors import DataError, UsageError
-from metal.runs.parts import again, command_of, read_manifest, read_parquet
+from metal.runs.parts import again, command_of, read_manifest, read_parquet, read_texts
 from metal.stats.aggregate import TIE, settled
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def of_audit(folder: Path) -> RunAnswers:
     if not {*ITEM_COLUMNS, "ratings"} <= set(table.column_names):
         raise DataError(folder / DISAGREEMENTS, "not the columns of disagreements", again("audit"))
     kinds = {rater.rater: rater.kind for rater in read_raters(folder)}
-    texts = partial(read_parquet, folder / DISAGREEMENTS, "audit", [*TEXTS], TEXTS)
+    texts = partial(read_texts, folder / DISAGREEMENTS, "audit", TEXTS)
     return of_disagreements(table, criteria, kinds, texts)
 
 
@@ -57,11 +58,11 @@ def of_disagreements(
     table: pa.Table,
     criteria: Mapping[str, Criterion],
     kinds: Mapping[str, str],
-    read_texts: Callable[[], pa.Table],
+    texts: Callable[[], Iterable[Sequence[str]]],
 ) -> RunAnswers:
     """The outputs in an audit's table of disagreements.
 
-    kinds: of all raters. read_texts: reads the columns TEXTS of the table.
+    kinds: of all raters. texts: reads the columns TEXTS of the table row by row.
     """
     items = table.select(ITEM_COLUMNS).to_pandas(strings_to_categorical=True)
     items["span"] = _spans(items, criteria)
@@ -74,10 +75,10 @@ def of_disagreements(
             "score": flat.field("score").to_numpy(zero_copy_only=False),
         }
     )
-    first_rows = np.unique(items["output"].cat.codes.to_numpy(), return_index=True)[1]
     people, judges = _by_kind(kinds)
+    codes = items["output"].cat.codes
     return RunAnswers(
-        items, scored, criteria, people, judges, lambda: read_texts().take(first_rows)
+        items, scored, criteria, people, judges, lambda: zip(codes, texts(), strict=True)
     )
 
 
@@ -189,25 +190,15 @@ def _people_answers(
     return answers
 
 
-def _texts_of_dataset(dataset: Dataset | None, outputs: Sequence[str]) -> pa.Table:
-    """The texts of outputs in a dataset; empty without one."""
-    texts: dict[str, list[str]] = {name: [] for name in TEXTS}
-    for name in outputs:
-        output = dataset.outputs.get(name) if dataset else None
-        source = dataset.sources[output.source] if dataset and output else None
-        texts["title"].append(source.title if source else "")
-        texts["source_text"].append(source.text if source else "")
-        texts["output_text"].append(output.text if output else "")
-    return pa.table({name: _each_once(column) for name, column in texts.items()})
-
-
-def _each_once(texts: Sequence[str]) -> pa.DictionaryArray:
-    """Texts that occur often, each kept once."""
-    numbers: dict[str, int] = {}
-    codes = [numbers.setdefault(text, len(numbers)) for text in texts]
-    return pa.DictionaryArray.from_arrays(
-        pa.array(codes, pa.int32()), pa.array(list(numbers), pa.string())
-    )
+def _texts_of_dataset(
+    dataset: Dataset | None, outputs: Sequence[str]
+) -> Iterator[tuple[int, Sequence[str]]]:
+    """The texts of outputs that a dataset has, each with its number among these outputs."""
+    for number, name in enumerate(outputs):
+        if dataset and name in dataset.outputs:
+            output = dataset.outputs[name]
+            source = dataset.sources[output.source]
+            yield number, (source.title, source.text, output.text)
 
 
 def outputs_named(

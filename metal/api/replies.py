@@ -4,13 +4,14 @@ read.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import pandas as pd
 
 from metal.api.options import Names, Option, StrPath, documented, names
@@ -22,6 +23,7 @@ from metal.errors import UsageError, check_known
 from metal.runs.judges_run import RatingsRun
 from metal.runs.parts import command_of
 from metal.show.replies import marked_html
+from metal.stats.patterns import Codes
 
 if TYPE_CHECKING:
     from metal.data.dataset import Dataset
@@ -128,6 +130,11 @@ def replies(
     return Replies(first_rows.reset_index(drop=True), len(table), tuple(calls), opened.notes)
 
 
+def dataset_at(path: Path) -> Dataset:
+    """The dataset in a path."""
+    return load(path).dataset
+
+
 @dataclass(frozen=True)
 class OpenedReplies:
     """The replies in a run of judges, or in the runs of judges that an audit uses. They are opened
@@ -140,16 +147,30 @@ class OpenedReplies:
     runs: tuple[_OpenedRun, ...]
 
     @classmethod
-    def of(cls, run: StrPath) -> OpenedReplies:
+    def of(
+        cls, run: StrPath, read_dataset: Callable[[Path], Dataset] = dataset_at
+    ) -> OpenedReplies:
         """Open a run of `metal.judge`, or an audit of one. Raises UsageError if it has no
         replies.
+
+        read_dataset: reads the dataset in a path, for whoever has it open already.
         """
-        return cls(tuple(map(_OpenedRun.of, _judges_runs(Path(run)))))
+        return cls(tuple(_OpenedRun.of(each, read_dataset) for each in judges_runs(Path(run))))
+
+    @classmethod
+    def together(cls, opened: Iterable[OpenedReplies]) -> OpenedReplies:
+        """The replies of several runs that are open already."""
+        return cls(tuple(run for each in opened for run in each.runs))
 
     @cached_property
     def table(self) -> pd.DataFrame:
         """One row per output, criterion and judge, as in Replies, with the judge's comment."""
-        return pd.concat([run.table for run in self.runs], ignore_index=True)
+        return pd.concat([run.table() for run in self.runs], ignore_index=True)
+
+    @property
+    def size(self) -> int:
+        """The number of ratings."""
+        return sum(len(run.ratings) for run in self.runs)
 
     @property
     def dataset(self) -> Dataset | None:
@@ -185,7 +206,7 @@ def _repeated(call: AskedCall) -> str:
     return call.judge + (f"#{call.sample}" if call.sample > 1 else "")
 
 
-def _judges_runs(run: Path) -> list[Path]:
+def judges_runs(run: Path) -> list[Path]:
     """The judges' runs in which to look: the run itself, or those from which an audit was made."""
     command = command_of(run)
     if command == "judge":
@@ -224,38 +245,43 @@ def _chosen(
 
 @dataclass(frozen=True)
 class _OpenedRun:
-    """A judges' run: its ratings as rows, the model of each judge, and people's ratings of the same
-    outputs.
+    """A judges' run: the judges' ratings, the model of each judge, and the dataset with people's
+    ratings of the same outputs.
     """
 
     run: RatingsRun
     dataset: Dataset | None
-    table: pd.DataFrame
+    ratings: pd.DataFrame
     models: dict[str, str]
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, folder: Path) -> _OpenedRun:
+    def of(cls, folder: Path, read_dataset: Callable[[Path], Dataset]) -> _OpenedRun:
         run = RatingsRun.open(folder)
         if not (folder / "ratings.parquet").is_file():
             raise UsageError(
                 f'{folder} has no ratings yet; `metal.judge(resume="{folder}")` continues it'
             )
-        dataset, notes = _dataset_of(run)
+        dataset, notes = _dataset_of(run, read_dataset)
         judges = [name for name, rater in run.raters.items() if rater.kind == "llm"]
-        rows = run.ratings[run.ratings["rater"].isin(judges)].rename(columns={"rater": "judge"})
-        asked = dataset.outputs if dataset else {}
+        ratings = run.ratings[run.ratings["rater"].isin(judges)]
+        models = {name: str(run.raters[name].about.get("model") or name) for name in judges}
+        return cls(run, dataset, ratings, models, notes)
+
+    def table(self) -> pd.DataFrame:
+        """One row per output, criterion and judge."""
+        rows = self.ratings.rename(columns={"rater": "judge"})
+        asked = self.dataset.outputs if self.dataset else {}
         languages = [asked[name].language if name in asked else "" for name in rows["output"]]
         rows = rows.assign(language=languages)
         rows = rows.astype(dict.fromkeys(("output", "criterion", "judge", "reason"), object))
-        by_people = _people(dataset).groupby(["output", "criterion"], observed=True)["score"]
+        by_people = _people(self.dataset).groupby(["output", "criterion"], observed=True)["score"]
         means = by_people.agg(["mean", "count"]).rename(
             columns={"mean": "people", "count": "raters"}
         )
         table = rows.merge(means, how="left", left_on=["output", "criterion"], right_index=True)
         table["raters"] = table["raters"].fillna(0).astype(int)
-        models = {name: str(run.raters[name].about.get("model") or name) for name in judges}
-        return cls(run, dataset, table[[*COLUMNS, "comment"]].reset_index(drop=True), models, notes)
+        return table[[*COLUMNS, "comment"]].reset_index(drop=True)
 
     @cached_property
     def _journaled(self) -> JournaledRun:
@@ -265,11 +291,11 @@ class _OpenedRun:
 
     @cached_property
     def _rated(self) -> RowsByOutput:
-        return RowsByOutput.of(self.table, "judge")
+        return RowsByOutput.of(self.ratings)
 
     @cached_property
     def _by_people(self) -> RowsByOutput:
-        return RowsByOutput.of(_people(self.dataset), "rater")
+        return RowsByOutput.of(_people(self.dataset))
 
     def calls(
         self, output: str, judges: Collection[str] | None, criteria: Collection[str] | None
@@ -285,7 +311,7 @@ class _OpenedRun:
                 continue
             if criteria is not None and set(call.criteria).isdisjoint(criteria):
                 continue
-            own = [row for row in rated if row["judge"] == judge]
+            own = [row for row in rated if row["rater"] == judge]
             ratings = [_rating(row, judge, "llm") for row in _on(own, call)]
             ratings += [_rating(row, row["rater"], "human") for row in _on(people, call)]
             calls.append(replace(call, ratings=tuple(ratings)))
@@ -301,25 +327,31 @@ def _on(rows: Sequence[Mapping[str, Any]], call: AskedCall) -> list[Mapping[str,
 class RowsByOutput:
     """A table of ratings whose rows are looked up by their output.
 
-    columns: of each name, the array with its values. positions: the rows of each output.
+    columns: of each name, the array with its values. outputs: their names; codes: the rising
+    numbers of the rows' outputs among them; rows: the row of each of these.
     """
 
     columns: Mapping[str, Any]
-    positions: Mapping[Any, Any]
+    outputs: pd.Index
+    codes: Codes
+    rows: Codes
 
     @classmethod
-    def of(cls, table: pd.DataFrame, rater: str) -> RowsByOutput:
-        """The ratings in a table; rater: its column of raters."""
-        names = (rater, "criterion", "score", "reason", "comment")
-        positions = table.groupby("output", sort=False, observed=True).indices
-        return cls({name: table[name].array for name in names}, positions)
+    def of(cls, table: pd.DataFrame) -> RowsByOutput:
+        """The rows of a table."""
+        names = ("rater", "criterion", "score", "reason", "comment")
+        output = table["output"].astype("category").cat
+        codes = output.codes.to_numpy()
+        rows = np.argsort(codes, kind="stable")
+        columns = {name: table[name].array for name in names}
+        return cls(columns, output.categories, codes[rows], rows)
 
     def about(self, output: str) -> list[dict[str, Any]]:
         """The rows about an output, in their order."""
-        if output not in self.positions:
-            return []
+        code = self.outputs.get_indexer(pd.Index([output]))[0]  # -1 for none, which has no rows
+        start, end = np.searchsorted(self.codes, [code, code + 1])
         # a table of these rows would take ten times as long, and a bundle looks up thousands
-        rows = self.positions[output]
+        rows = self.rows[start:end]
         values = [column.take(rows).tolist() for column in self.columns.values()]
         return [dict(zip(self.columns, row, strict=True)) for row in zip(*values, strict=True)]
 
@@ -336,11 +368,13 @@ def _rating(row: Mapping[str, Any], rater: str, kind: str) -> dict[str, Any]:
     }
 
 
-def _dataset_of(run: RatingsRun) -> tuple[Dataset | None, tuple[str, ...]]:
+def _dataset_of(
+    run: RatingsRun, read_dataset: Callable[[Path], Dataset]
+) -> tuple[Dataset | None, tuple[str, ...]]:
     """The dataset that the run was begun on, or a note that it is missing."""
     folder = str(run.manifest["settings"].get("dataset", ""))
     if folder and (path := named_by(run.folder, folder)).exists():
-        return load(path).dataset, ()
+        return read_dataset(path), ()
     return None, (
         (
             f"{run.folder} was made from {folder}, which is not here: languages, messages and"

@@ -19,6 +19,7 @@ from metal.app.answer_list import NONE_GIVEN, clipped
 from metal.app.library import Library, NoSuchPage, changed
 from metal.app.opening import answers_of
 from metal.app.outputs import Shown, level_of, of_run, plain_rows
+from metal.app.processes import called
 from metal.app.run_page import OWN_POLICY
 from metal.app.templating import respond
 from metal.data.languages import language_name
@@ -111,7 +112,12 @@ def diff_of(library: Library, run: str, baseline: str) -> Diff:
 
     path, earlier = library.path(run), library.path(baseline)
     what = f"diff {earlier} {changed(earlier)}"
-    return library.opened(path, what, lambda: diff(path, earlier))
+
+    def compared() -> Diff:
+        large = library.is_large(path) or library.is_large(earlier)
+        return called(diff, path, earlier, aside=large)
+
+    return library.opened(path, what, compared, lambda each: len(each.changed_answers))
 
 
 def _choices(diff: Diff) -> dict[str, list[tuple[str, str]]]:

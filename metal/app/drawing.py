@@ -4,17 +4,16 @@ given back when it ends.
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from metal.app.library import Library
+from metal.app.processes import called
 from metal.app.sharing import Sharing
-from metal.errors import DataError
-from metal.runs.parts import again
 from metal.show.pages import Links
+
+if TYPE_CHECKING:
+    from metal.runs.run import Run
 
 LARGE = 2_000_000  # values in tables: more than 100 MB as objects
 
@@ -32,20 +31,20 @@ def page_of_run(
     sharing: what is kept from others; None for a page of the app.
     """
     if _values(folder) <= LARGE:
-        from metal.show.pages import page
+        return _page(library.run(folder), links, sharing)
+    return called(_page_in, folder, links, sharing, aside=True)
 
-        run = library.run(folder)
-        return page(sharing.of_run(run) if sharing else run, links=links)
-    done = subprocess.run(  # noqa: S603  no shell, and METAL's own program
-        [sys.executable, "-m", "metal.app.drawing", str(folder)],
-        input=json.dumps([asdict(links), sharing and asdict(sharing)]).encode(),
-        capture_output=True,
-        check=False,
-    )
-    if done.returncode:
-        last = done.stderr.decode("utf-8", "replace").strip().split("\n")[-1]
-        raise DataError(folder, f"the page cannot be drawn ({last})", again("report"))
-    return done.stdout.decode("utf-8")
+
+def _page_in(folder: Path, links: Links, sharing: Sharing | None) -> str:
+    from metal.api.report import open_run
+
+    return _page(open_run(folder), links, sharing)
+
+
+def _page(run: Run, links: Links, sharing: Sharing | None) -> str:
+    from metal.show.pages import page
+
+    return page(sharing.of_run(run) if sharing else run, links=links)
 
 
 def _values(folder: Path) -> int:
@@ -62,21 +61,3 @@ def _values(folder: Path) -> int:
             columns = map(group.column, range(group.num_columns))
             values += sum(column.num_values for column in columns)
     return values
-
-
-def main() -> None:
-    """Print the page of the run in the first argument. The standard input has the page's links, and
-    what is kept from others.
-    """
-    from metal.api.report import open_run
-    from metal.show.pages import page
-
-    links, sharing = json.load(sys.stdin)
-    run = open_run(sys.argv[1])
-    if sharing:
-        run = Sharing(**sharing).of_run(run)
-    sys.stdout.buffer.write(page(run, links=Links(**links)).encode())
-
-
-if __name__ == "__main__":
-    main()

@@ -18,8 +18,9 @@ from metal.api.criteria import PROMPTS
 from metal.app.asking import NEW, JudgeAsking, JudgeWish, Looked, choices_for, where_asked
 from metal.app.jobs import RUNNING, Jobs, job_page
 from metal.app.library import Library, NoSuchPage
+from metal.app.opening import dataset_in
+from metal.app.processes import called
 from metal.app.templating import respond
-from metal.data.dataset import load_dataset
 from metal.data.run_toml import RUN_TOML
 from metal.data.text import duration
 from metal.errors import MetalError
@@ -67,9 +68,10 @@ def _answered(request: Request, form: dict[str, Any]) -> Response:
         do, same = form.get("do"), form.get("seen") == wish.seen
         if do == "run" and same:
             return _run(request, asking)
-        content = _looked(asking)
+        large = library.is_large(path)
+        content = _looked(asking, called(JudgeAsking.look, asking, aside=large))
         if do == "try" and same:
-            content["trials"] = asking.try_out()
+            content["trials"] = called(JudgeAsking.try_out, asking, aside=large)
         elif do in ("try", "run"):
             content["note"] = CHANGED
     except MetalError as error:
@@ -77,8 +79,7 @@ def _answered(request: Request, form: dict[str, Any]) -> Response:
     return _page(request, wish, content)
 
 
-def _looked(asking: JudgeAsking) -> dict[str, Any]:
-    looked: Looked = asking.look()
+def _looked(asking: JudgeAsking, looked: Looked) -> dict[str, Any]:
     rows = []
     for each in looked.estimates:
         time = duration(each.seconds) if each.seconds or not each.calls else ""
@@ -121,7 +122,7 @@ def _page(request: Request, wish: JudgeWish, shown: dict[str, Any]) -> Response:
     path = library.path(key)
     if library.folder(key).kind != "dataset":
         raise NoSuchPage(f"{key} is not a dataset, so there is nothing for a judge to rate")
-    dataset = library.opened(path, "dataset", lambda: load_dataset(path))
+    dataset = dataset_in(library, path)
     content = {
         "key": key,
         "title": dataset.card.title or path.name,

@@ -4,9 +4,7 @@ them.
 
 from __future__ import annotations
 
-import gc
 import os
-import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -18,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from metal.api.folders import Folder, ls
 from metal.data.files import whole_text
 from metal.data.holdings import LOCK, WORKER
+from metal.data.memory import give_back
 from metal.data.run_toml import RUN_TOML, named_by, read_run_toml
 from metal.errors import MetalError, UsageError
 
@@ -28,9 +27,11 @@ HERE = "-"  # the key of the app's own folder, where that is a dataset or a run 
 PAGES = 64 * 2**20  # characters of the pages that are kept
 OPENED = 3  # large runs and datasets that are kept
 LARGE = 1_000_000  # rows of one
+LARGE_BYTES = 20_000_000  # of all files
 LEAST = LARGE // 10  # rows that a small one counts for
 NAMES = 200  # runs of which is kept what their run.toml names
 AT_WORK = {LOCK, WORKER, "journal.jsonl", "batches.jsonl"}  # whoever reads the journal reads on
+FileStates = tuple[tuple[str, int, int, int], ...]
 Value = TypeVar("Value")
 
 
@@ -81,9 +82,7 @@ class Kept:
         while len(self._values) > 1 and sum(size for _, size in self._values.values()) > room:
             self._values.popitem(last=False)
         if len(self._values) < before:
-            gc.collect()  # a run refers to itself, and may hold 200 MB
-            if arrow := sys.modules.get("pyarrow"):
-                arrow.default_memory_pool().release_unused()
+            give_back()
 
 
 class Library:
@@ -125,6 +124,12 @@ class Library:
             raise NoSuchPage(f"There is no dataset or run {key!r} in {self.root}")
         return self._listed[key]
 
+    def listed(self, path: Path) -> Path | None:
+        """The listed folder that a path leads to; None if it leads elsewhere."""
+        target = path.resolve()
+        folders = (Path(folder.path) for folder in self._listed.values())
+        return next((folder for folder in folders if folder.resolve() == target), None)
+
     def path(self, key: str) -> Path:
         """The folder of a key. Raises NoSuchPage."""
         path = Path(self.folder(key).path)
@@ -150,9 +155,25 @@ class Library:
 
         rows: how many rows it holds; of large ones fewer are kept.
         """
-        states = tuple(map(changed, (folder, *self._named_in(folder))))
-        key = what, folder, states
-        return self._opened.get(key, read, lambda value: min(max(rows(value), LEAST), LARGE))
+        key = what, folder, self._states(folder)
+
+        def read_once() -> Value:
+            value = read()
+            if rows(value) >= LEAST:
+                give_back()
+            return value
+
+        return self._opened.get(key, read_once, lambda value: min(max(rows(value), LEAST), LARGE))
+
+    def is_large(self, folder: Path) -> bool:
+        """Whether a folder and those that its run.toml names are better read in a process of their
+        own.
+        """
+        files = chain.from_iterable(self._states(folder))
+        return sum(size for _, _, size, _ in files) > LARGE_BYTES
+
+    def _states(self, folder: Path) -> tuple[FileStates, ...]:
+        return tuple(map(changed, (folder, *self._named_in(folder))))
 
     def _named_in(self, folder: Path) -> tuple[Path, ...]:
         """The datasets and runs that a run and the runs in its data name."""
@@ -172,7 +193,7 @@ class Library:
         return self._pages.get((folder, other, changed(folder), changed(other)), draw, len)
 
 
-def changed(folder: Path) -> tuple[tuple[str, int, int, int], ...]:
+def changed(folder: Path) -> FileStates:
     """The name, inode, size and time of each file in the folder and in its tables. They change
     whenever a file does: a replaced file has another inode, even within one tick of the clock.
 

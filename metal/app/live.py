@@ -24,6 +24,7 @@ from metal.app.jobs import RUNNING as JOB_RUNNING
 from metal.app.jobs import AppJob, Jobs
 from metal.app.library import Library, NoSuchPage, changed
 from metal.app.naming import typed_path
+from metal.app.opening import dataset_at
 from metal.app.templating import respond, templates
 from metal.data.at_work import ask_to_stop
 from metal.data.run_summary import FINISHED, is_running
@@ -77,12 +78,12 @@ class LiveRun:
         self.unread.clear()
 
     @classmethod
-    def of(cls, folder: Path) -> LiveRun:
+    def of(cls, library: Library, folder: Path) -> LiveRun:
         """Open a run. Raises NoSuchPage if it asks no models."""
         command = command_of(folder)
         if command not in FOLLOWED:
             raise NoSuchPage(f"{folder.name} asks no models, so there is no progress to show")
-        return cls(folder, _figures_of(folder) if command == "judge" else None)
+        return cls(folder, _figures_of(library, folder) if command == "judge" else None)
 
     def look(self) -> RunProgress:
         """Read what is new, and then some of the answers that the figures lack."""
@@ -112,13 +113,13 @@ class LiveRun:
                 self.job = jobs.start(resuming(self.folder, jobs.root, max_cost))
 
 
-def _figures_of(folder: Path) -> FirstFigures:
+def _figures_of(library: Library, folder: Path) -> FirstFigures:
     """First figures of a judges' run, without any if its dataset cannot be read."""
-    from metal.api.read import load, reading_of
+    from metal.api.read import reading_of
 
     path = named_by(folder, read_run_toml(folder)["settings"]["dataset"])
     try:
-        dataset = load(path, (), reading_of(folder)).dataset
+        dataset = dataset_at(library, path, reading_of(folder))
     except (MetalError, OSError):
         dataset = None
     return FirstFigures(folder, path, dataset)
@@ -380,7 +381,7 @@ def _live(request: Request) -> LiveRun:
     asked = [sorted(settings.get(part, {})) for part in ("prompt_hashes", "identities")]
     dataset = changed(named_by(folder, str(settings.get("dataset", ""))))
     live: LiveRun = request.app.state.followed.get(
-        (folder, repr(asked), dataset), lambda: LiveRun.of(folder)
+        (folder, repr(asked), dataset), lambda: LiveRun.of(library, folder)
     )
     return live
 

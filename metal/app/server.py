@@ -41,6 +41,7 @@ from metal.app.library import OPENED, Kept, Library, NoSuchPage
 from metal.app.templating import respond, static
 from metal.app.uploads import Uploads
 from metal.data.present import PRESENT
+from metal.data.stored_texts import IN_FILE
 from metal.errors import MetalError, UsageError
 
 HOST = "127.0.0.1"
@@ -61,17 +62,20 @@ def static_file(request: Request) -> Response:
 
 
 class FromFolder:
-    """Reads names in files as the app's commands do, which run in its folder."""
+    """Reads names in files as the app's commands do, which run in its folder, and leaves the texts
+    of datasets in files.
+    """
 
     def __init__(self, app: ASGIApp, folder: Path) -> None:
         self.app, self.folder = app, folder
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        before = PRESENT.set(self.folder)
+        before = PRESENT.set(self.folder), IN_FILE.set(True)
         try:
             await self.app(scope, receive, send)
         finally:
-            PRESENT.reset(before)
+            PRESENT.reset(before[0])
+            IN_FILE.reset(before[1])
 
 
 def app_of(folder: Path) -> Starlette:

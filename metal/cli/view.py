@@ -17,6 +17,7 @@ import click
 import metal
 from metal.api.folders import is_listed
 from metal.cli.verb import Other, WithDefault, verb
+from metal.data.memory import keep_little
 from metal.data.text import plural
 from metal.show.terminal import console
 
@@ -78,6 +79,7 @@ def _give_memory_back() -> None:
     """
     gc.set_threshold(*SEARCHING)
     os.environ.setdefault(*POOL)
+    keep_little()
 
 
 def open_run_in_app(run: Path) -> None:

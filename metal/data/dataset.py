@@ -52,6 +52,7 @@ from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Source, w
 from metal.data.replacing import new_folder, rewritten
 from metal.data.run_toml import RUN_TOML, read_run_toml
 from metal.data.seen import check_seen
+from metal.data.stored_texts import with_texts_in_file
 from metal.data.text import plural
 from metal.data.updating import check_same_scores, count_joined
 from metal.errors import DataError, UsageError
@@ -313,14 +314,13 @@ def _load(folder: Path) -> Dataset:
     card_path = _card_path(folder)
     card, criteria, extra = _read_card(read_toml(card_path), card_path)
     file = ratings_files.find_ratings(folder)
-    sources = (
+    sources = with_texts_in_file(
         read_source(record, row) for row, record in numbered_records(folder / "sources.jsonl")
     )
-    outputs = (
+    outputs = with_texts_in_file(
         read_output(record, row) for row, record in numbered_records(folder / "outputs.jsonl")
     )
-    facts = ratings_files.read_facts(file)
-    parts = (card, criteria, sources, outputs, read_raters(folder), facts)
+    parts = (card, criteria, sources, outputs, read_raters(folder), ratings_files.read_facts(file))
     scores = read_generator_scores(folder)
     dataset = assemble(*parts, ratings_file=file, extra=extra, of_generators=scores)
     return replace(dataset, folder=folder)

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, cast
 
@@ -118,10 +120,12 @@ class FirstFigures:
         ratings = ratings[ratings["rater"].isin(people_in(self._dataset.raters))]
         keys = ["output", "criterion", "score"]
         sizes = ratings.dropna(subset=["score"]).groupby(keys, observed=True).size()
-        people: dict[tuple[str, str], dict[float, int]] = {}
-        for keys_of_group, number in sizes.items():
-            output, criterion, score = cast(tuple[str, str, float], keys_of_group)
-            people.setdefault((str(output), str(criterion)), {})[float(score)] = int(number)
+        people: dict[tuple[str, str], Mapping[float, int]] = {}
+        same: dict[Any, Mapping[float, int]] = {}  # each once, as few differ
+        each = [(*cast(tuple[str, str, float], key), int(size)) for key, size in sizes.items()]
+        for of_item, rows in groupby(each, itemgetter(0, 1)):
+            counts = tuple((score, number) for *_, score, number in rows)
+            people[of_item] = same.setdefault(counts, dict(counts))
         return people
 
     def count(self, record: Mapping[str, Any]) -> None:

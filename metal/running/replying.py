@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from metal.data.dataset import Dataset
-from metal.data.records import Output
+from metal.data.stored_texts import with_texts_in_file
 from metal.errors import MetalError
 from metal.raters.judges.collect import failure_reason
 from metal.raters.judges.journal import FILE as JOURNAL
@@ -98,18 +98,11 @@ class JournaledRun:
         if self.dataset is None:
             return None, f"the dataset {self.settings['dataset']} is no longer there"
         try:
-            return judge_job(self.request, Path(self.settings["dataset"]), self.dataset), ""
+            job = judge_job(self.request, Path(self.settings["dataset"]), self.dataset)
         except MetalError as error:
             return None, str(error)
-
-    @cached_property
-    def _outputs(self) -> dict[str, list[Output]]:
-        """The outputs that the run asks about, by id."""
-        job, _ = self._built
-        outputs: dict[str, list[Output]] = {}
-        for output in job.plan.outputs if job else ():
-            outputs.setdefault(output.output, []).append(output)
-        return outputs
+        job.plan = replace(job.plan, outputs=[*with_texts_in_file(job.plan.outputs)])
+        return job, ""
 
     @cached_property
     def _texts(self) -> str:
@@ -158,7 +151,9 @@ class JournaledRun:
         job, _ = self._built
         questions = {}
         if job:
-            plan = replace(job.plan, outputs=self._outputs.get(output, []))
+            # a dictionary of all of them would take more memory than the look-up takes time
+            of_id = [each for each in job.plan.outputs if each.output == output]
+            plan = replace(job.plan, outputs=of_id)
             for model in plan.models:
                 for question in plan.questions(model):
                     asked_as = model.name, question.prompt.name, question.criteria, question.sample

@@ -31,6 +31,7 @@ from metal.errors import DataError, UsageError
 from metal.version import __version__
 
 LIBRARIES = ("numpy", "pandas", "pyarrow", "scipy")
+ROWS = 1_000  # of a table whose texts are in memory at a time
 NEEDED = ("criteria", "datasets", "settings", "signature", "libraries", "metal")
 
 
@@ -204,20 +205,31 @@ def read_lines(path: Path, command: str) -> tuple[str, ...]:
         raise DataError(path, "not UTF-8", again(command)) from None
 
 
-def read_parquet(
-    path: Path,
-    command: str,
-    columns: list[str] | None = None,
-    dictionaries: Sequence[str] = (),
-) -> pa.Table:
-    """Read a Parquet file, or only some of its columns. dictionaries: columns of texts that occur
-    often; each is kept once.
-    """
+def read_parquet(path: Path, command: str, columns: list[str] | None = None) -> pa.Table:
+    """Read a Parquet file, or only some of its columns."""
+    with reading_parquet(path, command):
+        return pq.ParquetFile(path).read(columns)
+
+
+def read_texts(path: Path, command: str, columns: Sequence[str]) -> Iterator[Sequence[str]]:
+    """Read columns of texts in a Parquet file row by row, without having all of it in memory."""
+    with reading_parquet(path, command), pq.ParquetFile(path) as file:
+        for name in columns:
+            if name not in file.schema_arrow.names:
+                raise DataError(path, f"no column {name!r}", again(command))
+        for batch in file.iter_batches(ROWS, columns=list(columns)):
+            texts = [batch.column(name).cast(pa.string()).fill_null("") for name in columns]
+            yield from zip(*(column.to_pylist() for column in texts), strict=True)
+
+
+@contextmanager
+def reading_parquet(path: Path, command: str) -> Iterator[None]:
+    """Say what is wrong with a Parquet file that cannot be read."""
     try:
-        return pq.ParquetFile(path, read_dictionary=list(dictionaries)).read(columns)
+        yield
     except FileNotFoundError:
         raise DataError(path, "the file is missing", again(command)) from None
-    except (pa.ArrowInvalid, OSError) as error:
+    except (pa.ArrowException, OSError) as error:
         first = str(error).split("\n")[0]
         raise DataError(path, f"not readable as Parquet ({first})", again(command)) from None
 

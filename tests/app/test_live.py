@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import pytest
 
+from metal.app.library import Library
 from metal.app.live import LiveRun, figure_rows
 from metal.app.server import View
 from metal.data.at_work import WORKER
@@ -116,7 +117,7 @@ def test_a_long_journal_is_counted_before_its_answers_are_read(
     shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("metal.app.live.LOOK", -1.0)  # a look reads a piece, and no answer
-    live = LiveRun.of(shelf / "runs" / "judged")
+    live = LiveRun.of(Library(shelf), shelf / "runs" / "judged")
     progress = live.look()
     assert live.figures
     assert (progress.done, len(live.unread)) == (progress.total, progress.done)
@@ -175,7 +176,7 @@ def test_without_script_the_page_says_all_and_reloads(shop: Shop, browser: Any) 
 
 
 def test_equal_scores_are_counted_on_levels_only(shelf: Path) -> None:
-    live = LiveRun.of(shelf / "runs" / "judged")
+    live = LiveRun.of(Library(shelf), shelf / "runs" / "judged")
     live.look()
     assert live.figures
     rows, _ = figure_rows(live.figures)
@@ -198,6 +199,6 @@ def test_an_emptied_limit_is_no_limit(
     (tmp_path / "run.toml").write_text(f'command = "generate"\n[settings]\n{settings}\n')
     commands: list[list[str]] = []
     jobs = SimpleNamespace(root=tmp_path.parent, start=commands.append)
-    LiveRun.of(tmp_path).resume(cast(Any, jobs), typed)
+    LiveRun.of(Library(tmp_path), tmp_path).resume(cast(Any, jobs), typed)
     assert commands[0][:3] == ["generate", f"--resume={tmp_path.name}", "--yes"]
     assert "".join(commands[0][3:]) == option

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from metal.api.answer_table import TEXTS, typical
+from metal.api.answer_table import typical
 from metal.api.answers import of_disagreements
 from metal.data.languages import language_name, text_direction
 from metal.data.progress import counted_as
@@ -77,7 +77,7 @@ def _typical(run: AuditRun) -> pd.DataFrame:
     """The outputs that show how each judge differs (metal.api.answer_table.typical)."""
     kinds = {name: rater.kind for name, rater in run.raters.items()}
     table = run.disagreement_table
-    answers = of_disagreements(table, run.criteria, kinds, lambda: table.select(TEXTS))
+    answers = of_disagreements(table, run.criteria, kinds, list)  # of which no text is read
     return typical(answers.differing(), run.criteria)
 
 

@@ -443,6 +443,14 @@ class AuditRun(Run):
         }
 
 
+class AuditFigures(AuditRun):
+    """An audit without its disagreements, which may have very many texts."""
+
+    @classmethod
+    def _read_more(cls, folder: Path) -> tuple[Any, ...]:
+        return (SCHEMA.empty_table(),)
+
+
 def _disagreements(path: Path) -> pa.Table:
     try:
         return read_parquet(path, "audit").select(SCHEMA.names).cast(SCHEMA)
