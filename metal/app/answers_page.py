@@ -54,6 +54,8 @@ def answers_page(request: Request) -> Response:
         "pages": -(-len(chosen) // PAGE),
         "title": folder.name,
         "has_verdicts": kind == "audit",
+        "only_differing": kind == "audit",
+        "datasets": library.datasets_of(folder),
         "about": None if kind == "dataset" else about_run(library, key),
         "parts_titles": TITLES.values(),
     }

@@ -13,6 +13,7 @@ from metal.data.files import write_new
 from metal.data.holdings import BUNDLE, BUNDLE_MARK
 from metal.data.missing import no_such
 from metal.data.replacing import FILE_MARKS, check_new, new_folder
+from metal.data.stored_texts import texts_in_file
 from metal.errors import UsageError
 from metal.version import __version__
 
@@ -89,7 +90,7 @@ def view_bundle(
         if (parent / mark).is_file():
             raise UsageError(f"{target} is in {parent}, a dataset or run; give another `out`")
     check_new(target, BUNDLE, force=force)
-    with new_folder(target, BUNDLE, force=force) as partial:
+    with new_folder(target, BUNDLE, force=force) as partial, texts_in_file():
         bundling = Bundling(Library(start), partial, hide_texts, outputs)
         bundling.write(progress or no_progress)
         pages = [*partial.rglob("*.html")]

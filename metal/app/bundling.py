@@ -240,6 +240,8 @@ class Bundling:
             "pages": 1,
             "title": self.library.path(key).name,
             "has_verdicts": False,
+            "only_differing": self.library.folder(key).kind == "audit",
+            "datasets": (),
             "lists": [("", ALL), *named] if len(named) > 1 else [],
             "said": more,
         }

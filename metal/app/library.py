@@ -175,6 +175,12 @@ class Library:
     def _states(self, folder: Path) -> tuple[FileStates, ...]:
         return tuple(map(changed, (folder, *self._named_in(folder))))
 
+    def datasets_of(self, run: Path) -> list[str]:
+        """The keys of the listed datasets that a run's run.toml names."""
+        folders = filter(None, map(self.listed, self._names_of(run)))
+        keys = dict.fromkeys(map(self.key, folders))
+        return [key for key in keys if self._listed[key].kind == "dataset"]
+
     def _named_in(self, folder: Path) -> tuple[Path, ...]:
         """The datasets and runs that a run and the runs in its data name."""
         named = self._names_of(folder)

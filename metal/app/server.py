@@ -41,7 +41,7 @@ from metal.app.library import OPENED, Kept, Library, NoSuchPage
 from metal.app.templating import respond, static
 from metal.app.uploads import Uploads
 from metal.data.present import PRESENT
-from metal.data.stored_texts import IN_FILE
+from metal.data.stored_texts import texts_in_file
 from metal.errors import MetalError, UsageError
 
 HOST = "127.0.0.1"
@@ -70,12 +70,12 @@ class FromFolder:
         self.app, self.folder = app, folder
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        before = PRESENT.set(self.folder), IN_FILE.set(True)
+        before = PRESENT.set(self.folder)
         try:
-            await self.app(scope, receive, send)
+            with texts_in_file():
+                await self.app(scope, receive, send)
         finally:
-            PRESENT.reset(before[0])
-            IN_FILE.reset(before[1])
+            PRESENT.reset(before)
 
 
 def app_of(folder: Path) -> Starlette:

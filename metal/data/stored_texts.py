@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from sys import intern
@@ -15,6 +16,16 @@ from metal.data.text_file import TextFile
 IN_FILE: ContextVar[bool] = ContextVar("IN_FILE", default=False)
 TEXTS = ("text", "texts", "references")  # the fields that are left there
 Record = TypeVar("Record", Source, Output)
+
+
+@contextmanager
+def texts_in_file() -> Iterator[None]:
+    """Have datasets that are read meanwhile leave their texts in a file."""
+    before = IN_FILE.set(True)
+    try:
+        yield
+    finally:
+        IN_FILE.reset(before)
 
 
 @dataclass(frozen=True, slots=True)

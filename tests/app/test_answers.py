@@ -21,6 +21,7 @@ from metal.app.server import View
 from tests.app.shop import check_looks, listened
 from tests.app.test_guard import asked
 from tests.formats.test_promptfoo import table
+from tests.saying import tells
 
 LISTS = ("answers/datasets/demo", "answers/runs/judged", "answers/runs/audit")
 EVIL = "<script>alert(1)</script>=1+1"
@@ -99,6 +100,12 @@ def test_the_graders_reason_of_an_imported_log_is_shown(
     view.stop()
     assert "It is rude." in text
     assert "<script>alert" not in text
+
+
+def test_an_audits_list_says_that_it_has_only_disagreements(view: View) -> None:
+    audit = asked(view, "answers/runs/audit?kind=any")[1]
+    assert tells(audit, "An audit keeps only the outputs", "datasets/demo")
+    assert "An audit keeps" not in asked(view, "answers/datasets/demo")[1]
 
 
 def test_heads_of_columns_sort_and_turn_round(view: View, page: Any) -> None:

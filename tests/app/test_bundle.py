@@ -28,11 +28,13 @@ from metal.api.answer_table import DIFFERS, Choice
 from metal.api.answers import of_audit, rows_of
 from metal.app import bundling
 from metal.app.bundling import address_of, file_names
+from metal.app.server import View
 from metal.app.sharing import Sharing
 from metal.cli import metal as command
 from metal.data.dataset import save_dataset
 from metal.data.text import slug
 from metal.errors import UsageError
+from tests.app.test_guard import asked
 from tests.saying import tells
 
 MARK = "Zweifelsohne"
@@ -118,6 +120,20 @@ def test_no_path_server_or_key_is_in_a_bundle(
     for secret in (str(tmp_path), str(shelf), "annabel", "10.1.2.3", "sk-verysecret"):
         assert secret not in text
     assert "datasets/demo" in text
+
+
+def test_a_page_says_truly_where_all_disagreements_are(
+    site: metal.Bundle, shelf: Path, view: View
+) -> None:
+    bundled = (site.index.parent / "runs-audit" / "index.html").read_text(encoding="utf-8")
+    assert not list(site.index.parent.rglob("*.parquet"))
+    assert tells(bundled, "disagreements.parquet", "folder of this run", "not part of this site")
+    shown = asked(view, "run/runs/audit")[1]
+    assert tells(shown, "disagreements.parquet", "in the folder of this run.")
+    own = (shelf / "runs" / "audit" / "report.html").read_text(encoding="utf-8")
+    assert tells(own, "disagreements.parquet", "beside this page")
+    for page in (bundled, shown):
+        assert "beside this page" not in page
 
 
 def test_sharing_replaces_whole_paths_only(tmp_path: Path) -> None:

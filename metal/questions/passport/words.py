@@ -17,7 +17,7 @@ def facts(run: Passport) -> dict[str, str]:
     content = run.content
     return {
         "Valid": f"From {content['issued']} until the day before {content['expires']}.",
-        "The file": f"passport.json beside this page; SHA-256 {content['sha256']}.",
+        "The file": f"passport.json in the folder of this passport; SHA-256 {content['sha256']}.",
         "Issued from": (
             f"{content['data']['identity']} (digest {content['data']['digest']}),"
             f" {content['signature']}."
