@@ -148,7 +148,7 @@ def study_content(desk: Desk, visitor: Visitor, study: Study) -> dict[str, Any]:
         for each in people_of(desk.ledger, study.id)
     ]
     languages = progress(desk.ledger, study.id)
-    left = sum(row["wanted"] - row["answered"] for row in languages)
+    left = sum(max(row["wanted"] - row["answered"], 0) for row in languages)
     return {
         "study": study,
         "agreement": [

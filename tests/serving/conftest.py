@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -52,3 +53,23 @@ def open_ledger(database: str, tmp_path: Path) -> Iterator[OpenLedger]:
 def ledger(open_ledger: OpenLedger) -> ServingLedger:
     """A ledger, once in each kind of database."""
     return open_ledger()
+
+
+@pytest.fixture
+def new_page(browser: Any) -> Iterator[Any]:
+    """new_page(width, height, ...): a page of a new browser, which says nothing on its console."""
+    contexts = []
+    said: list[str] = []
+
+    def opening(width: int = 1400, height: int = 900, **options: Any) -> Any:
+        context = browser.new_context(viewport={"width": width, "height": height}, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.set_default_timeout(60_000)
+        return page
+
+    yield opening
+    for context in contexts:
+        context.close()
+    assert said == []

@@ -97,25 +97,6 @@ def sqlite_board(opened: Callable[[str], Opened]) -> Opened:
     return opened("")
 
 
-@pytest.fixture
-def new_page(browser: Any) -> Iterator[Any]:
-    """new_page(width, height, ...): a page of a new browser, in which no script fails."""
-    contexts, said = [], []
-
-    def opening(width: int = 1400, height: int = 900, **options: Any) -> Any:
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.set_default_timeout(60_000)
-        return page
-
-    yield opening
-    for context in contexts:
-        context.close()
-    assert said == []
-
-
 def tab_to(page: Any, named: str) -> None:
     """Go on with the Tab key to what has this name; fails if it cannot be reached."""
     passed = []

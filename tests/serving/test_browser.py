@@ -6,103 +6,43 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
 
-import metal
-from metal.serving import tables
-from metal.serving.ledger import ServingLedger
-from metal.serving.server import Served, begin
 from tests.app.shop import check_looks
-from tests.serving.web import DATA, eventually, folder_with_demo
-
-SIZES = ((1400, 900), (390, 844))
-
-
-class Site:
-    """A server with a study in three languages, and a link for each visit."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder_with_demo(folder)
-        self.served = self.begin(0)
-        self.links: dict[str, list[str]] = {}
-
-    def begin(self, port: int) -> Served:
-        """Start the server."""
-        return begin(
-            self.folder, host="127.0.0.1", port=port, database="", root_path="", https=False,
-            worker=False,
-        )  # fmt: skip
-
-    def study(self, **options: Any) -> None:
-        """Make the study `demo`."""
-        _, links = metal.study_new(self.folder / "demo", folder=self.folder, **options)
-        for name, path in links:
-            self.links.setdefault(name[:2], []).append(path)
-
-    def link(self, language: str) -> str:
-        """A link that nobody used."""
-        return self.served.address + self.links[language].pop()
-
-    def answers(self) -> int:
-        """How many whole answers the ledger has."""
-        ledger = ServingLedger(self.folder)
-        whole = select(func.count()).select_from(tables.answers).where(tables.answers.c.whole)
-        number = ledger.reads(lambda connection: connection.scalar(whole) or 0)
-        ledger.close()
-        return number
+from tests.serving.browsing import SIZES, Site, rate_task, start, wait_saved
+from tests.serving.conftest import KINDS
+from tests.serving.postgres import Cluster
+from tests.serving.web import DATA, eventually
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """The server at work."""
+    """The server at work, with a file of SQLite."""
     site = Site(tmp_path_factory.mktemp("site"))
     site.study(people=9, raters=9)
     yield site
     site.served.stop()
 
 
-@pytest.fixture
-def new_page(browser: Any) -> Iterator[Any]:
-    """new_page(width, height, ...): a page of a new browser, which says nothing on its console."""
-    contexts = []
-    said: list[str] = []
-
-    def opening(width: int = 1400, height: int = 900, **options: Any) -> Any:
-        context = browser.new_context(viewport={"width": width, "height": height}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.set_default_timeout(60_000)
-        return page
-
-    yield opening
-    for context in contexts:
-        context.close()
-    assert said == []
+@pytest.fixture(scope="module")
+def site_on_postgresql(
+    tmp_path_factory: pytest.TempPathFactory, postgres: Cluster
+) -> Iterator[Site]:
+    """The server at work, with PostgreSQL."""
+    site = Site(tmp_path_factory.mktemp("site"), postgres.address(postgres.new()))
+    site.study(people=9, raters=9)
+    yield site
+    site.served.stop()
 
 
-def start(page: Any, address: str) -> None:
-    """Open a link, and go to the first task."""
-    page.goto(address)
-    page.wait_for_selector("body[data-ready]")
-    page.click("#start")
-    page.wait_for_selector("#view-task:not([hidden])")
-
-
-def rate_task(page: Any) -> None:
-    """Answer every question of the task by its digit keys, and go on."""
-    for _ in page.query_selector_all("fieldset"):
-        page.keyboard.press("1")
-    page.keyboard.press("n")
-
-
-def wait_saved(page: Any) -> None:
-    """Wait until nothing is left to send."""
-    page.wait_for_function("() => !waiting().length && !left.length && !sending")
+@pytest.fixture(params=KINDS)
+def any_site(request: pytest.FixtureRequest) -> Site:
+    """The server at work, with each kind of database."""
+    named = {"sqlite": "site", "postgresql": "site_on_postgresql"}
+    site: Site = request.getfixturevalue(named[request.param])
+    return site
 
 
 @pytest.mark.parametrize("size", SIZES, ids=("desk", "phone"))
@@ -150,10 +90,10 @@ def test_without_script_the_pages_are_clean_and_work(
     assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
 
 
-def test_answers_given_without_a_connection_arrive_later(site: Site, new_page: Any) -> None:
+def test_answers_given_without_a_connection_arrive_later(any_site: Site, new_page: Any) -> None:
     page = new_page()
-    before = site.answers()
-    start(page, site.link("en"))
+    before = any_site.answers()
+    start(page, any_site.link("en"))
     rate_task(page)
     wait_saved(page)
     page.context.set_offline(True)
@@ -161,16 +101,16 @@ def test_answers_given_without_a_connection_arrive_later(site: Site, new_page: A
         rate_task(page)
     page.wait_for_function("() => failures > 0")
     page.fill("#comment", "written offline")
-    assert site.answers() == before + 1
+    assert any_site.answers() == before + 1
     page.context.set_offline(False)
     wait_saved(page)
-    assert site.answers() == before + 4
+    assert any_site.answers() == before + 4
 
 
-def test_a_page_closed_without_a_connection_loses_nothing(site: Site, new_page: Any) -> None:
+def test_a_page_closed_without_a_connection_loses_nothing(any_site: Site, new_page: Any) -> None:
     page = new_page()
-    before = site.answers()
-    start(page, site.link("en"))
+    before = any_site.answers()
+    start(page, any_site.link("en"))
     rate_task(page)
     wait_saved(page)  # after that, a page that is loaded again shows tasks in another order
     page.context.set_offline(True)
@@ -180,11 +120,11 @@ def test_a_page_closed_without_a_connection_loses_nothing(site: Site, new_page: 
     page.close(run_before_unload=False)
     again = page.context.new_page()
     page.context.set_offline(False)
-    assert site.answers() == before + 1
-    again.goto(f"{site.served.address}/study/demo")
+    assert any_site.answers() == before + 1
+    again.goto(f"{any_site.served.address}/study/demo")
     again.wait_for_selector("body[data-ready]")
     wait_saved(again)
-    assert site.answers() == before + 3
+    assert any_site.answers() == before + 3
 
 
 def test_answers_to_tasks_that_are_no_longer_on_the_page_are_sent(
@@ -219,8 +159,8 @@ def without_first(route: Any) -> None:
     route.fulfill(response=reply, body=text.replace(found[1], changed))
 
 
-def test_to_and_fro_between_two_devices(site: Site, new_page: Any) -> None:
-    address = site.link("en")
+def test_to_and_fro_between_two_devices(any_site: Site, new_page: Any) -> None:
+    address = any_site.link("en")
     phone, desk = new_page(390, 844), new_page()
     start(phone, address)
     rate_task(phone)
@@ -236,23 +176,25 @@ def test_to_and_fro_between_two_devices(site: Site, new_page: Any) -> None:
     assert phone.evaluate("data.tasks.length - unrated().length") == 2
 
 
-def test_a_click_on_go_on_waits_for_what_is_being_sent(site: Site, new_page: Any) -> None:
+def test_a_click_on_go_on_waits_for_what_is_being_sent(any_site: Site, new_page: Any) -> None:
     page = new_page()
-    before = site.answers()
-    start(page, site.link("en"))
+    before = any_site.answers()
+    start(page, any_site.link("en"))
     for _ in range(page.evaluate("count")):
         rate_task(page)
     page.wait_for_selector("#more:not([hidden])")
     page.click("#more button")
-    eventually(lambda: site.answers() >= before + 10)
+    eventually(lambda: any_site.answers() >= before + 10)
 
 
-def test_the_owners_pages_are_clean(site: Site, new_page: Any) -> None:
-    for size in SIZES:
-        page = new_page(*size)
-        page.goto(site.served.owner)
+def test_the_owners_pages_are_clean(any_site: Site, new_page: Any) -> None:
+    for size, scheme in zip(SIZES, ("light", "dark"), strict=True):
+        page = new_page(*size, color_scheme=scheme)
+        page.goto(any_site.served.owner)
         check_looks(page, size[0])
-        page.goto(f"{site.served.address}/owner/study/demo")
+        page.click("text=Choose what people rate")
+        check_looks(page, size[0])
+        page.goto(f"{any_site.served.address}/owner/study/demo")
         check_looks(page, size[0])
         page.locator("form[action$='/people'] button").click()
         assert page.locator("img.qr").count() == 3

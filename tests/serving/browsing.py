@@ -1,0 +1,76 @@
+"""A server whose people rate in real browsers, and what they do there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import func, select
+
+import metal
+from metal.serving import tables
+from metal.serving.ledger import ServingLedger
+from metal.serving.server import Served, begin
+from tests.serving.web import folder_with_demo
+
+SIZES = ((1400, 900), (390, 844))
+
+
+class Site:
+    """A server with a study in three languages, and a link for each visit."""
+
+    def __init__(self, folder: Path, database: str = "") -> None:
+        self.folder, self.database = folder_with_demo(folder), database
+        self.served = self.begin(0)
+        self.links: dict[str, list[str]] = {}
+
+    def begin(self, port: int) -> Served:
+        """Start the server."""
+        return begin(
+            self.folder, host="127.0.0.1", port=port, database=self.database, root_path="",
+            https=False, worker=False,
+        )  # fmt: skip
+
+    def study(self, **options: Any) -> None:
+        """Make the study `demo`."""
+        _, links = metal.study_new(
+            self.folder / "demo", folder=self.folder, database=self.database, **options
+        )
+        for name, path in links:
+            self.links.setdefault(name[:2], []).append(path)
+
+    def link(self, language: str) -> str:
+        """A link that nobody used."""
+        return self.served.address + self.links[language].pop()
+
+    def ledger(self) -> ServingLedger:
+        """The ledger, as another process sees it; the caller closes it."""
+        return ServingLedger(self.folder, self.database)
+
+    def answers(self) -> int:
+        """How many whole answers the ledger has."""
+        ledger = self.ledger()
+        whole = select(func.count()).select_from(tables.answers).where(tables.answers.c.whole)
+        number = ledger.reads(lambda connection: connection.scalar(whole) or 0)
+        ledger.close()
+        return number
+
+
+def start(page: Any, address: str) -> None:
+    """Open a link, and go to the first task."""
+    page.goto(address)
+    page.wait_for_selector("body[data-ready]")
+    page.click("#start")
+    page.wait_for_selector("#view-task:not([hidden])")
+
+
+def rate_task(page: Any) -> None:
+    """Answer every question of the task by its digit keys, and go on."""
+    for _ in page.query_selector_all("fieldset"):
+        page.keyboard.press("1")
+    page.keyboard.press("n")
+
+
+def wait_saved(page: Any) -> None:
+    """Wait until nothing is left to send."""
+    page.wait_for_function("() => !waiting().length && !left.length && !sending")
