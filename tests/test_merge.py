@@ -343,6 +343,7 @@ def read(name: str, path: Path, **options: Any) -> tuple[Dataset, int | None]:
     return draft.assemble(path), draft.counted_from
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_comet_and_mqm_meet(reference: Path) -> None:
     """That each score met its own output shows in the figures of

@@ -56,6 +56,7 @@ def test_a_damaged_run_is_shown_or_refused(
     assert "<script>" not in text.replace('<script src="', "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", SIZES)
 def test_its_page_is_fit_for_everybody(view: View, browser: Any, width: int) -> None:
     page = browser.new_context(

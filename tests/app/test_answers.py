@@ -179,6 +179,7 @@ def test_what_does_not_exist_is_refused(view: View, query: str) -> None:
     assert asked(view, f"answers/runs/audit?{query}")[0] == 400
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1400, 390])
 def test_lists_are_fit_for_everybody(browser: Any, view: View, width: int, scheme: str) -> None:

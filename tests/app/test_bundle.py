@@ -210,6 +210,7 @@ def outputs_of(site: metal.Bundle, run: str) -> set[str]:
     return {path.stem for path in (site.index.parent / run / "outputs").iterdir()}
 
 
+@pytest.mark.slow
 def test_the_largest_differences_of_each_cell_have_a_page(shelf: Path, tmp_path: Path) -> None:
     answers = of_audit(shelf / "runs" / "audit")
     wanted = set()
@@ -366,6 +367,7 @@ PAGES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [1400, 390])
 def test_pages_are_accessible_and_say_nothing(browser: Any, address: str, width: int) -> None:
     from axe_playwright_python.sync_playwright import Axe
@@ -413,6 +415,7 @@ def test_the_index_is_searched(browser: Any, address: str) -> None:
     page.close()
 
 
+@pytest.mark.slow
 def test_from_the_index_to_the_next_output_by_keys(browser: Any, address: str) -> None:
     page = browser.new_page()
     page.goto(f"{address}index.html")

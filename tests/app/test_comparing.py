@@ -147,6 +147,7 @@ def test_what_cannot_be_compared_is_refused(two: View) -> None:
     assert asked(two, "output/runs/later?output=hi-1/strong&beside=nothing")[0] == 404
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", SIZES)
 def test_comparisons_are_fit_for_everybody(

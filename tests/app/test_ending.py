@@ -83,6 +83,7 @@ def test_it_ends_in_good_order(start: Any, how: int) -> None:
     assert "Traceback" not in app.says
 
 
+@pytest.mark.slow
 def test_a_judge_that_it_started_stops_as_by_ctrl_c(start: Any, tmp_path: Path) -> None:
     with LlmServer(latency_ms=200) as server:
         (tmp_path / "datasets").mkdir()
@@ -103,6 +104,7 @@ def test_a_judge_that_it_started_stops_as_by_ctrl_c(start: Any, tmp_path: Path) 
     assert tells(app.says, "Interrupted", "metal judge --resume=runs/j", "metal ls")
 
 
+@pytest.mark.slow
 def test_what_a_killed_one_left_is_deleted_at_the_next_start(start: Any) -> None:
     killed = start()
     (left,) = killed.private

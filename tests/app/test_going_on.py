@@ -393,6 +393,7 @@ def sent(
     return asked(view, path, "POST", body, content_type="multipart/form-data; boundary=x")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["../../x.json", "-rf", ".json", "a b\u202e.json", "x" * 300])
 def test_what_comes_back_is_kept_under_a_harmless_name(own: View, name: str) -> None:
     out = started(own, CELL, way="hand-out", items="1")

@@ -300,6 +300,7 @@ LEFT_EDGES = """([element, texts]) => texts.map(text => {
 })"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["he", "ar"])
 @pytest.mark.parametrize("width", [1400, 390])
 def test_a_table_written_from_right_to_left_is_read_as_any_other(

@@ -220,6 +220,7 @@ def test_only_datasets_have_a_judge(shop: Shop) -> None:
     assert asked(shop.view, "judge-started/nothing")[0] == 404
 
 
+@pytest.mark.slow
 def test_from_the_dataset_to_the_live_page(shop: Shop, browser: Any) -> None:
     for width, scheme in product(SIZES, ("light", "dark")):
         page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
@@ -241,6 +242,7 @@ def test_from_the_dataset_to_the_live_page(shop: Shop, browser: Any) -> None:
         page.close()
 
 
+@pytest.mark.slow
 def test_it_works_without_script(shop: Shop, browser: Any) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()

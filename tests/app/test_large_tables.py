@@ -181,6 +181,7 @@ def test_a_change_reads_only_the_rows_looked_at(
     assert max(read) <= MOST
 
 
+@pytest.mark.slow
 def test_the_job_makes_the_dataset_of_all_rows_and_audits_it(laid: View) -> None:
     address = opened(laid, "alike.csv")
     page(laid, address)
@@ -208,6 +209,7 @@ def test_a_fault_in_a_row_that_was_not_looked_at_is_named(laid: View) -> None:
     assert f"/{address}" in text  # the way back
 
 
+@pytest.mark.slow
 def test_rows_that_read_differently_stop_the_job(laid: View) -> None:
     address = opened(laid, "crowd.csv")
     first = page(laid, address)

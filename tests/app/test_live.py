@@ -24,6 +24,7 @@ from tests.llm_server import Fault, when_prompt_has
 from tests.saying import tells
 
 
+@pytest.mark.slow
 def test_a_run_of_another_terminal_is_shown_and_stopped_and_resumed(shop: Shop) -> None:
     shop.server.held_from = 21
     process = shop.judge()
@@ -52,6 +53,7 @@ def test_a_run_of_another_terminal_is_shown_and_stopped_and_resumed(shop: Shop) 
     assert KEY not in text
 
 
+@pytest.mark.slow
 def test_a_judge_that_is_killed_has_stopped_and_pays_for_nothing_twice(
     shop: Shop, browser: Any
 ) -> None:
@@ -139,6 +141,7 @@ def test_runs_that_ask_nothing_have_no_progress(shop: Shop, view: View) -> None:
     assert asked(view, "live-resume/runs/audit", "POST")[0] == 404
 
 
+@pytest.mark.slow
 def test_the_page_changes_by_itself_and_fits(shop: Shop, browser: Any) -> None:
     shop.server.held_from = 11
     shop.judge()
@@ -160,6 +163,7 @@ def test_the_page_changes_by_itself_and_fits(shop: Shop, browser: Any) -> None:
     page.close()
 
 
+@pytest.mark.slow
 def test_without_script_the_page_says_all_and_reloads(shop: Shop, browser: Any) -> None:
     shop.server.held_from = 11
     process = shop.judge()

@@ -63,6 +63,7 @@ def test_the_start_page_lists_them_and_its_links_lead_there(odd: View) -> None:
     assert asked(odd, "?q=latin")[0] == 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_page_of_it_opens_and_shows_nothing_harmful(odd: View, name: str) -> None:
     for place, pages in PAGES.items():
@@ -75,6 +76,7 @@ def test_every_page_of_it_opens_and_shows_nothing_harmful(odd: View, name: str) 
                 assert asked(odd, link)[0] in (200, 303), link
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_moved_and_brought_back_and_compared(odd: View, name: str) -> None:
     key = f"runs/{name}"

@@ -114,6 +114,7 @@ PAGES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
 def test_pages_are_fit_for_everybody(browser: Any, view: View, width: int, scheme: str) -> None:
@@ -140,6 +141,7 @@ def output_of(page: Any, view: View) -> str:
     return str(address).removeprefix(view.address)
 
 
+@pytest.mark.slow
 def test_in_a_notebooks_frame_every_page_opens(browser: Any, view: View) -> None:
     """A notebook is a page of this machine at another port."""
     with pages_at(view._repr_html_()) as port:

@@ -381,6 +381,7 @@ def wmt23(reference: Path) -> metal.Dataset:
     return metal.read(reference / "wmt23-metrics")
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_wmt23_is_as_mt_metrics_eval_gives_it(wmt23: Dataset, reference: Path) -> None:
     oracle = json.loads((reference / "oracle" / "wmt23_two_pairs.json").read_text())

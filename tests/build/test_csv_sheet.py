@@ -159,6 +159,7 @@ def test_a_criterion_called_as_another_column(rubrics):
     assert answer.scores == {"language": "1", "=x": "0"}
 
 
+@pytest.mark.slow
 def test_very_long_comments_and_the_csv_limit_of_others(criteria):
     limit = csv.field_size_limit()
     rows = [["task", "rater", "task_quality", "comment"], ["t1", "en-1", "2", "x" * (limit + 1)]]

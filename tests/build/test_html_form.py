@@ -201,6 +201,7 @@ def test_the_pace_says_how_long_the_rest_takes(tmp_path: Path, visit: Visiting) 
     assert tells(page.inner_text("#pace"), "about 6 min")
 
 
+@pytest.mark.slow
 def test_answers_are_there_again(tmp_path: Path, visit: Visiting) -> None:
     path = form(tmp_path, assignment())
     seen = visit(path, "#task-2")

@@ -84,6 +84,7 @@ def test_a_report_is_written_from_any_folder(metal: Metal, tmp_path: Path) -> No
     assert verdicts(there.out) == says
 
 
+@pytest.mark.slow
 def test_the_whole_story(metal: Metal, tmp_path: Path) -> None:
     truth = write_table(tmp_path)
     audited = metal("audit", "ratings.csv", *LEVELS)
@@ -102,6 +103,7 @@ def test_the_whole_story(metal: Metal, tmp_path: Path) -> None:
     assert "metal adjudicate plan" not in both  # which is done
 
 
+@pytest.mark.slow
 def test_a_form_is_filled_in_by_keys_in_a_browser(
     metal: Metal,
     tmp_path: Path,
@@ -154,6 +156,7 @@ def test_what_cannot_be_decided_is_counted_and_two_adjudicators_are_compared(
     assert table["difference"].isna().all()
 
 
+@pytest.mark.slow
 def test_a_plan_for_more_keeps_what_was_decided(metal: Metal, tmp_path: Path) -> None:
     truth = write_table(tmp_path)
     first = planned(metal, tmp_path, "--items", "10", "--adjudicators", "dora")
@@ -194,6 +197,7 @@ def with_another_label(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(**{"gpt-new": awful})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("changed", "levels", "kept"),
     [
@@ -237,6 +241,7 @@ def test_names_of_criteria_and_people_are_safe_names_of_files(metal: Metal, tmp_
     assert not [path for path in tmp_path.rglob("*.html") if path.parent.name != "plan"]
 
 
+@pytest.mark.slow
 def test_bad_input_is_refused_in_one_line(metal: Metal, tmp_path: Path) -> None:
     truth = write_table(tmp_path)
     page = planned(metal, tmp_path, "--adjudicators", "dora")
@@ -342,6 +347,7 @@ def test_a_person_whose_set_holds_the_right_answer_is_right(metal: Metal, tmp_pa
     assert row["difference"] == pytest.approx(-(1 / 3) * 60 / 150)
 
 
+@pytest.mark.slow
 def test_a_plan_is_listed_and_an_audit_says_how_to_go_on(metal: Metal, tmp_path: Path) -> None:
     truth = write_table(tmp_path)
     said = metal("adjudicate", "plan", "ratings.csv", *LEVELS, "--items", "10", "--json").out

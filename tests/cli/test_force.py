@@ -198,6 +198,7 @@ def whole(place: Path) -> object:
     return {name: content for name, content in snapshot(place).items() if name != ".lock"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", FOLDERS)
 def test_a_verb_replaces_nothing_that_another_wrote(force: Metal, folders: Path, verb: str) -> None:
     beside(force, folders, verb)

@@ -58,6 +58,7 @@ def table(run: Path, name: str) -> pd.DataFrame:
     return pd.read_parquet(run / "tables" / f"{name}.parquet")
 
 
+@pytest.mark.slow
 def test_who_is_noisy_is_said_with_the_reason_and_again_in_json(
     sim: Commands, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -266,6 +266,7 @@ def test_every_reply_is_a_web_page(metal: Metal, llm_server: LlmServer, tmp_path
 CHOICE = {"message": {"content": '{"score": 1, "justification": "Fine."}'}, "finish_reason": "stop"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("body", "cause"),
     [
@@ -345,6 +346,7 @@ def test_of_two_judges_one_is_not_there(
     assert "Next: metal audit" in done.said
 
 
+@pytest.mark.slow
 def test_a_run_that_goes_on_while_the_server_is_away(
     nobody: str, metal: Metal, llm_server: LlmServer, tmp_path: Path
 ) -> None:

@@ -48,6 +48,7 @@ def next_command(out: str) -> list[str]:
     return shlex.split(re.findall(r"^  metal (.*)$", out, flags=re.MULTILINE)[-1])
 
 
+@pytest.mark.slow
 def test_a_refused_table_is_read_with_the_option_that_the_verb_names(
     metal: Metal, tmp_path: Path
 ) -> None:

@@ -243,6 +243,7 @@ def test_systems_that_an_all_references_metric_uses(tmp_path: Path) -> None:
         assert dataset.raters[name].about["references"] == {"en-de": ["refA", "refB"]}
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_wmt23_two_pairs(reference: Path) -> None:
     dataset = metal.read(reference / "wmt23-metrics")

@@ -427,6 +427,7 @@ def changed(value: Any, draw: random.Random) -> Any:
     return draw.choice(HOSTILE)
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 @pytest.mark.parametrize(
     ("name", "file"),

@@ -173,6 +173,7 @@ def test_another_part_that_is_packed_too_tightly_is_refused(tmp_path: Path) -> N
         read_frame(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("before", "blanks", "problem"),
     [

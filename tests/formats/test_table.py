@@ -485,6 +485,7 @@ def test_bytes_in_parquet(tmp_path: Path, column: str) -> None:
         metal.read(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["csv", "json", "jsonl", "parquet", "txt"])
 def test_more_columns_than_excel_knows_are_refused(ending: str, tmp_path: Path) -> None:
     names = ["id", *(f"judge_{number}" for number in range(MOST_COLUMNS))]

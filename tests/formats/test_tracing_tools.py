@@ -468,6 +468,7 @@ FILES: dict[str, Callable[[], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_hostile_values_are_read_or_refused_in_a_line(tmp_path: Path, name: str) -> None:
     good = FILES[name]()

@@ -266,6 +266,7 @@ def test_it_yields_to_other_programs(program: Write, tmp_path: Path) -> None:
     assert float(answer) == min(19, os.getpriority(os.PRIO_PROCESS, 0) + 5)
 
 
+@pytest.mark.slow
 def test_odd_files_and_what_concerns_others_are_refused(
     program: Write, tmp_path: Path, filtered: None
 ) -> None:

@@ -36,6 +36,7 @@ def with_client(server: AnthropicBatchServer, does: Callable[[BatchClient], Awai
     return trip(open_batch_client(with_settings(find_model(NAME, {}), base_url=server.url)), does)
 
 
+@pytest.mark.slow
 def test_a_batch_whose_submission_was_not_answered_is_found(
     server: AnthropicBatchServer, tmp_path: Path
 ) -> None:

@@ -127,6 +127,7 @@ def asked(
         yield Asked(name, server, tmp_path)
 
 
+@pytest.mark.slow
 @ALL
 def test_a_batch_is_answered_as_single_calls_are(name: str, asked: Asked) -> None:
     answers = asked.answers(Behaviour(shuffled=True), 30)

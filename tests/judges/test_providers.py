@@ -198,6 +198,7 @@ def failed(name: str, server: LlmServer, ask: ModelRequest = ask) -> CallFailed:
     return result.value
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_one_call(name: str, llm_server: LlmServer) -> None:
     reply = asked(name, llm_server)

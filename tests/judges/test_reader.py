@@ -72,6 +72,7 @@ def rules() -> dict[str, list[dict[str, Any]]]:
 RULES = rules()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_replies_are_read_by_this_rule(rule: str) -> None:
     wrong = []
@@ -178,6 +179,7 @@ def check(text: str, scale: Scale, letters: dict[str, float] | None) -> None:
         assert math.isfinite(result.score)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(
     NOISY,

@@ -994,6 +994,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_texts(name: str, llm_server: LlmServer, tmp_path: Path) -> None:
     llm_server.answer = lambda prompt, body: HOSTILE[name]

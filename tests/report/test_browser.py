@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 import pyarrow.parquet as pq
+import pytest
 
 from metal.auditing.verdict import VERDICTS
 from metal.data.dataset import load_dataset
@@ -29,6 +30,7 @@ def number_of_items(page: Any) -> int:
     return int(page.inner_text("#found").split()[0].replace(",", ""))
 
 
+@pytest.mark.slow
 def test_opens_quietly_and_fits(demo_run: Path, visit: Visiting) -> None:
     page = demo_run / "report.html"
     check_page(visit, page, "overview", "people", "judges", "classes", "disagreements", "methods")

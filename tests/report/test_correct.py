@@ -78,6 +78,7 @@ def test_real_people_are_covered_where_the_judge_alone_is_off() -> None:
     assert off / cases >= 0.6
 
 
+@pytest.mark.slow
 def test_generators_and_their_difference(tmp_path: Path, visit: Visiting) -> None:
     made = metal.correct(read(scores("<b>")))
     table = made.tables["corrected"].set_index("generator")

@@ -425,6 +425,7 @@ AGREES = "agrees with people as well as they agree with each other"
 FOUR = ("en", "hi", "sw", "ta")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verdicts", "says"),
     [

@@ -67,6 +67,7 @@ def test_a_viewers_link_ends_when_the_rules_or_the_link_change(work: BoardAtWork
     assert work.browser(later).get("/boards/news").status_code == 200
 
 
+@pytest.mark.slow
 def test_each_version_has_the_bytes_of_the_command(work: BoardAtWork) -> None:
     work.opens(readers="public")
     work.works()
@@ -101,6 +102,7 @@ def _file(work: BoardAtWork, name: str, content: bytes) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_nothing_hidden_is_on_the_board_or_in_its_downloads(work: BoardAtWork) -> None:
     work.opens(readers="public")
     team = work.team("A team")

@@ -62,6 +62,7 @@ def kept_files(work: BoardAtWork) -> list[Path]:
 # ---------------------------------------------------------------- a submission that joins
 
 
+@pytest.mark.slow
 def test_a_generator_and_metrics_join(work: BoardAtWork) -> None:
     team = work.team("A team")
     program = sent(team, "metric-program", "length", LENGTH.encode(), description="How long it is.")
@@ -298,6 +299,7 @@ def test_an_owner_may_want_no_programs(work: BoardAtWork) -> None:
 # ---------------------------------------------------------------- the owner
 
 
+@pytest.mark.slow
 def test_the_owner_accepts_refuses_and_withdraws(work: BoardAtWork) -> None:
     work.does("rules", readers="public", budget="9", moderated="on")
     team = work.team("A team")
@@ -672,6 +674,7 @@ def test_the_api_describes_itself(work: BoardAtWork) -> None:
 # ---------------------------------------------------------------- people rate what joined
 
 
+@pytest.mark.slow
 def test_a_generator_is_submitted_rated_and_on_the_leaderboard(work: BoardAtWork) -> None:
     """GENIE's loop, over HTTP from the first file to the interval."""
     team = work.team("A team")
@@ -713,6 +716,7 @@ def test_a_generator_is_submitted_rated_and_on_the_leaderboard(work: BoardAtWork
     assert people_of(work.ledger, name)[1].name in set(left["rater"].astype(str))
 
 
+@pytest.mark.slow
 def test_only_generators_on_the_board_are_sent_to_people(work: BoardAtWork) -> None:
     team = work.team("A team")
     identity = sent(team, "metric-scores", "mine", scores_of(work.folder)).json()["id"]
@@ -725,6 +729,7 @@ def test_only_generators_on_the_board_are_sent_to_people(work: BoardAtWork) -> N
 # ---------------------------------------------------------------- the database
 
 
+@pytest.mark.slow
 def test_both_databases(database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with board_at_work(tmp_path, database) as work:

@@ -45,6 +45,7 @@ def any_site(request: pytest.FixtureRequest) -> Site:
     return site
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES, ids=("desk", "phone"))
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("language", ["ar", "en"])
@@ -72,6 +73,7 @@ def test_a_rater_works_by_keyboard_and_every_view_is_clean(
     check_looks(page, size[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES, ids=("desk", "phone"))
 def test_without_script_the_pages_are_clean_and_work(
     site: Site, new_page: Any, size: tuple[int, int]

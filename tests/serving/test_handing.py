@@ -133,6 +133,7 @@ def lasting(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     ledger.close()
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(
     events=st.lists(

@@ -351,6 +351,7 @@ def test_codes_cannot_be_tried_without_end(house: tuple[Served, list[str], str])
     assert set(statuses[-600:]) == {429}
 
 
+@pytest.mark.slow
 def test_slow_clients_keep_nobody_waiting(
     house: tuple[Served, list[str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

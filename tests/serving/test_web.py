@@ -409,6 +409,7 @@ def test_a_new_token_of_the_owner_ends_those_before(house: House) -> None:
     assert house.person().get(path).status_code == 200
 
 
+@pytest.mark.slow
 def test_a_study_is_seen_as_it_goes(house: House) -> None:
     links = house.study(people=2, raters=2, test_questions="10%+10%")
     for link in links:
