@@ -1,6 +1,7 @@
 """How long raters wait: `metal serve` beside Label Studio, under the same load in one run.
 
-Both have the same outputs, both keep everything in SQLite, and both want three raters an output.
+Both have the same outputs and want three raters an output. Label Studio keeps everything in SQLite,
+METAL there, too, and once in PostgreSQL.
 The same raters think for the same time, ask for the next task, think, and send their answer. The
 load is what Label Studio bears on two cores at this size; more raters would wait in its queue.
 """
@@ -14,6 +15,7 @@ import re
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,12 +27,13 @@ import pytest
 import metal
 from tests.bench.serving import TEXT, write_outputs
 from tests.services.label_studio import LabelStudio
+from tests.serving.postgres import cluster
 from tests.serving.web import DATA, ServedProcess, answer_of
 
 pytestmark = pytest.mark.services
 
 ITEMS = 100_000
-RATERS, SECONDS, THINK = 5, 60.0, 4.0
+RATERS, SECONDS, THINK = 5, 45.0, 4.0
 AT_MOST = 1 / 5  # of Label Studio's time
 STEP = 10_000  # tasks of an import
 INTERFACE = """<View><Text name="source" value="$source"/><Text name="output" value="$output"/>
@@ -163,11 +166,12 @@ def at_work(seats: Sequence[Seat]) -> Waiting:
     return waiting
 
 
-def at_metal(folder: Path) -> Waiting:
+def at_metal(folder: Path, database: str = "") -> Waiting:
     """The crowd at `metal serve`."""
     write_outputs(folder / "large", ITEMS)
-    _, links = metal.study_new(folder / "large", folder=folder, people=RATERS, raters=3)
-    served = ServedProcess(folder)
+    dataset = folder / "large"
+    _, links = metal.study_new(dataset, folder=folder, database=database, people=RATERS, raters=3)
+    served = ServedProcess(folder, database)
     try:
         return at_work([SeatAtMetal(served.address, path) for _, path in links])
     finally:
@@ -188,17 +192,28 @@ def at_label_studio(server: LabelStudio) -> Waiting:
     return at_work([SeatAtLabelStudio(server, project, f"r{n}") for n in range(RATERS)])
 
 
+@pytest.fixture(scope="module")
+def theirs(server: LabelStudio) -> Waiting:
+    """How long raters wait at Label Studio."""
+    return at_label_studio(server)
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 def test_raters_wait_a_fifth_as_long_as_at_label_studio(
-    server: LabelStudio, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    theirs: Waiting, kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    load = os.getloadavg()[0]
-    theirs, ours = at_label_studio(server), at_metal(tmp_path)
+    with ExitStack() as stack:
+        database = ""
+        if kind == "postgresql":
+            postgres = stack.enter_context(cluster())
+            database = postgres.address(postgres.new())
+        ours = at_metal(tmp_path, database)
     with capsys.disabled():
         print(
-            f"\n\n{RATERS} raters, {ITEMS:,} outputs, {SECONDS:.0f} s each; load before"
-            f" {load:.1f}\n\n| server | step | times | p50 | p95 |\n"
+            f"\n\n{RATERS} raters, {ITEMS:,} outputs, {SECONDS:.0f} s each; load now"
+            f" {os.getloadavg()[0]:.1f}\n\n| server | step | times | p50 | p95 |\n"
             "| --- | --- | ---: | ---: | ---: |\n"
-            f"{theirs.lines('Label Studio')}\n{ours.lines('metal serve')}"
+            f"{theirs.lines('Label Studio')}\n{ours.lines(f'metal serve, {kind}')}"
         )
     assert min(map(len, (theirs.nexts, theirs.saves))) > RATERS  # they bore it
     for our_time, their_time in zip(ours.p95(), theirs.p95(), strict=True):
