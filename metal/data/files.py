@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import tee
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 from metal.data.missing import no_such
 from metal.data.progress import BYTES, counted_as
@@ -88,10 +88,12 @@ def text_in(content: bytes, file: object) -> str:
 
 def encoding_of(content: bytes) -> str:
     """The encoding of text that begins with these bytes: UTF-16 if its mark is there, as in Excel's
-    "Unicode text"; else UTF-8.
+    "Unicode text", or if one of the first two bytes is 0; else UTF-8.
     """
-    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return "utf-16" if wide else "utf-8-sig"
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    zeros = content[:1] == b"\0", content[1:2] == b"\0"
+    return {(False, True): "utf-16-le", (True, False): "utf-16-be"}.get(zeros, "utf-8-sig")
 
 
 def read_json(path: Path, shape: str) -> Any:
@@ -138,13 +140,23 @@ def whole_text(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
+def _in_utf8(opened: IO[bytes], path: Path) -> IO[bytes]:
+    """The bytes of a text file in UTF-8; those of other encodings are read as a whole."""
+    encoding = encoding_of(opened.read(2))
+    opened.seek(0)
+    if encoding == "utf-8-sig":
+        return opened
+    return io.BytesIO(text_in(opened.read(), path).encode())
+
+
 def read_jsonl(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
     """The row (from 0) and the object of each line of a JSON Lines file; blank lines are skipped.
 
     Raises DataError for the first line that is not UTF-8, not JSON or not an object.
     """
     packed = path.suffix.lower() == ".gz"
-    with io.BytesIO(content_of(path)) if packed else path.open("rb") as file:
+    with io.BytesIO(content_of(path)) if packed else path.open("rb") as opened:
+        file = _in_utf8(opened, path)
         size = file.seek(0, os.SEEK_END)
         file.seek(0)
         row, (lines, sized) = 0, tee(file)

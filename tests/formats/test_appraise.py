@@ -147,7 +147,8 @@ def test_items_of_several_documents_are_told_apart(tmp_path: Path) -> None:
         ("p1,A,7,TGT,eng,klingon9,50,d,False,[],1.5,2.5", "row 2: no language pair"),
         ("p1,A,7,TGT,eng,jpn,50,d,False,[{],1.5,2.5", "row 2: '[{]' is not a list of errors"),
         ("p1,A,7,TGT,eng,jpn,50,d,False,5,1.5,2.5", "row 2: '5' is not a list of errors"),
-        ("p1,A,7", "row 2: 3 fields"),
+        ("p1,A,7", "row 2: 3 cells, and 12 in the first row. If the file is cut off"),
+        (f"{ESA[1]},1", "row 2: 13 cells, and 12"),
         (f"p1,A,7,TGT,eng,jpn,50,d,False,{'x' * 200_000},1.5,2.5", "is not a list of errors"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import math
 import tarfile
 from pathlib import Path
 
@@ -98,6 +99,44 @@ def test_viewers_write_other_names(tmp_path: Path, header: str) -> None:
     dataset = metal.read(write(tmp_path, *rows, header=header))
     assert scores(dataset) == pytest.approx(SCORES)
     assert tells(dataset.report, "1 row left out, without a category")
+
+
+@pytest.mark.parametrize("half", ["Accuracy/Omission\t", "\tMajor"])
+def test_an_error_of_unknown_weight_leaves_its_output_without_a_score(
+    tmp_path: Path, half: str
+) -> None:
+    """It was left out, so that the output seemed to have fewer errors."""
+    row = ROWS[0].split("\tAccuracy")[0]
+    rows = [*ROWS, f"{row}\t{half}", "A\td\t2\t2\tr2\tzwei\txx\tNo-error\t"]
+    dataset = metal.read(write(tmp_path, *rows))
+    read = scores(dataset)
+    assert math.isnan(read.pop(("1/A", "r1")))
+    expected = SCORES | {("2/A", "r2"): 0}
+    del expected["1/A", "r1"]
+    assert read == pytest.approx(expected)
+    reasons = dataset.ratings.loc[dataset.ratings["score"].isna(), "reason"].tolist()
+    assert reasons == ["an error without a category or a severity"]
+    assert tells(dataset.report, "1 error without a category or a severity: no score")
+    assert "NaN" not in "".join(dataset.ratings["comment"])
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "parquet", "csv", "txt"])
+def test_errors_saved_by_a_spreadsheet(tmp_path: Path, ending: str) -> None:
+    """They were to have tabs, or to be UTF-8."""
+    before = metal.read(write(tmp_path, *ROWS))
+    cells = [row.split("\t") for row in ROWS]
+    frame = pd.DataFrame(cells, columns=HEADER.split("\t"))
+    path = tmp_path / f"mqm_deen.{ending}"
+    if ending == "xlsx":
+        frame.to_excel(path, index=False)
+    elif ending == "parquet":
+        frame.to_parquet(path)
+    else:
+        frame.to_csv(path, index=False, sep=";" if ending == "txt" else ",")
+    assert recognize(path) == "mqm-errors"
+    after = metal.read(path)
+    assert scores(after) == scores(before)
+    assert after.digest == before.digest
 
 
 def test_segments_without_numbers_are_named_by_their_documents(tmp_path: Path) -> None:

@@ -252,6 +252,17 @@ def test_promptfoos_table_saved_by_a_spreadsheet(tmp_path: Path) -> None:
         assert metal.read(tmp_path / name).digest == data.digest
 
 
+@pytest.mark.parametrize("cut", [8, 12, 20])
+def test_a_row_of_promptfoos_csv_that_is_cut_off_is_no_result(cut: int, tmp_path: Path) -> None:
+    """Its status was an answer on a criterion that no other row has."""
+    good = ["yes", "", "PASS", "0.80", '{"tone": 0.8}', "ok", "said"]
+    path = table(tmp_path / "out.csv", ["1", "hi", *good], ["2", "hi", *good])
+    path.write_bytes(path.read_bytes()[:-cut])
+    with pytest.raises(DataError) as caught:
+        metal.read(path)
+    assert tells(str(caught.value), "row 3", "9 in the first row", "cut off there")
+
+
 def test_a_reason_in_promptfoos_csv_stays_with_the_only_criterion(tmp_path: Path) -> None:
     single = ["yes", "", "FAIL", "0.80", '{"tone": 0.8}', "too rude", ""]
     double = ["yes", "", "FAIL", "0.80", '{"tone": 0.8, "length": 0.5}', "too long", ""]

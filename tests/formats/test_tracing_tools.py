@@ -220,6 +220,29 @@ def test_repeated_scores_stay_several(tmp_path: Path) -> None:
     assert scores(data, "evaluator#2") == [0, 0, 0]
 
 
+def test_how_the_table_of_a_tool_was_read_is_said(tmp_path: Path) -> None:
+    """Notes on the table itself, such as lines left out, were lost."""
+    path = as_csv(tmp_path, [score(f"t{n}", value=n % 2) for n in range(4)])
+    text = path.read_text(encoding="utf-8")
+    path.write_text(f"{text}t4", encoding="utf-8")
+    data = metal.read(path)
+    assert scores(data, "evaluator") == [0, 1, 0, 1]
+    assert tells(data.report, "1 line below the table left out", "t4")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
+@pytest.mark.parametrize("name", ["scores.jsonl", "scores.json", "scores.csv"])
+def test_every_encoding_that_a_spreadsheet_writes(tmp_path: Path, name: str, encoding: str) -> None:
+    rows = [score(f"t{n}", value=n % 2, comment="नमस्ते") for n in range(4)]
+    path = as_csv(tmp_path, rows) if name.endswith("csv") else written(tmp_path, name, rows)
+    before = metal.read(path)
+    path.write_bytes(path.read_bytes().decode().encode(encoding))
+    assert metal.read(path).digest == before.digest
+    path.write_bytes("[".encode(encoding) + b"\0")
+    with pytest.raises(MetalError):
+        metal.read(path)
+
+
 # ---------------------------------------------------------------- MLflow
 
 

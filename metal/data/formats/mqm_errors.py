@@ -37,6 +37,8 @@ from metal.data.formats.mqm_weights import (
 )
 from metal.data.own_ranges import with_ranges
 from metal.data.records import Criterion, Output, Rater, Scale, Source
+from metal.data.tables.files import read_frame as read_table
+from metal.data.tables.first_names import OTHERS, named_ending
 from metal.data.tables.harnesses import marks_of
 from metal.data.text import first_few, plural
 from metal.errors import DataError
@@ -57,6 +59,7 @@ SOURCE_ERRORS = Criterion(
     question="How grave are the errors in the source?",
 )
 ROW = f"Each row is {' '.join(COLUMNS)}, separated by tabs"
+NO_WEIGHT = "an error without a category or a severity"
 TAGS = re.compile(r"</?v>")
 
 
@@ -82,6 +85,16 @@ class ErrorRow:
         """Whether the source is at fault, not the translation."""
         return self.category.startswith(IN_SOURCE)
 
+    @property
+    def says_none(self) -> bool:
+        """Whether the row says that there is no error."""
+        return NO_ERROR in (self.category, self.severity)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the row says how bad an error is, or that there is none."""
+        return self.says_none or bool(self.category and self.severity)
+
     def described(self, weight: float) -> dict[str, Any]:
         """The error as EvalSet folders describe it."""
         marked_source = "<v>" in self.source
@@ -93,7 +106,7 @@ class ErrorRow:
             "end": end,
             "category": self.category,
             "severity": self.severity,
-            "score": weight,
+            "score": None if math.isnan(weight) else weight,
             "is_source_error": marked_source or self.in_source,
         }
 
@@ -114,8 +127,13 @@ class RatedSegment:
 
     @property
     def score(self) -> float:
-        """Minus the weights of all errors."""
+        """Minus the weights of all errors; NaN if one is unknown."""
         return 0.0 - math.fsum(self.weights)
+
+    @property
+    def reason(self) -> str:
+        """Why there is no score; empty if there is one."""
+        return NO_WEIGHT if math.isnan(self.score) else ""
 
     @property
     def comment(self) -> str:
@@ -124,28 +142,47 @@ class RatedSegment:
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
-    """Read a .tsv or .tar.gz of errors. The language pair is that in the file's name (`zhen`), or
-    the option `language`.
+    """Read a .tsv or .tar.gz of errors, or another table of them. The language pair is that in the
+    file's name (`zhen`), or the option `language`.
     """
     rows, unread = list[ErrorRow](), list[str]()
-    for name, text in _texts(path):
-        rows += _rows(text, name, unread)
+    if _is_of_a_spreadsheet(path):
+        rows += _rows_of(read_table(path), str(path), unread)
+    else:
+        for name, text in _texts(path):
+            rows += _rows(text, name, unread)
     return _draft(rows, unread, path.name.partition(".")[0], path, options)
 
 
 def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:
     """Read errors from a DataFrame, with the same columns."""
     unread = list[str]()
-    columns = _named([str(name) for name in frame], unread)
-    cells = frame.astype(object).where(frame.notna(), "").astype(str)
-    rows = [
-        _row(columns, cells, f"DataFrame row {number}")
-        for number, cells in enumerate(cells.itertuples(index=False, name=None))
-    ]
+    rows = _rows_of(frame, "DataFrame", unread)
     return _draft(rows, unread, "mqm", "DataFrame", options)
 
 
 # ---------------------------------------------------------------- rows
+
+
+def _is_of_a_spreadsheet(path: Path) -> bool:
+    """Whether a file is XLSX or Parquet, or text that no tabs divide, where quotes are the file's
+    and not those of the texts.
+    """
+    if is_archive(path):
+        return False
+    if named_ending(path) in OTHERS:
+        return True
+    return "\t" not in read_text(path).partition("\n")[0]
+
+
+def _rows_of(frame: pd.DataFrame, file: str, unread: list[str]) -> list[ErrorRow]:
+    """The rows of a frame. unread: gets the names of columns that nothing reads."""
+    columns = _named([str(name) for name in frame], unread)
+    texts = frame.astype(object).where(frame.notna(), "").astype(str)
+    return [
+        _row(columns, cells, f"{file} row {number}")
+        for number, cells in enumerate(texts.itertuples(index=False, name=None))
+    ]
 
 
 def _texts(path: Path) -> Iterator[tuple[str, str]]:
@@ -210,7 +247,7 @@ def _draft(
 ) -> Draft:
     """The ratings that the errors make. name: that of the file, which may say the language."""
     language = language_in(name, options, file)
-    errors = [row for row in rows if row.category and row.severity]
+    errors = [row for row in rows if row.category or row.severity]
     if not errors:
         raise DataError(file, "no errors in it", ROW)
     of_sources = all(row.in_source for row in errors)
@@ -220,12 +257,16 @@ def _draft(
     reading = Reading()
     errors, names, again = _once(errors, names)
     rated = _rated(errors, names, language, weights, reading)
-    scores = [segment.score for segment in rated]
-    criterion = SOURCE_ERRORS if of_sources else MQM
-    if criterion is MQM and (weights.own or not all(map(MQM.scale.allows, scores))):
-        criterion = replace(MQM, scale=Scale("interval"))  # from 2022 on, more than five errors
+    criterion = _criterion(rated, weights, of_sources)
     reading.rows = [
-        (segment.output, criterion.name, segment.rater, segment.score, "", segment.comment)
+        (
+            segment.output,
+            criterion.name,
+            segment.rater,
+            segment.score,
+            segment.reason,
+            segment.comment,
+        )
         for segment in rated
     ]
     reading.notes = [
@@ -240,6 +281,16 @@ def _draft(
         reading.draft(card, with_ranges([criterion], options), systems),
         counted_from=1 if numbered else None,
     )
+
+
+def _criterion(rated: Sequence[RatedSegment], weights: Weights, of_sources: bool) -> Criterion:
+    """The criterion that the scores are on, with the ends of its scale if no score exceeds them."""
+    if of_sources:
+        return SOURCE_ERRORS
+    scores = [segment.score for segment in rated if not segment.reason]
+    if weights.own or not all(map(MQM.scale.allows, scores)):
+        return replace(MQM, scale=Scale("interval"))  # from 2022 on, more than five errors
+    return MQM
 
 
 def _once(
@@ -285,8 +336,8 @@ def _rated(
     rated: dict[tuple[str, str], RatedSegment] = {}
     for row, source in zip(errors, sources, strict=True):
         segment = _segment(row, source, language, reading, rated)
-        if NO_ERROR not in (row.category, row.severity):
-            segment.mark(row, _weight(row, weights))
+        if not row.says_none:
+            segment.mark(row, _weight(row, weights) if row.is_complete else math.nan)
     return list(rated.values())
 
 
@@ -358,7 +409,10 @@ def _notes(
         yield f"{plural(alike, 'row')} equal to an earlier row: the penalty of each counts"
     left = len(rows) - len(errors)
     if left:
-        yield f"{plural(left, 'row')} left out, without a category or a severity"
+        yield f"{plural(left, 'row')} left out, without a category and a severity"
+    half = sum(not row.is_complete for row in errors)
+    if half:
+        yield f"{plural(half, 'error')} without a category or a severity: no score for the output"
     times = Counter((row.location.rpartition(" row ")[0]) for row in errors)
     if len(times) > 1:
         yield f"errors of {len(times)} files: {first_few(list(times))}"

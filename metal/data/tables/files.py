@@ -185,7 +185,7 @@ def _in_utf8(path: Path) -> tuple[bytes, str]:
     if it is not text.
     """
     content = content_of(path)
-    wide = encoding_of(content) == "utf-16"
+    wide = encoding_of(content) != "utf-8-sig"
     decoded = content.decode(encoding_of(content))
     if not decoded.strip():
         raise DataError(path, "the file is empty", "The first row names the columns")
@@ -265,7 +265,7 @@ def _uneven(
 ) -> DataError:
     """The error for the first row that has more or fewer cells than the header names columns."""
     harness, columns = harness_of(names), len(names)
-    if harness:
+    if harness and not harness.format:
         return refusal(harness, path)
     rows = csv.reader(io.StringIO(decoded), delimiter=separator)
     for number, row in enumerate(filter(None, rows), start=above + 1):

@@ -9,7 +9,7 @@ as in any table, and the user's reading options apply.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -119,14 +119,16 @@ class HarnessRows:
         for name, record in mapping(records).items():
             self.criteria[str(name)] = read_criterion(str(name), record, file)
 
-    def draft(self, options: Mapping[str, Any], file: Path) -> Draft:
-        """The draft of everything gathered. options: the user's; file: the file that messages name.
+    def draft(self, options: Mapping[str, Any], file: Path, notes: Iterable[str] = ()) -> Draft:
+        """The draft of everything gathered. options: the user's; file: the file that messages name;
+        notes: on how its table was read.
 
         Raises DataError if there is no rating, and what the table reader raises.
         """
         if not self.rows:
             problem = f"no scores in these results of {self.harness}{self._left()}"
             raise DataError(file, problem, "Run the evaluation with a scorer, and export it again")
+        self.notes[:0] = notes
         if nameless := name_people(self.rows):
             self.notes.append(nameless)
         self.place_people(options)

@@ -32,7 +32,7 @@ FURTHER = ("dataset", "datasplit")
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read a file of annotations."""
     annotations = records_in(path, "annotations of AlpacaEval", "annotations")
-    return _gathered(annotations).draft(options, path)
+    return _gathered(annotations).draft(options, path, annotations.notes)
 
 
 def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:

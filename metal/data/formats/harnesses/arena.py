@@ -36,7 +36,8 @@ ROUNDED = 0.02  # how far the sum of three rounded probabilities may be from 1
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read a file of battles, or of judgments of pairs."""
-    return _gathered(records_in(path, "battles of Chatbot Arena")).draft(options, path)
+    records = records_in(path, "battles of Chatbot Arena")
+    return _gathered(records).draft(options, path, records.notes)
 
 
 def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:

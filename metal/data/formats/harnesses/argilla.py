@@ -54,7 +54,7 @@ class ArgillaAnswer:
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read a file of records."""
     records = records_in(path, "records of Argilla", "items")
-    return _gathered(records, path).draft(options, path)
+    return _gathered(records, path).draft(options, path, records.notes)
 
 
 def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:

@@ -36,7 +36,7 @@ from metal.data.progress import counted_as
 from metal.data.ratings import FRAME
 from metal.data.tables.files import is_table
 from metal.data.tables.files import read_frame as read_table
-from metal.data.tables.first_names import content_ending, first_names, is_zip
+from metal.data.tables.first_names import content_ending, first_names, is_zip, named_ending
 from metal.data.tables.harnesses import marks_of
 from metal.data.text import first_few, plural
 from metal.errors import DataError
@@ -83,8 +83,10 @@ class InspectLog:
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read a log, a folder of logs, or a table of samples."""
-    if path.is_file() and is_table(path) and content_ending(path) != ".json" and not is_zip(path):
-        return gathered_from(read_table(path)).draft(options, path)
+    packed = is_zip(path) and named_ending(path) != ".xlsx"
+    if path.is_file() and is_table(path) and content_ending(path) != ".json" and not packed:
+        samples = read_table(path)
+        return gathered_from(samples).draft(options, path, samples.attrs.get("notes", ()))
     every, no_logs = _logs_in(path)
     logs = _latest(every)
     gathered = HarnessRows(f"inspect_ai{_version(logs)}", EDIT)

@@ -45,7 +45,8 @@ PROVENANCE = (
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read a file of scores."""
-    return _gathered(records_in(path, "scores of Langfuse", "data")).draft(options, path)
+    records = records_in(path, "scores of Langfuse", "data")
+    return _gathered(records).draft(options, path, records.notes)
 
 
 def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:

@@ -40,7 +40,7 @@ SENT = "api"
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read a table of runs, or records of feedback."""
     records = records_in(path, "runs or feedback of LangSmith", "runs", "feedback", "data")
-    return _gathered(records, options).draft(options, path)
+    return _gathered(records, options).draft(options, path, records.notes)
 
 
 def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:

@@ -34,7 +34,8 @@ FEEDBACK = "give feedback in MLflow (source_type HUMAN) and export again"
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read a file of traces."""
-    return _gathered(records_in(path, "traces of MLflow", "traces"), path).draft(options, path)
+    records = records_in(path, "traces of MLflow", "traces")
+    return _gathered(records, path).draft(options, path, records.notes)
 
 
 def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:

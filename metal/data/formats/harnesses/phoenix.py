@@ -34,7 +34,8 @@ SUBJECTS = ("context.span_id", "span_id", "context.trace_id", "trace_id", "sessi
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read a file of annotations."""
-    return _gathered(records_in(path, "annotations of Phoenix", "data")).draft(options, path)
+    records = records_in(path, "annotations of Phoenix", "data")
+    return _gathered(records).draft(options, path, records.notes)
 
 
 def read_frame(frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft:

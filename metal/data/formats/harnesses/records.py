@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from json import JSONDecodeError
 from pathlib import Path
@@ -25,20 +25,29 @@ EVALUATOR = "evaluator"  # a judge without a name
 _LABEL = re.compile(r"[^,=<*]+")  # what can be written into the option `levels`
 
 
-def records_in(path: Path, shape: str, *lists: str) -> list[Mapping[str, Any]]:
+class Records(list[Mapping[str, Any]]):
+    """The records in a file. notes: how they were read, if they are the rows of a table."""
+
+    notes: Sequence[str] = ()
+
+
+def records_in(path: Path, shape: str, *lists: str) -> Records:
     """The records in a file. shape: what the file should be, for messages. lists: keys that hold
     the list where the file is one object (`data`).
     """
     ending = content_ending(path)
     if ending == ".jsonl":
-        return [record for _, record in read_jsonl(path)]
+        return Records(record for _, record in read_jsonl(path))
     if ending != ".json":
-        return records_of(read_frame(path))
+        frame = read_frame(path)
+        records = Records(records_of(frame))
+        records.notes = frame.attrs.get("notes", ())
+        return records
     content = read_json(path, shape)
     for name in lists:
         if isinstance(content, dict) and isinstance(content.get(name), list):
-            return objects(content[name])
-    return objects(content) or objects([content])
+            return Records(objects(content[name]))
+    return Records(objects(content) or objects([content]))
 
 
 def records_of(frame: pd.DataFrame) -> list[Mapping[str, Any]]:
