@@ -152,8 +152,8 @@ def with_kept_limit(out: Path, terms: Terms, say: Callable[[str], None]) -> Term
         limit = read_run_toml(out)["settings"].get(MAX_COST)
         if limit is not None:
             say(
-                f"The run may cost ${limit:g} in all, as when it was begun; `max_cost` changes"
-                " that, and inf removes the limit."
+                f"The run may cost ${limit:g} in all, which is the limit it was begun with; "
+                "`max_cost` changes that, and inf removes the limit."
             )
     return replace(terms, max_cost=None if limit == inf else limit)
 

@@ -194,8 +194,8 @@ class GenerateJob(Job):
         differ = [name for name in kept & new.keys() if new[name].text != old[name].text]
         if differ:
             self.notes.append(
-                f"{len(differ):,} outputs have been rated and keep their text, though there is a"
-                " new one"
+                f"{len(differ):,} outputs have been rated and keep their text, although a new "
+                "one was written"
             )
         return old | {name: output for name, output in new.items() if name not in kept}
 
@@ -349,8 +349,8 @@ def _without_reference(
         )
     if bare:
         yield (
-            f"warning: {plural(bare, 'passage')} without a reference, for which `reference` has no"
-            " output"
+            f"warning: {plural(bare, 'passage')} without a reference: the generator `reference` "
+            "has no output for them"
         )
 
 

@@ -128,7 +128,10 @@ def _ask_for_probabilities(models: list[Model], functions: Container[str]) -> li
     silent = [model.name for model in models if not model.gives_probabilities]
     if not silent:
         return []
-    return [f"warning: no token probabilities, so no confidence, from {listed(silent)}"]
+    return [
+        f"warning: {listed(silent)} cannot return token probabilities, so these answers have no"
+        " confidence"
+    ]
 
 
 def _synthetic(models: Sequence[Model], dataset: Dataset) -> dict[str, JudgeFunction]:
@@ -186,7 +189,7 @@ def find_criteria(request: JudgeRequest, folder: Path, dataset: Dataset) -> Aske
     """
     pairs = bool(dataset.asked) and all(each.scale.compares for each in dataset.asked.values())
     if pairs and request.test_questions:
-        raise UsageError("`test_questions` are about single outputs, and these are pairs")
+        raise UsageError("`test_questions` are about single outputs, but these outputs are pairs")
     folders = prompt_folders(request.prompt_folders, folder)
     filed = {}
     for name in request.criteria:
@@ -217,7 +220,7 @@ def notes_on_heads(heads: Sequence[Model], criteria: Mapping[str, Criterion]) ->
         criterion = next(iter(criteria.values()))
         name, scale = criterion.name, criterion.scale
         if scale.compares:
-            raise UsageError(f"{head.name} scores single outputs, and these are pairs")
+            raise UsageError(f"{head.name} scores single outputs, but these outputs are pairs")
         shown = scale.describe()
         if scale.levels and find_provider(head.provider).classes:
             yield (
@@ -231,7 +234,8 @@ def notes_on_heads(heads: Sequence[Model], criteria: Mapping[str, Criterion]) ->
             raise UsageError(
                 f"{head.name} gives numbers in a unit of its own, but {name} has {has} ({shown});"
                 " read people's ratings as "
-                f'numbers without it: `metal.read(..., measures={{"{name}": "interval"}})`{or_else}'
+                f'numbers without {has}: `metal.read(..., measures={{"{name}": "interval"}})`'
+                f"{or_else}"
             )
 
 
@@ -264,8 +268,8 @@ def set_examples_apart(
     left = {output.output: output for output in apart(judged.values(), asked.dataset, examples)}
     held = len(eligible) - sum(output.output in left for output in eligible)
     note = (
-        f"note: {held:,} outputs are not judged, because they or others of their source are"
-        " examples"
+        f"note: {held:,} outputs are not judged, because they, or other outputs of their source, "
+        "are examples"
     )
     return examples, left, note
 

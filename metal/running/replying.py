@@ -176,7 +176,7 @@ class JournaledRun:
             return replace(call, about_messages=f"cannot be built again: {why}")
         if question is None:
             return replace(
-                call, about_messages="cannot be built again: the run no longer asks this"
+                call, about_messages="cannot be built again: the run no longer asks this question"
             )
         message = question.message
         marked = [

@@ -200,7 +200,7 @@ def test_raw_and_z_scores_are_two_criteria_of_one_panel(tmp_path: Path) -> None:
     assert dataset.sources["en-de/1"].references == ("Eins",)
     assert dataset.raters["DA"].about == {"panel": True}
     assert tells(dataset.report, "standardized")
-    assert tells(dataset.report, "no column tells the systems")
+    assert tells(dataset.report, "no column names the systems")
     assert tells(dataset.report, "1 row left out: the same output")
 
 

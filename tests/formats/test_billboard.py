@@ -153,7 +153,7 @@ def test_a_board_whose_name_says_no_language(tmp_path: Path) -> None:
     assert load(folder, language="Turkish")[0].languages == ("tr",)
     board(tmp_path, "cnndm", {("mt", "BLEURT"): [("news", 0, "1")]})
     assert load(tmp_path, language="tr")[0].languages == ("en", "tr")
-    with pytest.raises(MetalError, match=r"`language` tr:.*leave it out"):
+    with pytest.raises(MetalError, match=r"`language` tr:.*leave `language` out"):
         load(tmp_path / "results" / "cnndm", language="tr")
 
 

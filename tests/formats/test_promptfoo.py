@@ -276,7 +276,7 @@ def test_a_frame_of_promptfoos_csv_is_to_be_read_from_its_file(tmp_path: Path) -
     frame = pd.read_csv(table(tmp_path / "out.csv", ["1", "hi", *good]))
     with pytest.raises(DataError, match='format="promptfoo"'):
         metal.read(frame)
-    with pytest.raises(UsageError, match="reads files, no DataFrames"):
+    with pytest.raises(UsageError, match="reads files, not DataFrames"):
         metal.read(frame, "promptfoo")
 
 

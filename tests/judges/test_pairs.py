@@ -334,7 +334,7 @@ def test_asked_over_the_network_and_resumed(server: LlmServer, tmp_path: Path) -
 
 
 def test_what_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="these are pairs"):
+    with pytest.raises(UsageError, match="these outputs are pairs"):
         metal.judge(pairs_of_texts(), "openai:gpt-4o", test_questions="5%", out=tmp_path / "a")
     metal.judge(
         made(2), lover, name="lover", pairs="all", out=tmp_path / "b", criteria="task_quality"

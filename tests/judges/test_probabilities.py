@@ -202,7 +202,7 @@ def test_a_provider_that_gives_none_is_named_before_anything_is_asked(tmp_path: 
     run = metal.judge(
         DEMO, judge, name="mine", probabilities=True, out=tmp_path / "run", dry_run=True, **ASK
     )
-    assert tells(run.job.warnings, "no token probabilities", "mine")
+    assert tells(run.job.warnings, "mine", "token probabilities")
 
 
 def test_an_expected_score_off_the_scale_is_refused(tmp_path: Path) -> None:

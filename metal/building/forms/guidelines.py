@@ -23,7 +23,10 @@ ADVICE = (
         "Answer each question by itself. A text can be excellent in one respect and poor in"
         " another; let no answer colour the next."
     ),
-    "Judge each task by what is said of the levels below, not by comparing it with the one before.",
+    (
+        "Judge each task by the descriptions of the levels below, not by comparing it with the "
+        "task before."
+    ),
     (
         "Work alone. Do not talk about the texts with others who rate them, and do not ask a"
         " computer for its opinion: your own view is what is wanted."
@@ -33,8 +36,8 @@ ADVICE = (
         " answer, give the same answer every time."
     ),
     (
-        "When you are unsure, decide for the level that fits best and say in a comment what made"
-        " you hesitate. Comments may be in any language."
+        "When you are unsure, choose the level that fits best and say in a comment what made "
+        "you hesitate. Comments may be in any language."
     ),
     (
         "Some texts may be offensive or distressing. You may pause or stop at any time; leave out"

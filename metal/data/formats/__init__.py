@@ -282,7 +282,7 @@ def read_as(name: str, frame: pd.DataFrame, options: Mapping[str, Any]) -> Draft
     chosen = load_format(name)
     _check_options(name, chosen, options)
     if chosen.read_frame is None:
-        raise UsageError(f"format {name} reads files, no DataFrames")
+        raise UsageError(f"format {name} reads files, not DataFrames")
     draft = chosen.read_frame(frame, options)
     return _with_ratings(name, chosen, draft, FRAME, options)
 
@@ -323,7 +323,7 @@ def with_common_options(draft: Draft, options: Mapping[str, Any]) -> Draft:
     option = f"`only={kinds}`"
     kept = tuple(rater for rater in draft.raters if rater.kind in kinds)
     if not kept:
-        raise UsageError(f"{option}: no such raters there, only {_by_kind(draft.raters)}")
+        raise UsageError(f"{option}: the data have no such raters, only {_by_kind(draft.raters)}")
     gone = [rater for rater in draft.raters if rater.kind not in kinds]
     if not gone:
         return draft

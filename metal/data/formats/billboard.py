@@ -119,8 +119,8 @@ def _languages(folders: Sequence[Path], asked: str | None) -> list[str]:
             )
     if option and all(language and language != option for language in named):
         raise UsageError(
-            f"`language` {option}: board {folders[0].name} is {named[0]} according to its name;"
-            " leave it out"
+            f"`language` {option}: board {folders[0].name} is {named[0]} according to its name; "
+            "leave `language` out"
         )
     return [language or str(option) for language in named]
 

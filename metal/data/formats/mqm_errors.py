@@ -389,7 +389,10 @@ def _notes(
     rows: Sequence[ErrorRow], errors: Sequence[ErrorRow], weights: Weights, of_sources: bool
 ) -> Iterator[str]:
     own = "as `weights` says, else " if weights.own else ""
-    yield f"a score is minus the weights of the errors: {own}{IN_WORDS}; `weights` changes them"
+    yield (
+        f"a score is the negative sum of the weights of its errors: {own}{IN_WORDS}; `weights` "
+        "changes them"
+    )
     in_source = sum(row.in_source for row in errors)
     if of_sources:
         yield (

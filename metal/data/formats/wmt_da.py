@@ -168,7 +168,7 @@ def _notes(
     if len(criteria) > 1:
         yield f"{Z_SCORE.name}: the same annotators' scores, standardized"
     if all(row.system == UNKNOWN for row in rows):
-        yield f"no column tells the systems: the generator of all outputs is {UNKNOWN!r}"
+        yield f"no column names the systems: the generator of all outputs is {UNKNOWN!r}"
     if repeated:
         yield f"{plural(repeated, 'row')} left out: the same output as in an earlier row"
 

@@ -286,8 +286,8 @@ def _notes_on_texts(pair: LanguagePair) -> Iterator[str]:
         yield f"{texts.folder}: references that count as human generators: {first_few(by_people)}"
     if others:
         yield (
-            f"{texts.folder}: references that were not written by people, to judge by their names:"
-            f" {first_few(others)}"
+            f"{texts.folder}: references that were not written by people, judging by their "
+            f"names: {first_few(others)}"
         )
     lacking = sum(line == NO_TRANSLATION for lines in texts.systems.values() for line in lines)
     if lacking:
@@ -307,8 +307,8 @@ def _notes_on_metrics(pair: LanguagePair) -> Iterator[str]:
     other = [name for name, scorer in pair.scorer_of.items() if name == scorer]
     if other:
         yield (
-            f"{folder}: names of metrics do not show the reference {pair.standard_reference},"
-            f" only other references: {first_few(other)}"
+            f"{folder}: the name of a metric shows its reference only if that is not "
+            f"{pair.standard_reference}: {first_few(other)}"
         )
     for rated in pair.ratings:
         missing = int(np.isnan(rated.scores).sum())

@@ -256,6 +256,6 @@ def _notes(
         )
     else:
         yield (
-            f"{start}: the released scores are not the means of the ratings of {len(experts)}"
-            f" experts, which are on a criterion of their own, {own.name}"
+            f"{start}: the released scores are not the means of the ratings of {len(experts)} "
+            f"experts, so these ratings are on a criterion of their own, {own.name}"
         )

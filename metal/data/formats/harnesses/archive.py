@@ -61,7 +61,7 @@ class Archive:
         try:
             content = self._decompressed(member)
             if len(content) != member.file_size or zlib.crc32(content) != member.CRC:
-                raise ValueError("its size or checksum is another")
+                raise ValueError("its size or checksum is not the one that the archive states")
         except MemoryError:
             raise
         except Exception as error:  # pyarrow, zlib and zipfile each have kinds of their own

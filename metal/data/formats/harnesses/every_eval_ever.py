@@ -65,8 +65,8 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         asked = [name for name in _OF_TABLES if options.get(name)]
         if asked:
             raise UsageError(
-                f"`{asked[0]}` is only for records without a sidecar; leave it out, because"
-                f" {sidecar} says it"
+                f"`{asked[0]}` is only for records without a sidecar; leave it out, because "
+                f"{sidecar} has this already"
             )
         return _with_texts(load_dataset(sidecar), files, sidecar)
     draft = _Records(path).draft(files, options)

@@ -154,11 +154,11 @@ def _left_out(
     """Notes on which files of a folder are not read."""
     if no_logs:
         files = plural(len(no_logs), "JSON file")
-        yield f"{files} left out, no logs of inspect_ai: {first_few(no_logs)}"
+        yield f"{files} left out for not being logs of inspect_ai: {first_few(no_logs)}"
     read_ones = {log.path for log in logs}
     if earlier := [log.path.name for log in every if log.path not in read_ones]:
         count = plural(len(earlier), "log")
-        yield f"{count} left out, since another one has the same task id: {first_few(earlier)}"
+        yield f"{count} left out, because another log has the same task id: {first_few(earlier)}"
 
 
 def _is_packed(file: Path) -> bool:

@@ -253,4 +253,6 @@ def _say_kinds(gathered: HarnessRows, names: Iterable[str], scorers: Scorers) ->
     lists = {"judges": judges, "metrics": metrics}
     taken = "; ".join(f"{kind}: {first_few(each)}" for kind, each in lists.items() if each)
     if taken:
-        gathered.notes.append(f"scorers that ask a model are judges, others metrics; {taken}")
+        gathered.notes.append(
+            f"scorers that ask a model are judges, and all others are metrics; {taken}"
+        )

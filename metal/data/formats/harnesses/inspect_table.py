@@ -54,7 +54,9 @@ def gathered_from(frame: pd.DataFrame) -> HarnessRows:
         for name in names:
             score = _score(name, cells)
             if _BY in name and EXPORT_MARK not in mapping(score.get("metadata")):
-                gathered.leave_out("scores of raters whose kind only the log says: read the log")
+                gathered.leave_out(
+                    "scores of raters whose kind is only in the log: read the log instead"
+                )
                 continue
             scorers.note_score(name, score)
             scores += scores_of(item, further, name, score)
@@ -92,7 +94,7 @@ def _generators_in(frame: pd.DataFrame, notes: list[str]) -> str:
     evaluations = frame["eval_id"].nunique() if "eval_id" in frame else 0
     if evaluations < 2:
         return ""
-    notes.append(f"{evaluations} evaluations, no column `model`: eval_id names the generator")
+    notes.append(f"{evaluations} evaluations but no column `model`, so eval_id names the generator")
     return "eval_id"
 
 

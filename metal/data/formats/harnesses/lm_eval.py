@@ -72,8 +72,8 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     if earlier := [each.path.name for each in every if each not in tasks]:
         count = plural(len(earlier), "file")
         gathered.notes.append(
-            f"{count} of samples left out, since a later one has the same task and model:"
-            f" {first_few(earlier)}"
+            f"{count} of samples left out, because a later file has the same task and model: "
+            f"{first_few(earlier)}"
         )
     several_tasks = len({each.task for each in tasks}) > 1
     several_models = len({each.model for each in tasks}) > 1

@@ -70,8 +70,8 @@ def name_people(rows: Iterable[dict[str, Any]]) -> str:
     most = max(ratings.values())
     if most > 1:
         return (
-            f"{note}. Several of one output count as those of different people, {name}_1 to"
-            f" {name}_{most}; each of these names may stand for several people"
+            f"{note}. Several ratings of one output count as ratings by different people, "
+            f"{name}_1 to {name}_{most}; each of these names may stand for several people"
         )
     for row in nameless:
         row["rater"] = name

@@ -51,8 +51,8 @@ def gathered_from(path: Path) -> tuple[HarnessRows, Verdicts]:
     blocks = list(_blocks(header))
     first = min((block.output for block in blocks), default=len(header))
     gathered.notes.append(
-        f"the table does not say which scores a model gave: all are read as the judge {SUITE!r};"
-        " results in JSON say it (`promptfoo export eval`)"
+        f"the table does not say which scores a model gave: all are read as scores of the judge"
+        f" {SUITE!r}; results in JSON say which (`promptfoo export eval`)"
     )
     sources: dict[tuple[str, ...], str] = {}
     for number, row in enumerate(filter(any, rows)):
