@@ -128,10 +128,10 @@ OTHERS: dict[str, str] = {
         dollars_per_thousand, model
     """,
     "questions/adjudicate": """
-        digest, more, path
+        digest
     """,
     "questions/verify": """
-        alt_test, alt_test_epsilon, digest, more, path, scores, small
+        alt_test, alt_test_epsilon, digest, scores, small
     """,
     "show": """
         campaign, chosen_bin, counts, edges, environment, expires, path, posted,
