@@ -142,7 +142,7 @@ def test_answers_that_are_missing_are_a_change(lost: int, verdict: str) -> None:
         assert row["by"] == "coverage_change"
         assert tells(
             headline(result),
-            "No change is certain with so many checks",
+            "No change is shown after correction for so many checks",
             "1 of 3 cases",
             "margin: ratings in Hindi (answers 94%",
         )

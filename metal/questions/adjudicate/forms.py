@@ -28,8 +28,8 @@ TEMPLATE = TaskTemplate(
     reference="shown",
     instructions=(
         "People and machines answered differently here. Please decide what is right, by the"
-        " guidelines and as carefully as you can: few outputs are asked for, and each of them"
-        " counts much.\n\n"
+        " guidelines and as carefully as you can: you are asked about only a few outputs, so each"
+        " of them counts for much.\n\n"
         "Above each output you see which answers were given and how often, in random order. The"
         " most frequent one may be wrong, and so may all of them. You do not need to give one of"
         " these answers.\n\n"
@@ -45,7 +45,8 @@ BLIND = TaskTemplate(
     "adjudicate-blind",
     instructions=(
         "Please decide for each output whether it is good or bad, by the guidelines and as"
-        " carefully as you can: few outputs are asked for, and each of them counts much.\n\n"
+        " carefully as you can: you are asked about only a few outputs, so each of them counts for"
+        " much.\n\n"
         "If nobody could decide it from what is shown, say that."
     ),
     headings={"output": "Output"},

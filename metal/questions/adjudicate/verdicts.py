@@ -75,9 +75,9 @@ def items_needed(compared: Difference, margin: float) -> float:
 def _needed(compared: Difference, margin: float) -> str:
     needed = items_needed(compared, margin)
     if math.isinf(needed):
-        return "too few items are rated to tell: all disputed ones are decided"
+        return "all disputed items are decided, but too few items are rated to tell"
     if needed >= compared.disputed:
-        return f"as many as all {compared.disputed:,} disputed items may have to be decided"
+        return f"up to all {compared.disputed:,} disputed items may have to be decided"
     return (
         f"about {max(needed, compared.decided + 1):,.0f} decided items of {compared.disputed:,}"
         " would tell"

@@ -113,7 +113,7 @@ def figures_table(run: AuditRun) -> TableView:
     return TableView.of_figures(
         run,
         "judges",
-        "Every judge, with what F1 hides",
+        "Every judge, with the figures that F1 hides",
         rows,
         heads=3,
         notes=undefined(run, "judges", rows),
@@ -158,7 +158,10 @@ FURTHER = {
     ),
     "own_outputs": (
         "Does a judge prefer what its own family wrote?",
-        "How much more it gives its own family than others when people find the quality equal.",
+        (
+            "How much higher a judge scores outputs of its own family than other outputs that "
+            "people find equally good."
+        ),
     ),
     "by_class": (
         "What a judge gets wrong, class by class",
@@ -184,13 +187,12 @@ FURTHER = {
     "together": (
         "Many verdicts looked at together",
         (
-            "A verdict is about its own cell and wrong in at most 5% of cases, so among many"
-            " verdicts some are wrong. p is for *like a person*, corrected for the languages of"
-            " the judge on the criterion (Benjamini and Hochberg) and for all cells (Benjamini"
-            " and Yekutieli): of the verdicts with p up to 0.05, at most 5% are expected to be "
-            "wrong."
-            " Keeps at least: the share kept of a person's exact answers; holds for all cells at"
-            " once, with an error of 5%."
+            "A verdict is about its own cell and wrong in at most 5% of cases, so among many "
+            "verdicts some are wrong. p is for *like a person*, corrected for the languages of "
+            "the judge on the criterion (Benjamini and Hochberg) and for all cells (Benjamini "
+            "and Yekutieli): of the verdicts with p up to 0.05, at most 5% are expected to be "
+            "wrong. Keeps at least: a lower limit of the share kept of a person's exact "
+            "answers; these limits hold for all cells at once, with an error of 5%."
         ),
     ),
     "remarks": (

@@ -222,7 +222,7 @@ FURTHER: Tables = {
         JUDGE,
         Column("own", "its own"),
         Column("says", "says", capital),
-        Figure("preference", "gives its own more by", format=signed, direction=""),
+        Figure("preference", "scores its own higher by", format=signed, direction=""),
         Column("p_adjusted", "p, corrected", p_value),
         Column("above_people_own", "more lenient than people by, its own", signed),
         Column("above_people_others", "others", signed),
@@ -257,7 +257,7 @@ FURTHER: Tables = {
         Share("in_english", "in English"),
         Share("names_level", "name a level"),
         Share("contradicts", "of these, with a level other than the score", direction="lower"),
-        Share("quotes_found", "quotations that stand in the texts", direction="higher"),
+        Share("quotes_found", "quotations found in the texts", direction="higher"),
         Column(
             "opening_share", "begin alike", percent, below=lambda row: f"{name(row['opening'])} ..."
         ),
@@ -271,7 +271,7 @@ FURTHER: Tables = {
         Column("judges", "of judges", count),
         Column("share_kept", "kept of what a person knows", percent, direction="higher"),
         Column("optimism", "flattered by", percent),
-        Column("share_kept_chosen", "kept, the choice allowed for", percent, direction="higher"),
+        Column("share_kept_chosen", "kept, corrected for the choice", percent, direction="higher"),
         *unshown("signature"),
     ),
     "together": (

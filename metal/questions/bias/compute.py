@@ -162,8 +162,8 @@ def _languages_asked(
     check_languages(settings.languages, dataset.languages)
     if len(languages) < 2:
         raise UsageError(
-            f"a language bias needs two languages or more, and here is {len(languages)}; add data"
-            " with another language, or leave `languages` out"
+            f"a language bias needs two languages or more, but the data have {len(languages)}; "
+            "add data with another language, or leave `languages` out"
         )
     if not judges:
         raise UsageError(

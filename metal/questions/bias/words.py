@@ -73,9 +73,9 @@ def definitions(run: LanguageBias) -> dict[str, str]:
             "scores, 0 not at all."
         ),
         "Other answer than in the pivot": (
-            "Share of contents whose answer differs from that in the pivot language. Excess "
-            "flips: this share minus the share of answers that change when the judge is asked "
-            "again in the pivot language."
+            "Share of contents whose answer differs from that in the pivot language. More than "
+            "when asked again (excess flips): this share minus the share of answers that change "
+            "when the judge is asked again in the pivot language."
         ),
         "Severity": (
             "How severe a person is in a language, compared with those who rated the same "

@@ -290,7 +290,7 @@ def _missed(members: Sequence[Row], of_all: float) -> str:
         return ""
     missed = min(without, key=lambda row: row["pearson_without"])
     if missed["pearson_without"] >= of_all:
-        return "The ensemble is no worse without any one of them."
+        return "Leaving out any one member makes the ensemble no worse."
     ends = f"from {figure(of_all)} to {figure(missed['pearson_without'])}"
     return f"Without {within(missed['member'])} r falls most, {ends}."
 

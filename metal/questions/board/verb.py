@@ -418,8 +418,8 @@ def _need_isolation() -> None:
     open_ways = lacking(protections())
     if open_ways:
         raise UsageError(
-            "programs cannot be isolated on this system, so none is run here"
-            f" ({'; '.join(open_ways)}); hand in a table of scores instead"
+            "programs cannot be isolated on this system, so none is run here "
+            f"({'; '.join(open_ways)}); submit a table of scores instead"
         )
 
 

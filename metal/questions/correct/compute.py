@@ -139,7 +139,8 @@ def corrected(
     warnings = []
     if poor:
         warnings.append(
-            f"in {poor} of {len(kept)} cases the judge does not help: people alone are as sure"
+            f"in {poor} of {len(kept)} cases the judge does not help: people's labels alone give "
+            "an interval that is as narrow"
         )
     tables = {
         "corrected": pd.DataFrame(rows, columns=list(CORRECTED)),

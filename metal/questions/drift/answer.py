@@ -68,7 +68,7 @@ def _undecided(run: Diff, undecided: Sequence[Row], cases: int) -> str:
     first, by = undecided[0], undecided[0]["by"]
     no_change = "UNDECIDED: no change" if isinstance(run, Gate) else "No change"
     seen = by and (first[f"{by}_low"] > 0 or first[f"{by}_high"] < 0)
-    no_change += " is certain with so many checks" if seen else " is shown"
+    no_change += " is shown after correction for so many checks" if seen else " is shown"
     doubt = f"in {len(undecided)} of {plural(cases, 'case')} the change could exceed the margin"
     if by and first[by]:
         most = "most likely " * (len(undecided) > 1)
