@@ -21,15 +21,22 @@ def no_such(path: str | Path, what: str = "file or folder", remedy: str = "") ->
     remedy: the advice if nothing has a similar name.
     """
     if Path(path).exists():
-        return UsageError(
-            f"{path}: {'a folder' if Path(path).is_dir() else 'a file'}, not a {what}{remedy}"
-        )
+        return _of_another_type(Path(path), what, remedy)
     meant = nearest_path(Path(path))
     if copy := _copy_of_bundled(Path(path)):
         remedy = f"; it comes with METAL, so copy it first: {copy}"
     elif meant:
         remedy = f"; did you mean {str(meant)!r}?"
     return UsageError(f"{path}: no such {what}{remedy}")
+
+
+def _of_another_type(path: Path, what: str, remedy: str) -> UsageError:
+    """The error for a path that exists; a pipe, as of `<(command)`, and a device are no files."""
+    if path.is_dir():
+        return UsageError(f"{path}: a folder, not a {what}{remedy}")
+    if path.is_file():
+        return UsageError(f"{path}: a file, not a {what}{remedy}")
+    return UsageError(f"{path}: a pipe or a device, not a {what}; write it to a file first")
 
 
 def _copy_of_bundled(path: Path) -> str:

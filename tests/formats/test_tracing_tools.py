@@ -510,3 +510,51 @@ def test_files_that_are_none(tmp_path: Path, name: str, text: str) -> None:
     path.write_text(text)
     with pytest.raises(MetalError):
         metal.read(path, name)
+
+
+# ---------------------------------------------------------------- people without a name
+
+
+def phoenix(span: str, score: int) -> dict[str, Any]:
+    return {"span_id": span, "annotation_name": "ok", "annotator_kind": "HUMAN", "score": score}
+
+
+def langsmith(run: str, score: int) -> dict[str, Any]:
+    return {"run_id": run, "key": "ok", "score": score, "feedback_source": {"type": "app"}}
+
+
+def label_studio(task: str, *scores: int) -> dict[str, Any]:
+    answers = [
+        {"type": "number", "from_name": "ok", "value": {"number": score}} for score in scores
+    ]
+    annotations = [{"result": [answer]} for answer in answers]
+    return {"data": {"text": task}, "annotations": annotations, "predictions": []}
+
+
+def argilla(record: str, *scores: int) -> dict[str, Any]:
+    responses = [{"user_id": None, "value": score, "status": "submitted"} for score in scores]
+    return {"id": record, "fields": {"text": record}, "responses": {"ok": responses}} | {
+        "suggestions": {}
+    }
+
+
+SCORES = {"t0": (1, 0), "t1": (0, 1), "t2": (1,)}
+NAMELESS: dict[str, list[dict[str, Any]]] = {
+    "phoenix": [phoenix(each, score) for each in SCORES for score in SCORES[each]],
+    "langsmith": [langsmith(each, score) for each in SCORES for score in SCORES[each]],
+    "label studio": [label_studio(each, *SCORES[each]) for each in SCORES],
+    "argilla": [argilla(each, *SCORES[each]) for each in SCORES],
+    "mlflow": [
+        trace(each, *(assessed("HUMAN", "", score) for score in SCORES[each])) for each in SCORES
+    ],
+}
+
+
+@pytest.mark.parametrize("tool", NAMELESS)
+def test_people_whom_a_tool_does_not_name_stay_several(tmp_path: Path, tool: str) -> None:
+    """They were one person, `annotator` or `None`, whose first answer counted."""
+    data = metal.read(written(tmp_path, "export.json", NAMELESS[tool]), language="en")
+    assert kinds(data) == {"annotator_1": "human", "annotator_2": "human"}
+    assert scores(data, "annotator_1") == [1, 0, 1]
+    assert scores(data, "annotator_2") == [0, 1]
+    assert tells(data.report, "people without a name: 5 ratings")
