@@ -17,6 +17,7 @@ from metal.running.handing_out import AskingPeople, askable_in
 from metal.serving.desk import address, desk_of, fields_of, origin_of
 from metal.serving.making import begin_study, is_plan
 from metal.serving.owner_pages import (
+    LONGEST_CONSENT,
     MOST_NEW,
     check_form,
     datasets_in,
@@ -25,11 +26,11 @@ from metal.serving.owner_pages import (
     plans_in,
     shown_link,
     study_content,
+    text_of,
 )
 from metal.serving.studies import StudySettings
 from metal.serving.templating import respond
 
-LONGEST_CONSENT, LONGEST_TEXT = 20_000, 100  # characters
 MOST_MONEY = 1e9
 
 
@@ -59,7 +60,7 @@ async def make(request: Request) -> Response:
 def _make(request: Request, fields: FormData) -> Response:
     desk, visitor = owner_at_desk(request)
     check_form(visitor, fields)
-    folder = desk.root / _chosen(desk.root, _text(fields, "dataset"))
+    folder = desk.root / _chosen(desk.root, text_of(fields, "dataset"))
     notes: list[str] = []
     study, links = begin_study(
         desk.ledger,
@@ -68,7 +69,7 @@ def _make(request: Request, fields: FormData) -> Response:
         _asking(fields),
         _settings(fields),
         notes.append,
-        name=_text(fields, "name"),
+        name=text_of(fields, "name"),
         people=number_of(fields, "people", 0, 0, MOST_NEW),
     )
     if not links and not notes:
@@ -85,8 +86,8 @@ def _asking(fields: FormData) -> AskingPeople:
         languages=_several(fields, "languages"),
         criteria=_several(fields, "criteria"),
         generators=_several(fields, "generators"),
-        template=_text(fields, "template") or None,
-        test_questions=_text(fields, "test_questions"),
+        template=text_of(fields, "template") or None,
+        test_questions=text_of(fields, "test_questions"),
     )
 
 
@@ -95,21 +96,14 @@ def _settings(fields: FormData) -> StudySettings:
     return StudySettings(
         raters=number_of(fields, "raters", 3, 1, 1000),
         one_more="one_more" in fields,
-        consent=_text(fields, "consent", LONGEST_CONSENT),
+        consent=text_of(fields, "consent", LONGEST_CONSENT),
         most=number_of(fields, "most", 0, 0, 10**6),
         qualify=number_of(fields, "qualify", 0, 0, 100),
         pay=_amount(fields, "pay"),
         budget=_amount(fields, "budget"),
-        group=_text(fields, "group") or StudySettings.group,
-        code=_text(fields, "code"),
+        group=text_of(fields, "group") or StudySettings.group,
+        code=text_of(fields, "code"),
     )
-
-
-def _text(fields: FormData, name: str, longest: int = LONGEST_TEXT) -> str:
-    text = str(fields.get(name, "")).strip()
-    if len(text) > longest:
-        raise UsageError(f"{name} has {len(text):,} characters; at most {longest:,} are taken")
-    return text
 
 
 def _several(fields: FormData, name: str) -> tuple[str, ...]:
@@ -118,7 +112,7 @@ def _several(fields: FormData, name: str) -> tuple[str, ...]:
 
 def _amount(fields: FormData, name: str) -> float:
     """An amount of money; 0 for an empty field."""
-    text = _text(fields, name) or "0"
+    text = text_of(fields, name) or "0"
     try:
         amount = float(text)
     except ValueError:

@@ -44,6 +44,7 @@ from metal.serving.studies import (
     Study,
     all_studies,
     ask_more,
+    change_consent,
     progress,
     set_state,
     study_of,
@@ -52,6 +53,7 @@ from metal.serving.templating import respond
 from metal.serving.watching import pace_of, skipped_of
 
 OF_A_PERSON = ("exclude", "readmit", "link")
+LONGEST_CONSENT, LONGEST_TEXT = 20_000, 100  # characters
 MOST_NEW = 100  # people at a time
 LONGEST_ONCE = 40  # characters
 YEARS = 3650.0
@@ -126,6 +128,14 @@ def number_of(fields: Mapping[str, Any], name: str, default: int, least: int, mo
     return int(text)
 
 
+def text_of(fields: Mapping[str, Any], name: str, longest: int = LONGEST_TEXT) -> str:
+    """A text of a form. Raises UsageError for a longer one."""
+    text = str(fields.get(name, "")).strip().replace("\r\n", "\n")
+    if len(text) > longest:
+        raise UsageError(f"{name} has {len(text):,} characters; at most {longest:,} are taken")
+    return text
+
+
 def check_form(visitor: Visitor, fields: Mapping[str, Any]) -> None:
     """Raise NotYours for a form that another page sent."""
     if not same(str(fields.get("csrf", "")), visitor.csrf):
@@ -170,15 +180,20 @@ def study_content(desk: Desk, visitor: Visitor, study: Study) -> dict[str, Any]:
 
 
 def consents(request: Request) -> Response:
-    """Who agreed to what and when, as a CSV."""
+    """Who agreed to what and when, as a CSV. Of somebody who agreed to several versions, only the
+    latest has a date.
+    """
     desk, _ = owner_at_desk(request)
     study = study_of(desk.ledger, request.path_params["study"])
     file = StringIO()
     writer = csv.writer(file)
-    writer.writerow(["person", "version", "agreed"])
-    for name, version, at in consents_of(desk.ledger, study.id):
-        agreed = datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
-        writer.writerow([guarded(name), version, agreed])
+    writer.writerow(["person", "version", "agreed", "answers", "text"])
+    for each in consents_of(desk.ledger, study.id):
+        agreed = ""
+        if each.at is not None:
+            agreed = datetime.fromtimestamp(each.at, UTC).isoformat(timespec="seconds")
+        text = study.settings.consents.get(each.version, "")
+        writer.writerow([guarded(each.person), each.version, agreed, each.answers, guarded(text)])
     headers = {"Content-Disposition": f'attachment; filename="{study.id}-consents.csv"'}
     return Response(file.getvalue(), media_type="text/csv; charset=utf-8", headers=headers)
 
@@ -207,6 +222,8 @@ def _change(request: Request, fields: Mapping[str, Any]) -> Response:
         set_aside(desk.ledger, study, rater)
     elif what == "readmit" and rater is not None:
         readmit(desk.ledger, study, rater)
+    elif what == "consent":
+        change_consent(desk.ledger, study, text_of(fields, "consent", LONGEST_CONSENT))
     elif what == "more":
         language = str(fields.get("language", ""))
         number, once = (

@@ -311,16 +311,38 @@ def link_of(ledger: ServingLedger, secret: str, role: str) -> Link:
     return Link(row.role, row.study or "", row.person, row.label)
 
 
-def consents_of(ledger: ServingLedger, study: str) -> list[tuple[str, str, float]]:
-    """Who agreed to which version of the consent, and when (seconds since 1970), in that order."""
-    person = tables.people
-    wanted = (
-        select(person.c.name, person.c.consent, person.c.consented)
-        .where(person.c.study == study, person.c.consent != "")
-        .order_by(person.c.consented)
+@dataclass(frozen=True)
+class GivenConsent:
+    """That somebody agreed to a version of the consent.
+
+    at: when, in seconds since 1970; None for a version before their latest. answers: how many they
+    gave under it.
+    """
+
+    person: str
+    version: str
+    at: float | None
+    answers: int
+
+
+def consents_of(ledger: ServingLedger, study: str) -> list[GivenConsent]:
+    """Who agreed to which version of the consent, by person."""
+    person, handed, answer = tables.people, tables.handed, tables.answers
+    agreed = select(person.c.name, person.c.consent, person.c.consented).where(
+        person.c.study == study, person.c.consent != ""
     )
-    rows = ledger.reads(lambda connection: connection.execute(wanted).all())
-    return [(str(name), str(version), float(at)) for name, version, at in rows]
+    counted = (
+        select(person.c.name, answer.c.consent, func.count())
+        .select_from(answer.join(handed).join(person))
+        .where(person.c.study == study, answer.c.consent != "")
+        .group_by(person.c.name, answer.c.consent)
+    )
+    times, answers = ledger.reads(
+        lambda connection: (connection.execute(agreed).all(), connection.execute(counted).all())
+    )
+    at = {(str(name), str(version)): float(when) for name, version, when in times}
+    number = {(str(name), str(version)): int(count) for name, version, count in answers}
+    return [GivenConsent(*key, at.get(key), number.get(key, 0)) for key in sorted({*at, *number})]
 
 
 def times_of(ledger: ServingLedger, rater: RaterInStudy) -> tuple[float, float | None]:

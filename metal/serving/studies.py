@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,10 +44,10 @@ class StudySettings:
     how many outputs one person may rate, 0 for any number. pay, budget: what an answer costs, and
     how much the study may cost, in the same currency; 0 for no limit. qualify: test questions that
     a person must answer first, at least PASSED of them rightly; 0 for none. group: the group of
-    its raters. consent: the text that people agree to. code: what a person enters on a crowd
-    platform at the end. of_forms: whether its tasks are from a folder of forms, into which its
-    answers go. first: the number of its first person, as in hi-1. past: the highest number that
-    the dataset had when the ledger was restored from a copy.
+    its raters. consent: the text that people agree to; former: those before it. code: what a
+    person enters on a crowd platform at the end. of_forms: whether its tasks are from a folder of
+    forms, into which its answers go. first: the number of its first person, as in hi-1. past: the
+    highest number that the dataset had when the ledger was restored from a copy.
     """
 
     raters: int = 3
@@ -60,6 +61,7 @@ class StudySettings:
     qualify: int = 0
     group: str = "native"
     consent: str = ""
+    former: tuple[str, ...] = ()
     code: str = ""
     of_forms: bool = False
     template: str = ""
@@ -73,14 +75,22 @@ class StudySettings:
         """The settings as the ledger keeps them."""
         names = {each.name for each in fields(cls)}
         kept = {name: value for name, value in content.items() if name in names}
-        return cls(**{**kept, "criteria": tuple(kept.get("criteria", ()))})
+        lists = {name: tuple(kept.get(name, ())) for name in ("criteria", "former")}
+        return cls(**{**kept, **lists})
 
     @property
     def version(self) -> str:
         """The version of the consent; it changes if the text does."""
-        from hashlib import blake2b
+        return _version(self.consent) if self.consent else ""
 
-        return blake2b(self.consent.encode(), digest_size=4).hexdigest() if self.consent else ""
+    @property
+    def consents(self) -> dict[str, str]:
+        """Version -> text, of every consent that people were asked for."""
+        return {_version(text): text for text in (*self.former, self.consent) if text}
+
+
+def _version(text: str) -> str:
+    return blake2b(text.encode(), digest_size=4).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -221,6 +231,14 @@ def change_settings(ledger: ServingLedger, name: str, **changes: Any) -> None:
         connection.execute(changed.values(settings={**(rules or {}), **changes}))
 
     ledger.writes(write)
+
+
+def change_consent(ledger: ServingLedger, study: Study, text: str) -> None:
+    """Ask everybody to agree to another text, before they rate more; empty to ask for none."""
+    settings = study.settings
+    if text != settings.consent:
+        former = dict.fromkeys([*settings.former, settings.consent])
+        change_settings(ledger, study.id, consent=text, former=[each for each in former if each])
 
 
 def ask_more(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shutil
 import time
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -204,10 +206,46 @@ def test_consent_comes_first_and_its_version_is_kept_with_answers(
     kept = ledger.reads(lambda c: c.execute(select(tables.answers.c.consent)).scalars().all())
     assert kept == [version]
     ledger.close()
-    header, line = house.owner().get("/owner/study/demo/consents.csv").text.splitlines()
-    assert header == "person,version,agreed"
-    assert line.startswith(f"hi-1,{version},20")
+    (row,) = consents(house.owner())
+    assert row["agreed"].startswith("20")
+    expected = {"person": "hi-1", "version": version, "answers": "1", "text": CONSENT}
+    assert row == {**row, **expected}
     assert person.get("/owner/study/demo/consents.csv").status_code == 404
+
+
+def consents(owner: Person) -> list[dict[str, str]]:
+    """The rows of the owner's list of consents."""
+    text = owner.get("/owner/study/demo/consents.csv").text
+    return list(csv.DictReader(StringIO(text, newline="")))
+
+
+def test_a_changed_consent_is_asked_again(house: House, tmp_path: Path) -> None:
+    (tmp_path / "consent.txt").write_text(CONSENT)
+    (link,) = house.study(consent=tmp_path / "consent.txt")
+    person, owner = house.person(link), house.owner()
+    first = person.hidden()["version"]
+    person.post("/study/demo/consent")
+    rate(person, "demo", 2)
+    owner.get("/owner/study/demo")
+    owner.post("/owner/study/demo/consent", {"consent": CONSENT.replace("\n", "\r\n")})
+    assert 'id="data"' in person.get("/study/demo").text  # a browser's line ends change nothing
+    owner.get("/owner/study/demo")
+    owner.post("/owner/study/demo/consent", {"consent": "=Another\ntext."})
+    assert "=Another" in person.get("/study/demo").text
+    person.post("/study/demo/consent", {"version": first})
+    assert "=Another" in person.get("/study/demo").text  # what was agreed to is not this text
+    person.post("/study/demo/consent")
+    rate(person, "demo", 1)
+    rows = {row["version"]: row for row in consents(owner)}
+    assert (rows[first]["answers"], rows[first]["text"]) == ("2", CONSENT)
+    (second,) = rows.keys() - {first}
+    assert (rows[second]["answers"], rows[second]["text"]) == ("1", "'=Another\ntext.")
+    assert rows[second]["agreed"].startswith("20")
+    owner.get("/owner/study/demo")
+    assert owner.post("/owner/study/demo/consent", {"consent": "x" * 20_001}).status_code == 400
+    owner.get("/owner/study/demo")
+    owner.post("/owner/study/demo/consent", {"consent": ""})
+    assert len(consents(owner)) == 2
 
 
 def test_people_join_by_the_open_link_and_come_back_with_their_code(house: House) -> None:
