@@ -238,7 +238,7 @@ def _notes(
 
 
 FORMAT = Format(
-    "WMT's ratings as Appraise exports them: ESA and DA, without names of columns (CSV, TSV, XLSX)",
+    "WMT's ratings as Appraise exports them: ESA and DA (CSV, TSV, XLSX)",
     read,
     keys=tuple(frozenset({type, mark}) for type in TYPES for mark in (*WHOLE, "[0-9]*.[0-9]*")),
     is_row=_is_dated_row,
