@@ -253,9 +253,10 @@ def annotate_export(
         )
         if reserved and assignments[0].rater.rpartition("-")[2] != str(first):
             note(
-                f"studies on a server give out the numbers {reserved[0].start:,} to"
-                f" {reserved[-1].stop - 1:,} in names such as {assignments[0].language}-1;"
-                f" people of these forms are others, and begin with {assignments[0].rater}"
+                f"studies on a server give out the numbers {reserved[0].start:,} to "
+                f"{reserved[-1].stop - 1:,} in names such as {assignments[0].language}-1; the "
+                "people of these forms are other people, so their names begin with "
+                f"{assignments[0].rater}"
             )
         if to == "html":  # the other forms are read back by their English words
             assignments = _in_their_languages(assignments, folders, dataset, note)

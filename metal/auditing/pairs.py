@@ -22,8 +22,8 @@ from metal.stats.significance import by_family, holm
 
 NEVER_BOTH = "no pair was answered in both orders"
 ONE_ORDER = (
-    "all pairs were shown in one order, so that a liking for the first place cannot be told from"
-    " quality"
+    "all pairs were shown in one order, so a preference for the first place cannot be told from "
+    "quality"
 )
 
 

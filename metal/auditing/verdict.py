@@ -235,7 +235,7 @@ def _said(beside: Standing, verdict: str, reason: str, **figures: Any) -> Verdic
     """The Verdict on a judge in its cell, from the word and the reason."""
     key = beside.cell.language, beside.cell.criterion.name, beside.judge
     if 0 < beside.asked < MIN_COVERAGE * beside.rated:
-        reason += f"; {beside.asked:,} of {beside.rated:,} items were put to it"
+        reason += f"; the judge was asked about {beside.asked:,} of {beside.rated:,} items"
     figures.setdefault("unshown", f"{verdict}: no figure of the judge is looked at")
     return Verdict(*key, verdict, reason, items=beside.items, sources=beside.n_sources, **figures)
 
@@ -248,7 +248,7 @@ def _missing(beside: Standing) -> tuple[str, str] | None:
     people = "a person's label" if beside.gold else "two people"
     reason = ""
     if not beside.asked:
-        reason = f"no item with {people} was put to the judge"
+        reason = f"the judge was asked about no item with {people}"
     elif not beside.items:
         reason = f"the judge answered none of {beside.asked} items with {people}"
     elif beside.items < MIN_ITEMS:

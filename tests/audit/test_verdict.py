@@ -109,7 +109,9 @@ def test_a_judge_that_was_asked_about_some_items_only(unasked: int, words: bool)
         )
     )
     assert said.verdict == LIKE
-    assert said.reason.endswith(f"; {100 - unasked} of 100 items were put to it") == words
+    assert (
+        said.reason.endswith(f"; the judge was asked about {100 - unasked} of 100 items") == words
+    )
 
 
 def test_people_who_disagree() -> None:

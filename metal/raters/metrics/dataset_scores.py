@@ -60,9 +60,9 @@ def with_metric_score(dataset: Dataset) -> Dataset:
     own = dataset.criteria.get(METRIC_SCORE.name)
     if own and (own.scale != METRIC_SCORE.scale or own.direction != METRIC_SCORE.direction):
         raise UsageError(
-            f"dataset {dataset.card.name} has a criterion {METRIC_SCORE.name!r}"
-            f" ({own.scale.describe()}, {own.direction} is better), but metrics need this name for"
-            " scores that are any number, higher is better; rename the criterion"
+            f"dataset {dataset.card.name} has a criterion {METRIC_SCORE.name!r} "
+            f"({own.scale.describe()}, {own.direction} is better), but metrics need this name "
+            "for their own scores (any number; higher is better); rename the criterion"
         )
     return replace(
         dataset, criteria=dict(dataset.criteria) | {METRIC_SCORE.name: own or METRIC_SCORE}
