@@ -92,8 +92,10 @@ def encoding_of(content: bytes) -> str:
     """
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
-    zeros = content[:1] == b"\0", content[1:2] == b"\0"
-    return {(False, True): "utf-16-le", (True, False): "utf-16-be"}.get(zeros, "utf-8-sig")
+    first, second = content[:1], content[1:2]
+    if second == b"\0" != first:
+        return "utf-16-le"
+    return "utf-16-be" if first == b"\0" and second not in (b"", b"\0") else "utf-8-sig"
 
 
 def read_json(path: Path, shape: str) -> Any:
