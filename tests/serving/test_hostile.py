@@ -28,6 +28,7 @@ from metal.serving import (
     board_api,
     board_owner,
     board_pages,
+    owner_new,
     owner_pages,
     rating_pages,
     slow,
@@ -147,7 +148,7 @@ def hostile(seed: int, number: int) -> Iterator[tuple[str, str, bytes, dict[str,
     rng = random.Random(seed)
     routes = [
         route
-        for pages in (owner_pages, rating_pages, board_api, board_owner, board_pages)
+        for pages in (owner_new, owner_pages, rating_pages, board_api, board_owner, board_pages)
         for route in pages.ROUTES
         if isinstance(route, Route)
     ]
@@ -222,6 +223,39 @@ BODIES = (
     b'\xff\xfe{\x00"\x00',
     b'{"answers": {"task": 1}}',
 )
+
+
+CHOICES = ("name", "template", "raters", "people", "test_questions", "qualify", "most", "pay",
+           "budget", "group", "code", "consent", "languages", "criteria", "generators", "dataset",
+           "person", "state", "number", "language")  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_hostile_fields_of_the_owner_break_nothing(
+    house: tuple[Served, list[str], str], seed: int
+) -> None:
+    served, _, database = house
+    study, _ = metal.study_new(
+        served.folder / "demo", folder=served.folder, database=database, name=f"owners-{seed}"
+    )
+    served._desk.limits._tries.clear()  # of the tests before
+    owner = Person(served.address)
+    owner.get(served.owner.removeprefix(served.address))
+    owner.get("/owner/new?dataset=demo")
+    token = owner.hidden()["csrf"]
+    rng = random.Random(seed)
+    for _ in range(40):
+        fields = {name: rng.choice(VALUES) for name in rng.sample(CHOICES, 5)}
+        what = rng.choice(["consent", "more", "people"])
+        path = rng.choice([f"study/{study.id}/{what}", "studies"])
+        reply = owner.client.post(
+            f"/owner/{path}", data={"dataset": "demo", **fields, "csrf": token}
+        )
+        assert reply.status_code < 500, (path, fields, reply.text[:300])
+        page = owner.client.get("/owner/new", params={"dataset": rng.choice(VALUES)})
+        assert page.status_code in (200, 400)
+        assert "<script>alert" not in reply.text + page.text
+    owner.client.close()
 
 
 def test_bodies_that_are_too_large_are_refused(house: tuple[Served, list[str], str]) -> None:
