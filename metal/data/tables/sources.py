@@ -85,7 +85,8 @@ def by_inputs(tidy: pd.DataFrame, column: str, ids: str, notes: list[str]) -> bo
     if first["output"].duplicated().any():
         output = first["output"][first["output"].duplicated()].iloc[0]
         notes.append(
-            f"output {output!r} has two texts in {column!r}: these are not taken for the sources"
+            f"output {output!r} has two texts in {column!r}, so this column is not taken for the "
+            "sources"
         )
         return False
     filled = first[first["text"] != ""]

@@ -249,7 +249,10 @@ def _check_references(file: Path, texts: PairTexts) -> None:
     names = references.split(".") if references not in RESERVED else []
     unknown = [name for name in names if name not in texts.references]
     if unknown:
-        remedy = f"Name it METRIC-REF; REF is src, all, or of {', '.join(texts.references)}"
+        remedy = (
+            f"Name it METRIC-REF; REF is src, all, or some of {', '.join(texts.references)} joined "
+            "by points"
+        )
         raise DataError(
             f"{file}.*.score", f"{texts.folder} has no reference {unknown[0]!r}", remedy
         )

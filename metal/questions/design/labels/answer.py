@@ -59,7 +59,7 @@ def headline(run: LabelPlan) -> str:
             f"Means {on_case} within {run.manifest['settings']['half_width']:g} of the scale take "
         )
     if not any(row["pays"] for row in rows):
-        return f"{aim}{count(labels)} labels at random; {judge} does not pay."
+        return f"{aim}{count(labels)} labels at random; {judge} does not pay off."
     return f"{aim}{count(labels)} labels with {judge}, {count(alone)} without it."
 
 
@@ -71,7 +71,7 @@ def cards(run: LabelPlan) -> Iterator[Remark]:
     poor = [row for row in rows if not row["pays"]]
     if poor:
         cases = f"{plural(len(poor), 'case')}, for instance in {language_name(poor[0]['language'])}"
-        yield Remark("Where the judge does not pay", f"In {cases}: label at random.")
+        yield Remark("Where the judge does not pay off", f"In {cases}: label at random.")
     if rows:
         best = max(rows, key=lambda row: row["saved_at_most"])
         sentence = (

@@ -11,7 +11,7 @@ from metal.show.result import Result
 
 
 def _pays(row: Row) -> str:
-    return "judge does not pay" if known(row["labels"]) and not row["pays"] else ""
+    return "judge does not pay off" if known(row["labels"]) and not row["pays"] else ""
 
 
 DESCRIBED: Tables = {

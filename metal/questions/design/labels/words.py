@@ -27,7 +27,7 @@ def definitions(run: LabelPlan) -> dict[str, str]:
             f" {BOUND:.0%} bound of the pilot's correlation between people and judge over sources;"
             f" a pilot has at least {LEAST_PILOT}."
         ),
-        "Judge does not pay": (
+        "Judge does not pay off": (
             "Labels alone are as cheap: rho² is below 4 h j / (h + j)², where h is the price of a"
             " label and j the judge's price for a source, or no label is saved."
         ),
