@@ -96,7 +96,8 @@ def _load_prompt(
     unlevelled = [each for each, rubric in rubrics.items() if not rubric.criterion.scale.levels]
     if template.letters and unlevelled:
         raise UsageError(
-            f"prompt {name} asks for letters, but {unlevelled[0]} has no levels; give another"
+            f"prompt {name} asks for letters, but {unlevelled[0]} has no levels; give another "
+            "prompt"
         )
     asked_for = "" if request.prompt_language == "en" else request.prompt_language
     prompt = Prompt(template, rubrics, asked_for)

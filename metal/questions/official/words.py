@@ -20,7 +20,10 @@ SOURCES = {
 MEANINGS = {
     "pearson": "Pearson's correlation with people's scores.",
     "spearman": "Pearson's correlation of the ranks.",
-    "kendall": "Concordant minus discordant pairs, over the untied pairs (geometric mean).",
+    "kendall": (
+        "Concordant minus discordant pairs, divided by the geometric mean of the numbers of pairs "
+        "that the rater and people do not tie."
+    ),
     "kendall-c": "Concordant minus discordant pairs, for scores with few different values.",
     "kendall-like": (
         "Of pairs that people score 25 points apart or more: the share that the rater ranks "
