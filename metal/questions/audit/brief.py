@@ -58,32 +58,38 @@ def brief(run: AuditRun) -> Iterator[TableView]:
     """A matrix of verdicts for each judge; with many judges, a line for each and the best judge's
     matrix. Without judges, people's agreement, and who wins the pairs that they compared.
     """
+    above: list[str] = []  # notes of the tables above
     judges = sorted(by_judge(run), key=standing)
     judges = [of for of in judges if of.kind != "baseline"] or judges
     if not judges:
         yield kappa_table(run)
         yield from winners_table(run)
     if len(judges) > 3 or (len(judges) > 1 and len(judges) * len(run.languages) > MOST_ROWS):
-        yield _tally(run, judges)
-        judges = judges[:1]
+        tally, judges = _tally(run, judges), judges[:1]
+        yield tally
+        above += tally.notes
     for number, of in enumerate(judges):
         matrix = _matrix(run, of)
-        yield matrix if number else replace(matrix, notes=(*matrix.notes, AGREEMENT))
+        notes = [note for note in matrix.notes if note not in above]
+        yield replace(matrix, notes=(*notes, *[AGREEMENT] * (not number)))
 
 
 def _tally(run: AuditRun, judges: list[JudgeVerdicts]) -> TableView:
     """How often each judge got each verdict, best judge first."""
     rows = [(name(of.judge), Cell(_counts(of))) for of in judges]
+    notes = [BLIND] * any(DAGGER in cell.text for _, cell in rows)
     return TableView.of(
-        run, "verdicts", "Judges, best first", ("", ""), rows, name="tally", turns=True
+        run, "verdicts", "Judges, best first", ("", ""), rows, name="tally", notes=notes, turns=True
     )
 
 
 def _counts(of: JudgeVerdicts) -> str:
     """How often the judge got each verdict, and in how many cases it misses the bad outputs."""
-    counts = ", ".join(f"{number} {verdict.lower()}" for _, verdict, number in of.counts)
     blind = sum(cell.misses_bad for cell in of.verdicts)
-    return f"{counts} ({MISSES_BAD} in {blind})" if blind else counts
+    marks = {"some": f" ({blind} {DAGGER})"} if blind else {}
+    return ", ".join(
+        f"{number} {verdict.lower()}{marks.get(style, '')}" for style, verdict, number in of.counts
+    )
 
 
 def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
