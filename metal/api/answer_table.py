@@ -93,7 +93,9 @@ class RunAnswers:
     def texts(self) -> OutputTexts:
         """The texts of the outputs, by their codes in `items`."""
         ids = self.items["output"].cat.categories.astype(str).tolist()
-        return OutputTexts(ids, self.read_texts())
+        texts = OutputTexts(ids, self.read_texts())
+        object.__setattr__(self, "read_texts", tuple)  # so that it does not keep a dataset
+        return texts
 
     @cached_property
     def usual_kind(self) -> str:

@@ -65,10 +65,7 @@ def replies_in(library: Library, folder: Path) -> OpenedReplies:
     """
     from metal.api.replies import OpenedReplies, judges_runs
 
-    def opened() -> OpenedReplies:
-        return OpenedReplies.together(_judged(library, run) for run in judges_runs(folder))
-
-    return library.opened(folder, "replies", opened)
+    return OpenedReplies.together(_judged(library, run) for run in judges_runs(folder))
 
 
 def _judged(library: Library, run: Path) -> OpenedReplies:
