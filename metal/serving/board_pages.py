@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from html import escape
 from typing import Any
@@ -130,7 +131,10 @@ def show(request: Request) -> Response:
     return _board_page(BoardSeat(request))
 
 
-def _board_page(seat: BoardSeat, error: str = "", status: int = 200) -> Response:
+def _board_page(
+    seat: BoardSeat, error: str = "", status: int = 200, sent: Mapping[str, str] | None = None
+) -> Response:
+    """The page. sent: what a team's form had that could not be taken, to be mended."""
     folder = seat.ready() if seat.board.version else None
     content: dict[str, Any] = {
         "board": seat.board,
@@ -139,6 +143,7 @@ def _board_page(seat: BoardSeat, error: str = "", status: int = 200) -> Response
         "shown": folder.summary if folder else None,
         "reports": [name for name in REPORTS if folder and folder.report(name)],
         "error": error,
+        "sent": defaultdict(str, sent or {}),
         "submissions": [],
     }
     if seat.visitor and seat.visitor.team is not None:
@@ -253,7 +258,7 @@ def _taken(seat: BoardSeat, fields: Mapping[str, str], file: Any, scores: Any) -
     try:
         submission = submit(desk.ledger, desk.root, seat.board, team, fields, file, scores)
     except MetalError as error:
-        return _board_page(seat, str(error), 400)
+        return _board_page(seat, str(error), 400, fields)
     return RedirectResponse(f"{seat.base}/submissions/{submission.id}", 303)
 
 

@@ -143,8 +143,8 @@ def test_every_page_of_a_board_is_clean(
     page.click("button:has-text('Submit')")
     page.wait_for_selector("[role=alert]")  # a source is missing
     check_page(page, size[0])
-    page.fill("[name=name]", name)
-    page.fill("[name=description]", ARABIC_WORDS)
+    fields = ("[name=name]", "[name=description]")
+    assert [page.input_value(each) for each in fields] == [name, ARABIC_WORDS]  # only the file goes
     page.set_input_files("[name=file]", {**file, "buffer": outputs_of("gen")})
     page.click("button:has-text('Submit')")
     page.wait_for_selector(".state")
