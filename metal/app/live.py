@@ -37,7 +37,7 @@ from metal.runs.parts import command_of
 from metal.show.terminal.stages import per_second
 
 EVERY = 1.0  # seconds between two looks
-LOOK = 0.25  # seconds that a look may read; a long journal is read in several looks
+LOOK = 0.1  # seconds that a look may read; a long journal is read in several looks
 PARTS = ("state", "numbers", "judges", "trouble", "figures", "act")  # of the page, by their ids
 FOLLOWED = ("judge", "generate")
 UNREAD = 10_000  # answers that wait to be read; of more, the first are left out of the figures

@@ -1,5 +1,6 @@
 """Seconds and memory of `metal view` on a folder with an audit of a million ratings and 200 runs:
-pages at the first and the second view, the import wizard on a table of a million rows, a bundle.
+pages at the first and the second view, searches in 120,000 long texts, the import wizard on a table
+of a million rows, a bundle.
 
     python -m tests.bench.app                          # ten minutes, a folder of its own
     python -m tests.bench.app --folder /tmp/shelf      # keep the folder, and take what is there
@@ -37,6 +38,8 @@ from tests.bench.scale_data import write_dataset
 RATINGS, RUNS = 1_000_000, 200
 OF_JUDGES = 10  # one run in so many is a judge's, the others are audits
 LOOK = 0.02  # seconds between two looks at memory
+OUTPUTS = 120_000  # of the dataset with long texts
+SCRIPTS = {"en": (0x61, 0x7B), "hi": (0x905, 0x93A), "ar": (0x621, 0x64B), "zh": (0x4E00, 0x5E00)}
 FORM = "application/x-www-form-urlencoded"
 TABLE = "million.csv"
 
@@ -92,6 +95,27 @@ def write_table(path: Path, rows: int) -> None:
         }
     )
     frame.to_csv(path, index=False)
+
+
+def write_texts(folder: Path, outputs: int) -> None:
+    """A dataset of outputs with texts of 40 to 120 words in four scripts, rated by two people and
+    a judge.
+    """
+    rng = np.random.default_rng(0)
+    rows = []
+    for language, ends in SCRIPTS.items():
+        signs = rng.integers(*ends, (8000, 8))
+        words = np.array(["".join(map(chr, row[: rng.integers(2, 9)])) for row in signs], object)
+        for number in range(outputs // len(SCRIPTS)):
+            text = " ".join(rng.choice(words, rng.integers(40, 120)))
+            scores = np.clip(rng.integers(1, 6) + rng.integers(-1, 2, 3), 1, 5)
+            rows.append((f"{language}-{number}", language, text, *scores))
+    names = ["output", "language", "text", "Ann_quality", "Ben_quality", "gpt-4o_quality"]
+    table = folder.with_suffix(".csv")
+    pd.DataFrame(rows, columns=names).to_csv(table, index=False)
+    wide = ("--wide", "{rater}_{criterion}", "--kinds", "gpt-4o=llm")
+    metal_in(folder.parent, "import", table.name, *wide, "--out", folder.name)
+    table.unlink()
 
 
 # ---------------------------------------------------------------- measuring
@@ -209,6 +233,18 @@ def pages(folder: Path) -> None:
         client.line("dataset million: answers", "answers/datasets/million")
 
 
+def texts(folder: Path) -> None:
+    """Lists of, and searches in, a dataset with long texts."""
+    if not (folder / "datasets" / "texts").exists():
+        write_texts(folder / "datasets" / "texts", OUTPUTS)
+    with viewing(folder) as client:
+        client.line("texts: answers", "answers/datasets/texts")
+        for number, searched in enumerate(("abc", "xyz qu", "e", "hi-12")):
+            what = f"texts: search {number + 1}"
+            client.line(what, f"answers/datasets/texts?{urlencode({'kind': 'any', 'q': searched})}")
+        client.line("texts: an output", "output/datasets/texts?output=hi-12")
+
+
 def wizard(folder: Path) -> None:
     """A table of a million rows: the first view, a change of each sort, the dataset."""
     with viewing(folder) as client:
@@ -267,7 +303,7 @@ def bundle(folder: Path, options: Sequence[str]) -> None:
     print(f"its largest child {watch.largest / 1e6:,.0f} MB")
 
 
-PARTS = ("pages", "wizard", "bundle")
+PARTS = ("pages", "texts", "wizard", "bundle")
 
 
 def main() -> None:
@@ -286,11 +322,13 @@ def main() -> None:
         fill(folder, options.ratings, options.runs)
         load = ", ".join(f"{each:.1f}" for each in os.getloadavg())
         print(f"{options.ratings:,} ratings, {options.runs} runs; load of the machine {load}\n")
-        if {"pages", "wizard"} & {*options.parts}:
+        if {"pages", "texts", "wizard"} & {*options.parts}:
             print("| page | first view, s | second, s | server, MB | child, MB |")
             print("|---|---|---|---|---|")
         if "pages" in options.parts:
             pages(folder)
+        if "texts" in options.parts:
+            texts(folder)
         if "wizard" in options.parts:
             wizard(folder)
         if "bundle" in options.parts:
