@@ -105,7 +105,7 @@ async function explain() {
       why.append(make("p", chosen.n ? elsewhere : none, { class: "soft" }));
     }
   } else {
-    const where = "Beside this page, tables/judges.csv has its figures and disagreements.parquet its answers.";
+    const where = "In the folder of this run, tables/judges.csv has its figures and disagreements.parquet its answers.";
     why.append(make("p", where, { class: "soft" }));
   }
   link.closest(".scroll").after(why);
