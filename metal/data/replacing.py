@@ -33,7 +33,7 @@ from metal.errors import UsageError
 TELL: ContextVar[Callable[[str], None]] = ContextVar(
     "TELL", default=logging.getLogger("metal").warning
 )
-BY_HAND = "Give another `out`, or move it away by hand"
+BY_HAND = "Give another `out`, or move what is there away by hand"
 
 
 def check_new(folder: Path, maker: str = "", *, force: bool = False, again: bool = False) -> None:
@@ -302,7 +302,7 @@ def check_new_file(path: Path, is_ours: Callable[[Path], bool], *, force: bool =
     if not path.exists():
         return
     if path.stat().st_size and not is_ours(path):
-        raise UsageError(f"{path} holds something else, and is not replaced. {BY_HAND}")
+        raise UsageError(f"{path} was not written by this command, and is not replaced. {BY_HAND}")
     kept = kept_name(path)
     if (
         kept.is_symlink()

@@ -281,8 +281,8 @@ def serve_restore(file: StrPath, *, folder: ServedFolder = ".") -> Path:
     """Put a copy of a ledger in the place of a server's, which must not run; the ledger there is
     kept beside it.
 
-    Answers that came into the datasets stay there, and nobody new gets the name of somebody who
-    gave them.
+    Answers that are already in the datasets stay there. No new rater is given the name of a rater
+    whose answers are in them.
 
     Args:
         file: What `metal.serve_backup` wrote.

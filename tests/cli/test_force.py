@@ -382,14 +382,14 @@ def test_the_anchors_of_a_gate_are_not_imported_anew(force: Metal) -> None:
     said = force.refused(
         "gate", "init", "anchors", "baseline", "--out", "mine.toml", "--margin", "0.3", "--force"
     )
-    assert "mine.toml holds something else" in said
+    assert "mine.toml was not written by this command" in said
 
 
 def test_a_table_of_yours_is_not_replaced_by_an_export(force: Metal) -> None:
     before = (force.cwd / "one.csv").read_bytes()
     for more in ((), ("--force",)):
         said = force.refused("export", "two", "--to", "csv", "--out", "one.csv", *more)
-        assert "one.csv holds something else" in said
+        assert "one.csv was not written by this command" in said
     assert (force.cwd / "one.csv").read_bytes() == before
 
 
@@ -646,7 +646,7 @@ def test_a_table_of_yours_with_a_column_of_references_is_not_replaced(force: Met
     said = force.refused(
         "billboard", "references", "one", "-m", "chrf", "--out", "mine.csv", "--force"
     )
-    assert "mine.csv holds something else" in said
+    assert "mine.csv was not written by this command" in said
     assert (force.cwd / "mine.csv").read_text() == "id,references\na,b\n"
 
 

@@ -120,7 +120,7 @@ def answers_from(
         raise DataError(
             name,
             "the file is empty",
-            f"Its first row names the columns: {listed(header(criteria))}",
+            f"Its first row must name the columns: {listed(header(criteria))}",
         )
     position_of = columns(name, list(map(unguarded, filled[0][1])), criteria)
     return answers_at(position_of, name, filled[1:], criteria)

@@ -67,13 +67,13 @@ DESCRIBED: Tables = {
             Share("sides", "sides with the first"),
             Column(
                 "first_good",
-                "good where the first is higher",
+                "good outputs, where the first scores higher",
                 few,
                 below=lambda row: f"of {count(row['first_higher'])}",
             ),
             Column(
                 "second_good",
-                "good where the second is higher",
+                "good outputs, where the second scores higher",
                 few,
                 below=lambda row: f"of {count(row['second_higher'])}",
             ),

@@ -142,8 +142,9 @@ def adjudicate_plan(
 ) -> AdjudicationPlan:
     """Draw the outputs on which judge and people differ, for somebody who knows to decide.
 
-    Agreement cannot tell a judge that is right where people slip from one that is wrong. Outputs on
-    which all agree cannot change the comparison, so only some of the others have to be decided:
+    Where people make mistakes, a judge that is right and a judge that is wrong can agree with them
+    equally often. Outputs on which all agree cannot change the comparison, so only some of the
+    others have to be decided:
     half of them are outputs to which somebody gave the label at the bad end, the rest are drawn
     evenly, each with a known probability. Several judges share one draw.
 

@@ -87,9 +87,8 @@ def audit(
     warnings += warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs)
     if excluded and excluded.outputs and not min_raters:
         warnings.append(
-            f"{excluded.outputs:,} outputs lost a rating on a criterion; outputs left with fewer "
-            f"people than the usual panel count as incomplete. `min_raters=2` keeps outputs with "
-            f"two people"
+            f"{excluded.outputs:,} outputs lost a rating on a criterion; an output is incomplete"
+            " if fewer people than usual are left. `min_raters=2` keeps outputs with two people"
         )
     result = with_exclusions(result, excluded, warnings)
     manifest = inputs.manifest(

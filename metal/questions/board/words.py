@@ -345,10 +345,11 @@ def definitions(run: Billboard) -> dict[str, str]:
             " generators: each generator is scored by a model that was fitted without it."
         ),
         "Overrating": (
-            "A linear mixed model of a rater's standardised score, by REML: machine or human, the"
-            " people's score, and the source as a random intercept. The coefficient of machine,"
-            " with a 90% interval: by how much a rater prefers machine writing that people find"
-            " equally good. Self-preference is the same for generators of the judge's own family."
+            "A linear mixed model of a rater's standardised score, fitted by REML. Its terms"
+            " are the kind of generator (machine or human), the people's score, and a random"
+            " intercept for each source. The coefficient of machine, with a 90% interval: by how"
+            " much a rater prefers machine writing that people find equally good."
+            " Self-preference is the same for generators of the judge's own family."
         ),
         "Coverage": (
             "The share of people's outputs that a rater scored. The rest is missing, never 0."

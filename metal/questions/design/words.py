@@ -177,9 +177,10 @@ def _simulated(run: Design) -> str:
         f" bisection between {ITEMS[0]} and {ITEMS[-1]:,} items. The result is based on"
         f" {settings['rounds'] // 5} rounds or more; ± is the Monte Carlo error only. Power is the"
         f" share of rounds with the verdict: in each round the rules of an audit ({rules}) are"
-        " applied to a cell; numbers with a power far from the one asked for are given up after a"
-        f" few rounds. Undefined where {ITEMS[-1]:,} items are not enough. Power need not rise"
-        " everywhere: with more items a careless person may be left out, or a different one."
+        " applied to a cell; a number of items whose power is far from the power asked for is given"
+        f" up after a few rounds. Undefined where {ITEMS[-1]:,} items are not enough. Power need"
+        " not rise everywhere: with more items a careless person may be left out, or a different"
+        " one."
     )
 
 

@@ -58,7 +58,7 @@ def jury(
     else no answer. `mean` is the level nearest to their mean. `dawid-skene` is the most probable
     level, given each member's reliability. `weights` learns from people how much each member counts
     (ridge regression), in each language and criterion, and never from the sources it then judges. A
-    jury of one is that judge.
+    jury with a single member gives that member's answers.
 
     Members that make the same mistakes add little: the table shows how many independent judges they
     are worth. The jury is compared with its best member, which is chosen on other sources than

@@ -275,7 +275,7 @@ def _load(metric: str, model: str, loader: Callable[[str], Thing]) -> Thing:
         remedy = (
             ""
             if local
-            else f". Name a folder with model=PATH, or get it first: hf download {model}"
+            else f". Download the model first (hf download {model}), or name its folder: model=PATH"
         )
         raise UsageError(
             f"metric {metric}: model {model!r} cannot be loaded: {line}{remedy}"
