@@ -345,8 +345,10 @@ def keep_ratings(
     own_facts = tidy_facts(
         table.loc[own & (by_people | table["rater"].isin(base.raters)), list(FACTS)]
     )
-    raters_left = [each for each in ({**base.raters} | people).values() if each.rater != without]
-    after = with_parts(base, raters=raters_left, facts=own_facts)
+    everybody = {**base.raters} | people
+    if without not in people:  # none of their ratings is left
+        everybody.pop(without, None)
+    after = with_parts(base, raters=everybody.values(), facts=own_facts)
     update_dataset(after, folder, files, without=without)
     of_submitted = tidy_facts(table.loc[~own & by_people, list(FACTS)])
     seen = open_board(folder)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -313,28 +313,44 @@ def history_files(
     }
 
 
-def without_rater(dataset: Path, rater: str) -> dict[str, bytes]:
-    """The new content of the files in annotation/ without a rater, for `update_dataset`."""
+def without_rater(
+    dataset: Path, rater: str, tasks: Collection[str] | None = None
+) -> dict[str, bytes]:
+    """The new content of the files in annotation/ without a rater, for `update_dataset`. tasks:
+    without their answers to these tasks only; then what they did in earlier rounds stays.
+    """
     folder = dataset / FOLDER
     path = folder / ANSWERS
-    answers = [
-        line
-        for row, line in enumerate(_text_lines(path), 1)
-        if _recorded(line, path, row)["rater"] != rater
-    ]
-    others = [entry for entry in _lines(folder / GIVEN, ("rater",)) if entry["rater"] != rater]
-    rounds = [
-        {**entry, "raters": {name: row for name, row in entry["raters"].items() if name != rater}}
-        for entry in read_rounds(dataset)
-    ]
+    answers = []
+    for row, line in enumerate(_text_lines(path), 1):
+        record = _recorded(line, path, row)
+        if record["rater"] != rater or (tasks is not None and record["task"] not in tasks):
+            answers.append(line)
+    rounds = read_rounds(dataset)
+    if tasks is None:
+        for entry in rounds:
+            entry["raters"].pop(rater, None)
     files = {ANSWERS: answers}
-    for name, records in ((GIVEN, others), (ROUNDS, rounds)):
+    for name, records in ((GIVEN, _given_without(folder, rater, tasks)), (ROUNDS, rounds)):
         files[name] = [json.dumps(record, ensure_ascii=False) for record in records]
     return {
         f"{FOLDER}/{name}": "".join(f"{line}\n" for line in lines).encode()
         for name, lines in files.items()
         if (folder / name).is_file()
     }
+
+
+def _given_without(
+    folder: Path, rater: str, tasks: Collection[str] | None
+) -> Iterator[dict[str, Any]]:
+    """The lines of given.jsonl without a rater, or without these of their tasks."""
+    for entry in _lines(folder / GIVEN, ("rater", "tasks")):
+        if entry["rater"] != rater:
+            yield entry
+        elif tasks is not None:
+            left = [task for task in entry["tasks"] if task not in tasks]
+            if left:
+                yield {**entry, "tasks": left}
 
 
 def read_answered(dataset: Path) -> Counter[str]:

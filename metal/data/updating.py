@@ -19,10 +19,10 @@ def count_joined(ours: pd.DataFrame, folder: Path, shown: str | Path, without: s
     has ratings that the dataset lacks, except those of the rater `without`.
     """
     on_disk = ratings_files.read_facts(ratings_files.find_ratings(folder))
-    on_disk = on_disk[on_disk["rater"].astype(str) != without] if without else on_disk
     key = ["output", "criterion", "rater"]
     new, old = (pd.MultiIndex.from_frame(table[key].astype(object)) for table in (ours, on_disk))
-    if not old.isin(new).all():
+    must_stay = old[on_disk["rater"].astype(str) != without] if without else old
+    if not must_stay.isin(new).all():
         raise UsageError(
             f"{shown}: another command added ratings to it meanwhile; nothing was written. Run this"
             " again"

@@ -104,9 +104,13 @@ def write_questions(folder: Path, questions: Iterable[Output]) -> None:
     write_jsonl(folder / FOLDER / QUESTIONS, map(text_record, all_questions.values()))
 
 
-def answers_files(answers: pd.DataFrame) -> dict[str, bytes]:
-    """The answers as a file of a dataset folder (metal.data.dataset.update_dataset)."""
-    return {f"{FOLDER}/{ANSWERS}": ratings_files.facts_parquet(answers)} if len(answers) else {}
+def answers_files(answers: pd.DataFrame, *, empty: bool = False) -> dict[str, bytes]:
+    """The answers as a file of a dataset folder (metal.data.dataset.update_dataset). empty: also
+    without answers, to replace a file that has some.
+    """
+    if not (empty or len(answers)):
+        return {}
+    return {f"{FOLDER}/{ANSWERS}": ratings_files.facts_parquet(answers)}
 
 
 def write_tests(folder: Path, questions: Sequence[Output], answers: Iterable[Rating]) -> None:

@@ -5,7 +5,7 @@ ratings of a dataset.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -297,10 +297,19 @@ def _agreement(dataset: Dataset) -> pd.DataFrame:
     return pd.DataFrame(quick_rows(dataset) if people_in(dataset.raters) else (), columns=columns)
 
 
-def take_out_rater(folder: Path, rater: str) -> None:
-    """Remove a rater, their ratings and their recorded answers from a dataset."""
+def take_out_rater(
+    folder: Path,
+    rater: str,
+    tasks: Collection[str] | None = None,
+    criteria: Collection[str] = (),
+) -> None:
+    """Remove a rater, their ratings and their recorded answers from a dataset.
+
+    tasks, criteria: remove only what they answered to these tasks on these criteria. The rater then
+    stays if other ratings or test answers of theirs do.
+    """
     from metal.boards.store import keep_ratings, with_submissions
-    from metal.building.store import without_rater
+    from metal.building.store import read_tasks, without_rater
     from metal.data.dataset import dataset_to_change, update_dataset, with_parts
     from metal.genie.store import answers_files, read_answers
 
@@ -308,15 +317,30 @@ def take_out_rater(folder: Path, rater: str) -> None:
         board = with_submissions(loaded, folder)
         if rater not in board.raters:
             return
-        facts = board.ratings[board.ratings["rater"].astype(str) != rater]
-        facts = facts.assign(rater=facts["rater"].cat.remove_unused_categories())
-        raters = [each for each in board.raters.values() if each.rater != rater]
-        tested = read_answers(folder)
-        tested = tested[tested["rater"].astype(str) != rater]
-        files = answers_files(tested.assign(rater=tested["rater"].astype(str).astype("category")))
-        files |= without_rater(folder, rater)
+        outputs = None
+        if tasks is not None:
+            outputs = {output for task, output in read_tasks(folder).items() if task in tasks}
+        facts = _facts_without(board.ratings, rater, outputs, criteria)
+        tested_before = read_answers(folder)
+        tested = _facts_without(tested_before, rater, outputs, criteria)
+        left = {*facts["rater"].cat.categories, *tested["rater"].cat.categories}
+        raters = [each for each in board.raters.values() if each.rater != rater or rater in left]
+        files = answers_files(tested, empty=len(tested_before) > 0)
+        files |= without_rater(folder, rater, tasks if rater in left else None)
         after = with_parts(board, raters=raters, facts=facts)
         if board is loaded:
             update_dataset(after, folder, files, without=rater)
         else:
             keep_ratings(loaded, after, folder, files, without=rater)
+
+
+def _facts_without(
+    facts: pd.DataFrame, rater: str, outputs: Collection[str] | None, criteria: Collection[str]
+) -> pd.DataFrame:
+    """Ratings without those of a rater, or without those of some outputs and criteria."""
+    names = facts["rater"].astype(str)
+    gone = names == rater
+    if outputs is not None:
+        gone &= facts["output"].astype(str).isin(outputs)
+        gone &= facts["criterion"].astype(str).isin(criteria)
+    return facts[~gone].assign(rater=names[~gone].astype("category"))

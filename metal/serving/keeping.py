@@ -11,7 +11,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Connection, delete, exists, select, update
+from sqlalchemy import Connection, delete, exists, select, update
 
 from metal.data.text import slug
 from metal.errors import MetalError
@@ -309,10 +309,11 @@ def readmit(ledger: ServingLedger, study: Study, rater: RaterInStudy) -> None:
 
 
 def let_go(ledger: ServingLedger, root: Path, study: Study) -> int:
-    """Take the ratings of people who left a study out of its dataset, and delete the answers of
-    those who withdrew; return how many people there were.
+    """Take what people who left a study answered in it out of its dataset, and delete the answers
+    of those who withdrew; return how many people there were.
 
-    If this is interrupted, it is done again.
+    What they answered in other studies of the dataset stays. If this is interrupted, it is done
+    again.
     """
     handed, answer, person = tables.handed, tables.answers, tables.people
     pending = answer.c.kept > 0
@@ -331,16 +332,38 @@ def let_go(ledger: ServingLedger, root: Path, study: Study) -> int:
             for part in study.languages:
                 (study.folder(root) / _file_name(part, name)).unlink(missing_ok=True)
         else:
-            take_out_rater(study.folder(root), name)
-        theirs = answer.c.handed.in_(select(handed.c.id).where(handed.c.person == key))
-        ledger.writes(partial(_forget, theirs, wholly=state == WITHDRAWN))
+            tasks = _had(ledger, key)
+            take_out_rater(study.folder(root), name, tasks, study.settings.criteria)
+        leaving = partial(_note_left, study, key, name, wholly=state == WITHDRAWN)
+        ledger.writes(leaving)
     return len(rows)
 
 
-def _forget(theirs: ColumnElement[bool], connection: Connection, *, wholly: bool) -> None:
-    """Note that the dataset has none of these answers any more; wholly: delete them."""
-    answer = tables.answers
+def _had(ledger: ServingLedger, person: int) -> set[str]:
+    """Every task that a person was given."""
+    handed, task = tables.handed, tables.tasks
+    theirs = handed.c.person == person
+    wanted = select(task.c.task).select_from(handed.join(task)).where(theirs)
+    return set(ledger.reads(lambda connection: connection.scalars(wanted).all()))
+
+
+def _note_left(study: Study, key: int, name: str, connection: Connection, *, wholly: bool) -> None:
+    """Note that the dataset has none of a person's answers in a study any more; wholly: delete
+    them. Their answers to the same tasks in other studies come in again.
+    """
+    answer, handed, task = tables.answers, tables.handed, tables.tasks
+    person, every = tables.people, tables.studies
+    theirs = answer.c.handed.in_(select(handed.c.id).where(handed.c.person == key))
     if wholly:
         connection.execute(delete(answer).where(theirs))
     else:
         connection.execute(update(answer).where(theirs).values(kept=0))
+    had = select(task.c.task).select_from(handed.join(task)).where(handed.c.person == key)
+    same_tasks = (
+        select(handed.c.id)
+        .select_from(handed.join(task).join(person, handed.c.person == person.c.id))
+        .join(every, every.c.id == person.c.study)
+        .where(every.c.dataset == study.dataset, every.c.id != study.id)
+        .where(person.c.name == name, task.c.task.in_(had))
+    )
+    connection.execute(update(answer).where(answer.c.handed.in_(same_tasks)).values(kept=0))

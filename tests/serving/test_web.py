@@ -15,7 +15,9 @@ import pytest
 from sqlalchemy import select, update
 
 import metal
+from metal.building.store import read_given
 from metal.data.dataset import load_dataset
+from metal.genie.store import read_answers
 from metal.serving import tables
 from metal.serving import worker as workers
 from metal.serving.ledger import ServingLedger
@@ -92,6 +94,27 @@ class House:
         """How many ratings of somebody the dataset has."""
         ratings = load_dataset(self.folder / "demo").ratings
         return int((ratings["rater"].astype(str) == rater).sum())
+
+    def joined(self, study: str, key: str) -> Person:
+        """Somebody from Prolific who has rated all of a study."""
+        owner = self.owner()
+        owner.get(f"/owner/study/{study}")
+        owner.post(f"/owner/study/{study}/open-link")
+        (link,) = owner.links()
+        person = self.person()
+        person.get(link, params={"PROLIFIC_PID": key})
+        ledger = self.ledger()
+        language = study_of(ledger, study).languages[0]
+        ledger.close()
+        person.post(link, {"language": language})
+        assert rate(person, study)
+        return person
+
+    def exclude(self, study: str, rater: str) -> None:
+        """Let the owner exclude somebody."""
+        owner = self.owner()
+        owner.get(f"/owner/study/{study}")
+        owner.post(f"/owner/study/{study}/exclude", {"person": rater})
 
     def close(self) -> None:
         """End the server."""
@@ -392,6 +415,47 @@ def test_the_owner_excludes_and_lets_back_in(house: House) -> None:
     owner.post("/owner/study/demo/readmit", {"person": "hi-1"})
     house.bring_in()
     assert house.ratings_of("hi-1") > 0
+
+
+def test_who_is_excluded_from_a_study_stays_in_the_others_of_the_dataset(house: House) -> None:
+    for name in ("first", "second", "third"):
+        house.study("ar" if name == "third" else "hi", people=0, name=name, raters=2)
+    for name in ("first", "second", "third"):
+        house.joined(name, "p1")
+    other = house.joined("first", "p2")
+    house.bring_in()
+    rater = "prolific:p1"
+    assert house.ratings_of(rater) == 2 * 2 * 12  # first and second asked about the same outputs
+    house.exclude("first", rater)
+    house.bring_in()
+    house.bring_in()  # what the second study asked comes in again, too
+    assert (house.ratings_of(rater), house.ratings_of("prolific:p2")) == (2 * 2 * 12, 2 * 12)
+    house.exclude("second", rater)
+    house.bring_in()
+    ratings = load_dataset(house.folder / "demo").ratings
+    assert set(ratings[ratings["rater"].astype(str) == rater]["language"]) == {"ar"}
+    assert len(read_given(house.folder / "demo")[rater].asked) == 12
+    house.exclude("third", rater)
+    house.bring_in()
+    assert house.ratings_of(rater) == 0
+    assert set(load_dataset(house.folder / "demo").raters) == {"prolific:p2"}
+    other.get("/study/first/mine")
+    other.post("/study/first/withdraw", {"sure": "1"})
+    house.bring_in()
+    assert load_dataset(house.folder / "demo").raters == {}
+
+
+def test_who_withdraws_from_a_study_takes_its_test_answers_along(house: House) -> None:
+    (link,) = house.study(test_questions="20%+20%")
+    person = house.person(link)
+    rate(person, "demo")
+    house.bring_in()
+    assert len(read_answers(house.folder / "demo")) > 0
+    person.get("/study/demo/mine")
+    person.post("/study/demo/withdraw", {"sure": "1"})
+    house.bring_in()
+    assert len(read_answers(house.folder / "demo")) == 0
+    assert metal.read(house.folder / "demo").raters == {}
 
 
 def test_a_closed_study_takes_no_answers(house: House) -> None:
