@@ -148,21 +148,21 @@ def _next_tasks(
     if study.settings.qualify and not rater.qualified:
         handed = tables.handed
         had = select(func.count()).where(handed.c.person == rater.id, handed.c.state != LAPSED)
-        left = max(study.settings.qualify - _number(connection, had), 0)
+        left = max(study.settings.qualify - number_of(connection, had), 0)
         return _unseen_tests(connection, study, rater, language, left)
-    room = _room(connection, study, rater)
+    room = room_for(connection, study, rater)
     if room <= 0:
         return []
     chosen = _free_tasks(connection, study, rater, language, min(room, study.settings.batch))
     return [*chosen, *_tests(connection, study, rater, language, len(chosen))] if chosen else []
 
 
-def _room(connection: Connection, study: Study, rater: RaterInStudy) -> int:
+def room_for(connection: Connection, study: Study, rater: RaterInStudy) -> int:
     """How many tasks the person may still get, by the cap for one person and by the budget."""
     settings = study.settings
-    room = study.settings.batch
+    room = settings.batch
     if settings.most:
-        theirs = _number(connection, _ordinary(study, rater))
+        theirs = number_of(connection, _ordinary(study, rater))
         room = min(room, settings.most - theirs)
     if settings.budget and settings.pay:
         every = select(tables.studies.c.id).where(tables.studies.c.id == study.id)
@@ -170,7 +170,7 @@ def _room(connection: Connection, study: Study, rater: RaterInStudy) -> int:
         # What is with somebody or answered, by the counts of tasks: people have many more rows.
         task = tables.tasks
         out = select(func.coalesce(func.sum(task.c.wanted - task.c.free), 0))
-        of_all = _number(connection, out.where(task.c.study == study.id, task.c.kind == RATE))
+        of_all = number_of(connection, out.where(task.c.study == study.id, task.c.kind == RATE))
         room = min(room, int(settings.budget / settings.pay + 1e-9) - of_all)
     return room
 
@@ -183,7 +183,7 @@ def _ordinary(study: Study, rater: RaterInStudy) -> Select[Any]:
     return wanted.where(handed.c.study == study.id, tables.tasks.c.kind == RATE, counted)
 
 
-def _number(connection: Connection, wanted: Select[Any]) -> int:
+def number_of(connection: Connection, wanted: Select[Any]) -> int:
     counted: int = connection.execute(wanted).scalar_one()
     return counted
 
@@ -208,7 +208,7 @@ def _tests(
     share = study.settings.tests
     if not share:
         return []
-    before = _number(connection, _ordinary(study, rater))
+    before = number_of(connection, _ordinary(study, rater))
     number = round(share * (before + beside)) - round(share * before)
     return _unseen_tests(connection, study, rater, language, number)
 
@@ -294,7 +294,10 @@ def counts_of(ledger: ServingLedger, rater: RaterInStudy) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class QualifyingAnswer:
-    """An answer of the qualification round. right: criterion -> whether the score is right."""
+    """A task of the qualification round that somebody answered or left out; then it has no scores.
+
+    right: criterion -> whether the score is right; False where a criterion was left blank.
+    """
 
     content: Mapping[str, Any]
     side: str
@@ -303,28 +306,36 @@ class QualifyingAnswer:
 
 
 def trial_of(ledger: ServingLedger, forms: Forms, rater: RaterInStudy) -> list[QualifyingAnswer]:
-    """What a person answered to test questions so far, and what was right."""
+    """The test questions that a person answered or left out so far, and what was right."""
     handed, task, answer, shown = tables.handed, tables.tasks, tables.answers, tables.shown
     wanted = (
         select(task.c.kind, task.c.language, shown.c.content, answer.c.scores)
-        .select_from(handed.join(task).join(shown, shown.c.task == task.c.id).join(answer))
-        .where(handed.c.person == rater.id, task.c.kind != RATE, answer.c.whole)
+        .select_from(handed.join(task).join(shown, shown.c.task == task.c.id).outerjoin(answer))
+        .where(handed.c.person == rater.id, task.c.kind != RATE)
+        .where(handed.c.state.in_((ANSWERED, SKIPPED)))
         .order_by(handed.c.id)
     )
     rows = ledger.reads(lambda connection: connection.execute(wanted).all())
-    return [
-        QualifyingAnswer(
-            content, side, scores, forms.form(rater.study, language).rightness(side, scores)
-        )
-        for side, language, content, scores in rows
-    ]
+    trial = []
+    for side, language, content, scores in rows:
+        form = forms.form(rater.study, language)
+        right = form.rightness(side, scores or {})
+        marks = {name: right.get(name, False) for name in form.telling(side)}
+        trial.append(QualifyingAnswer(content, side, scores or {}, marks))
+    return trial
 
 
-def qualify(ledger: ServingLedger, forms: Forms, rater: RaterInStudy) -> list[QualifyingAnswer]:
-    """Decide whether a person who has answered their trial tasks may rate, and return these."""
+def qualify(
+    ledger: ServingLedger, forms: Forms, study: Study, rater: RaterInStudy
+) -> list[QualifyingAnswer]:
+    """Decide whether a person may rate, once they have answered or left out all their trial tasks,
+    and return these. Who left one out does not pass.
+    """
     trial = trial_of(ledger, forms, rater)
+    if len(trial) < study.settings.qualify:
+        return trial
     marks = [right for each in trial for right in each.right.values()]
-    passed = sum(marks) >= PASSED * len(marks)
+    passed = all(each.scores for each in trial) and sum(marks) >= PASSED * len(marks)
     person = tables.people
     change = update(person).where(person.c.id == rater.id)
     decided = change.values(qualified=PASSING if passed else FAILED)

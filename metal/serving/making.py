@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -108,11 +109,7 @@ def new_study(
             first=first,
             tests=settings.tests or len(handing.questions) / len(handing.tasks),
         )
-        if settings.qualify and not handing.questions:
-            raise UsageError(
-                "`qualify` asks test questions first, and there are none; pass"
-                ' `test_questions="5%+5%"`'
-            )
+        _check_qualification(settings, handing)
         handing.add_criteria(before, dataset)
         handing.note(dataset, assignments)
         block = range(first, first + NUMBERS)
@@ -120,6 +117,19 @@ def new_study(
             reserve(dataset, block)
         forms = {each.language: form_content(each) for each in worded}
         return make_study(ledger, called, inside, _tasks(handing), forms, settings)
+
+
+def _check_qualification(settings: StudySettings, handing: TasksForPeople) -> None:
+    """Raise UsageError if a language has fewer test questions than everybody is asked first."""
+    numbers = Counter({task.language: 0 for task in handing.tasks})
+    numbers.update(task.language for side in handing.hidden.values() for task in side)
+    few = [f"{number} in {name}" for name, number in numbers.items() if number < settings.qualify]
+    if few:
+        raise UsageError(
+            f"`qualify` asks {settings.qualify} test questions first, and there are only"
+            f' {", ".join(few)}; pass a larger share, e.g. `test_questions="20%+20%"`, or a'
+            " smaller `qualify`"
+        )
 
 
 def _first_number(ledger: ServingLedger, inside: str, data: Dataset, dataset: Path) -> int:

@@ -32,6 +32,7 @@ from metal.serving.studies import StudySettings
 from metal.serving.templating import respond
 
 MOST_MONEY = 1e9
+LONGEST_ADDRESS = 500  # characters
 
 
 def form(request: Request) -> Response:
@@ -103,6 +104,7 @@ def _settings(fields: FormData) -> StudySettings:
         budget=_amount(fields, "budget"),
         group=text_of(fields, "group") or StudySettings.group,
         code=text_of(fields, "code"),
+        screen_out=text_of(fields, "screen_out", LONGEST_ADDRESS),
     )
 
 

@@ -58,6 +58,7 @@ from metal.serving.people import (
     times_of,
     visitor_of,
 )
+from metal.serving.standing import DONE, outputs_rated, why_nothing
 from metal.serving.studies import CLOSED, AskedForm, NoSuchStudy, Study, study_of
 
 MOST_ANSWERS = 100  # in a request
@@ -118,8 +119,12 @@ class Seat:
         """The page that comes first: consent, or the end; None if the person can rate."""
         if self.rater.state == WITHDRAWN:
             return self.words("withdrawn")
-        if self.study.state == CLOSED or self.rater.state != ACTIVE:
-            return self.words("stopped")
+        if self.rater.state != ACTIVE:
+            return self.words("stopped", code="", later=False)
+        if self.study.state == CLOSED and self.rater.qualified == FAILED:
+            return self.words("screened", out=self.screen_out)
+        if self.study.state == CLOSED:
+            return self.words("stopped", **self.thanks(finished=True))
         settings = self.study.settings
         if settings.version and self.rater.consent != settings.version:
             paragraphs = [part for part in settings.consent.split("\n") if part.strip()]
@@ -148,17 +153,37 @@ class Seat:
         """The page for somebody who has nothing to rate now: how the trial went, or the end."""
         ledger, forms = self.desk.ledger, self.desk.forms
         if self.in_trial and any(trial_of(ledger, forms, self.rater)):
-            trial = qualify(ledger, forms, self.rater)
+            trial = qualify(ledger, forms, self.study, self.rater)
             self.rater = person_of(ledger, self.rater.id) or self.rater
-            return self.words("trial", trial=trial, passed=self.rater.qualified == PASSING)
+            if self.rater.qualified:
+                passed = self.rater.qualified == PASSING
+                return self.words("trial", trial=trial, passed=passed, out=self.screen_out)
         if self.rater.qualified == FAILED:
-            return self.words("screened")
+            return self.words("screened", out=self.screen_out)
         return self.done()
+
+    @property
+    def screen_out(self) -> dict[str, str]:
+        """What people get who did not pass the qualification: a code, or an address to open."""
+        out = self.study.settings.screen_out
+        kind = "address" if out.startswith("https://") else "code"
+        return {"address": "", "code": "", kind: out}
 
     def done(self) -> Response:
         """The page for somebody to whom nothing is left to rate."""
-        rated = counts_of(self.desk.ledger, self.rater).get(ANSWERED, 0)
-        return self.words("done", code=self.study.settings.code, rated=rated)
+        why = why_nothing(self.desk.ledger, self.study, self.rater)
+        return self.words("done", why=why, **self.thanks(finished=why == DONE))
+
+    def thanks(self, *, finished: bool) -> dict[str, Any]:
+        """How much the person rated, and the completion code if their work is done.
+
+        Nobody gets it for test questions alone. `later` says that it comes when the work is done.
+        """
+        code, ledger = self.study.settings.code, self.desk.ledger
+        worked = bool(code) and outputs_rated(ledger, self.rater) > 0
+        rated = counts_of(ledger, self.rater).get(ANSWERED, 0)
+        shown = code if worked and finished else ""
+        return {"code": shown, "later": worked and not finished, "rated": rated}
 
 
 def form(request: Request) -> Response:

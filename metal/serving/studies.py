@@ -45,7 +45,8 @@ class StudySettings:
     how much the study may cost, in the same currency; 0 for no limit. qualify: test questions that
     a person must answer first, at least PASSED of them rightly; 0 for none. group: the group of
     its raters. consent: the text that people agree to; former: those before it. code: what a
-    person enters on a crowd platform at the end. of_forms: whether its tasks are from a folder of
+    person enters on a crowd platform at the end. screen_out: a code or an address for people who
+    do not pass the qualification. of_forms: whether its tasks are from a folder of
     forms, into which its answers go. first: the number of its first person, as in hi-1. past: the
     highest number that the dataset had when the ledger was restored from a copy.
     """
@@ -63,6 +64,7 @@ class StudySettings:
     consent: str = ""
     former: tuple[str, ...] = ()
     code: str = ""
+    screen_out: str = ""
     of_forms: bool = False
     template: str = ""
     criteria: tuple[str, ...] = ()
@@ -309,14 +311,21 @@ class AskedForm:
         or wrong (see metal.genie.gold_questions.rightness). side: of the question.
         """
         right = {}
-        for name, share in self.content["shares"].items():
-            can_tell = share and (side == "positive" or share["of_source"])
-            if can_tell and scores.get(name):
+        for name in self.telling(side):
+            if scores.get(name):
+                share = self.content["shares"][name]
                 points = sorted((float(value), at) for value, at in share["at"].items())
                 values, shares = zip(*points, strict=True)
                 position = float(np.interp(float(scores[name]), values, shares))
                 right[name] = position > 0.5 if side == "positive" else position < 0.5
         return right
+
+    def telling(self, side: str) -> list[str]:
+        """The criteria on which an answer to a test question of this side can be right or wrong."""
+        shares = self.content["shares"].items()
+        return [
+            name for name, share in shares if share and (side == SIDES[0] or share["of_source"])
+        ]
 
     def refusal(self, scores: Mapping[str, str]) -> str:
         """What is wrong with scores that somebody sent; empty if nothing is. A blank is fine."""

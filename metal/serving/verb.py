@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from metal.serving.server import Served as Served
     from metal.serving.studies import Study as Study
 
-LOCAL = ("127.0.0.1", "localhost", "::1")
 Database = Annotated[
     str,
     Option(
@@ -138,6 +137,14 @@ def study_new(
     code: Annotated[
         str, Option("Completion code of a crowd platform.", metavar="TEXT", rare=True)
     ] = "",
+    screen_out: Annotated[
+        str,
+        Option(
+            "Code or address of a crowd platform for people who do not pass `qualify`.",
+            metavar="TEXT",
+            rare=True,
+        ),
+    ] = "",
     prompt_folders: PromptFolders = (),
     seed: Seed = 0,
     folder: ServedFolder = ".",
@@ -192,6 +199,7 @@ def study_new(
         consent=text,
         group=group,
         code=code,
+        screen_out=screen_out,
         seed=seed,
     )
     with closing(_ledger(folder, database)) as ledger:

@@ -32,6 +32,7 @@ CHOICES: dict[str, Any] = {
     "budget": "30",
     "group": "crowd",
     "code": "DONE-1",
+    "screen_out": "OUT-1",
     "consent": "Agreed?",
 }
 
@@ -50,7 +51,7 @@ def test_the_form_makes_the_study_that_the_command_makes(house: House, tmp_path:
         house.folder / "demo", folder=house.folder, database=house.database, name="by-command",
         languages="hi,ar", criteria="task_quality", generators="a", raters=2, one_more=True,
         people=2, test_questions="50%+50%", qualify=1, most=9, pay=0.12, budget=30, group="crowd",
-        code="DONE-1", consent=tmp_path / "consent.txt",
+        code="DONE-1", screen_out="OUT-1", consent=tmp_path / "consent.txt",
     )  # fmt: skip
     ledger = house.ledger()
     one, other = (study_of(ledger, name) for name in ("in-browser", "by-command"))
