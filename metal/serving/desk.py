@@ -17,6 +17,7 @@ from metal.errors import UsageError
 from metal.serving.ledger import ServingLedger
 from metal.serving.people import DAY, SESSION_DAYS
 from metal.serving.studies import Forms, Study
+from metal.serving.watching import late_by
 
 OWNER_COOKIE = "metal-owner"
 TRIES = 60  # that one address may have with codes and the owner's link in a minute
@@ -66,15 +67,23 @@ class Desk:
     """The server at work.
 
     root: the folder whose datasets and boards it serves. secure: whether browsers reach it by
-    https, so that cookies must not travel otherwise.
+    https, so that cookies must not travel otherwise. attended: whether workers are beside it.
+    began: when, in seconds since 1970.
     """
 
     ledger: ServingLedger
     root: Path
     secure: bool
     forms: Forms
+    attended: bool = False
+    began: float = field(default_factory=time.time)
     limits: TriesOfLate = field(default_factory=TriesOfLate)
     newcomers: TriesOfLate = field(default_factory=lambda: TriesOfLate(NEWCOMERS))
+
+    @property
+    def late(self) -> float:
+        """For how many seconds its worker has been missed; 0 if it looks for answers."""
+        return late_by(self.root, self.began) if self.attended else 0.0
 
     def remember(self, request: Request, response: Response, study: str, cookie: str) -> None:
         """Let the browser keep a session. study: whose pages get it; empty for the owner's."""

@@ -33,6 +33,7 @@ AT_ONCE = 20_000  # answers that are written together
 SHOWN_REFUSALS = 20
 Refusal = tuple[int, int]  # an answer that the dataset does not take: its key and version
 TIED = "handed"
+TROUBLE = "trouble"  # among the figures of a study
 TAKEN_OUT = "taken out of the study"
 # what the ledger keeps no longer of somebody who withdrew
 FORGOTTEN: dict[str, Any] = {"platform": {}, "recovery": None}
@@ -209,6 +210,23 @@ def _note_kept(
             connection.execute(update(answer).where(same).values(kept=row["version"]))
         change = update(every).where(every.c.id == study.id)
         connection.execute(change.values(figures=dict(figures)))
+
+    ledger.writes(write)
+
+
+def note_trouble(ledger: ServingLedger, name: str, why: str) -> None:
+    """Note for the owner why the answers of a study cannot come into its dataset; empty if they
+    can.
+    """
+    every = tables.studies
+    wanted = select(every.c.figures).where(every.c.id == name)
+    if ledger.reads(lambda connection: connection.scalar(wanted) or {}).get(TROUBLE, "") == why:
+        return
+
+    def write(connection: Connection) -> None:
+        figures = connection.scalar(wanted.with_for_update()) or {}
+        change = update(every).where(every.c.id == name)
+        connection.execute(change.values(figures={**figures, TROUBLE: why}))
 
     ledger.writes(write)
 

@@ -19,7 +19,7 @@ from metal.data.escaping import guarded
 from metal.errors import UsageError
 from metal.serving.desk import OWNER_COOKIE, Desk, address, desk_of, fields_of, origin_of
 from metal.serving.handing import NotYours
-from metal.serving.keeping import readmit, set_aside
+from metal.serving.keeping import TROUBLE, readmit, set_aside
 from metal.serving.ledger import ServingLedger
 from metal.serving.people import (
     JOIN,
@@ -50,7 +50,7 @@ from metal.serving.studies import (
     study_of,
 )
 from metal.serving.templating import respond
-from metal.serving.watching import pace_of, skipped_of
+from metal.serving.watching import pace_of, skipped_of, waiting_in
 
 OF_A_PERSON = ("exclude", "readmit", "link")
 LONGEST_CONSENT, LONGEST_TEXT = 20_000, 100  # characters
@@ -173,6 +173,9 @@ def study_content(desk: Desk, visitor: Visitor, study: Study) -> dict[str, Any]:
         "pace": pace_of(desk.ledger, study.id, left),
         "skipped": skipped_of(desk.ledger, study.id),
         "states": [state for state in STATES if state != study.state],
+        "trouble": study.figures.get(TROUBLE, ""),
+        "waiting": waiting_in(desk.ledger, study.id),
+        "late": desk.late,
         "refused": study.figures.get("refused", {}),
         "once": secrets.token_hex(8),
         "csrf": visitor.csrf,

@@ -100,12 +100,17 @@ class FrontDoor:
 
 
 def health(request: Request) -> Response:
-    """Whether the server and its database answer."""
+    """Whether the server and its database answer, so that people can rate. For `/healthz/worker`:
+    also whether answers come into the datasets.
+    """
     from sqlalchemy import text
 
     desk: Desk = request.app.state.desk
     desk.ledger.reads(lambda connection: connection.execute(text("SELECT 1")))
-    return PlainTextResponse("ok\n")
+    if not desk.late:
+        return PlainTextResponse("ok\n")
+    line = f"ok, but no worker has looked for answers for {desk.late:.0f} seconds\n"
+    return PlainTextResponse(line, 503 if request.url.path.endswith("/worker") else 200)
 
 
 def app_of(desk: Desk) -> Starlette:
@@ -118,6 +123,7 @@ def app_of(desk: Desk) -> Starlette:
         *owner_pages.ROUTES,
         *rating_pages.ROUTES,
         Route("/healthz", health),
+        Route("/healthz/worker", health),
         Route("/favicon.ico", lambda request: Response(status_code=204)),
         Route("/static/{file}", static_file),
     ]
@@ -198,7 +204,7 @@ def begin(
     """
     ledger = ServingLedger(folder, database)
     listening = bound(port, host)
-    desk = Desk(ledger, folder, https, Forms(ledger))
+    desk = Desk(ledger, folder, https, Forms(ledger), attended=worker)
     config = uvicorn.Config(
         FrontDoor(app_of(desk), https=https),
         http=PunctualConnection,

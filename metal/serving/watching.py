@@ -1,8 +1,12 @@
-"""How a study goes: how fast answers come, how long they take, and what people left to others."""
+"""How a study goes: how fast answers come, how long they take, what people left to others, and
+whether answers wait to come into the dataset.
+"""
 
 from __future__ import annotations
 
 import time
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import func, select
@@ -10,6 +14,8 @@ from sqlalchemy import func, select
 from metal.serving import tables
 from metal.serving.ledger import ServingLedger
 
+LOOKED = "metal-serve.looked"  # in the server's folder; its time is that of the latest look
+LATE = 60.0  # seconds after which a worker that has not looked is missed
 LATELY = 1800.0  # seconds of which the pace is that of now
 FEWEST = 5  # answers below which nothing is said of the pace
 LAST = 2_000  # answers of which the median time is
@@ -46,3 +52,32 @@ def skipped_of(ledger: ServingLedger, study: str) -> list[dict[str, Any]]:
         .order_by(task.c.language, handed.c.reason)
     )
     return [dict(row) for row in ledger.reads(lambda c: c.execute(wanted).mappings().all())]
+
+
+def waiting_in(ledger: ServingLedger, study: str) -> int:
+    """How many whole answers are not in the dataset, or are there in an older version."""
+    answer, handed, person = tables.answers, tables.handed, tables.people
+    wanted = (
+        select(func.count())
+        .select_from(answer.join(handed).join(person))
+        .where(answer.c.study == study, answer.c.kept < answer.c.version)
+        .where(answer.c.whole, person.c.state == "active")
+    )
+    return ledger.reads(lambda connection: connection.scalar(wanted)) or 0
+
+
+def note_look(root: Path) -> None:
+    """Note that a worker is looking for answers now."""
+    with suppress(OSError):  # on a full disk; then the worker counts as late, rightly
+        (root / LOOKED).touch()
+
+
+def late_by(root: Path, began: float) -> float:
+    """For how many seconds no worker has looked for answers; 0 if that is not long. began: when the
+    server did, since before it none had to.
+    """
+    looked = began
+    with suppress(OSError):
+        looked = max(began, (root / LOOKED).stat().st_mtime)
+    seconds = time.time() - looked
+    return seconds if seconds > LATE else 0.0

@@ -14,9 +14,10 @@ import traceback
 from pathlib import Path
 
 from metal.errors import MetalError
-from metal.serving.keeping import Refusal, keep, let_go
+from metal.serving.keeping import TROUBLE, Refusal, keep, let_go, note_trouble
 from metal.serving.ledger import ServingLedger
-from metal.serving.studies import Forms, all_studies
+from metal.serving.studies import Forms, Study, all_studies
+from metal.serving.watching import note_look
 
 PAUSE = 1.0  # seconds between two looks
 REST = 4.0  # times as long as an import took, a study rests: large datasets are written less often
@@ -36,15 +37,32 @@ class KeepingWorker:
             began = time.monotonic()
             if began < self._rests.get(study.id, 0.0):
                 continue
-            try:
-                let_go(self.ledger, self.root, study)
-                earlier = self._refused.get(study.id, frozenset())
-                kept = keep(self.ledger, self.forms, self.root, study, earlier)
-                self._refused[study.id] = kept.refused or earlier
-            except MetalError as error:
-                print(f"study {study.id}: {error}", file=sys.stderr, flush=True)
+            note_trouble(self.ledger, study.id, self._trouble(study))
+            note_look(self.root)
             now = time.monotonic()
             self._rests[study.id] = now + REST * (now - began)
+        note_look(self.root)
+
+    def _trouble(self, study: Study) -> str:
+        """Bring in the new answers of a study; return what prevents it, empty if nothing does.
+        Whatever it is, the other studies go on.
+        """
+        try:
+            let_go(self.ledger, self.root, study)
+            earlier = self._refused.get(study.id, frozenset())
+            kept = keep(self.ledger, self.forms, self.root, study, earlier)
+            self._refused[study.id] = kept.refused or earlier
+        except MetalError as error:
+            problem = str(error)
+        except Exception as error:  # hostile files break libraries in ways of their own
+            problem = f"{study.dataset} cannot be read or written ({type(error).__name__}: {error})"
+            if problem != study.figures.get(TROUBLE):
+                traceback.print_exc()
+        else:
+            return ""
+        if problem != study.figures.get(TROUBLE):  # once, not every second
+            print(f"study {study.id}: {problem}", file=sys.stderr, flush=True)
+        return problem
 
 
 def main() -> None:

@@ -623,6 +623,75 @@ def test_an_answer_that_the_dataset_does_not_take_stops_no_other(
     ledger.close()
 
 
+def _garbage(dataset: Path) -> None:
+    (dataset / "ratings.parquet").write_bytes(b"garbage" * 9)
+
+
+def _no_folder(dataset: Path) -> None:
+    shutil.rmtree(dataset / "annotation")
+    (dataset / "annotation").write_text("x")
+
+
+BREAKS = {
+    "gone": lambda dataset: shutil.move(dataset, dataset.with_name("away")),
+    "ratings": _garbage,
+    "texts": lambda dataset: (dataset / "outputs.jsonl").write_bytes(b'\xff\xfe{"a'),
+    "card": lambda dataset: (dataset / "dataset.toml").write_text("]["),
+    "annotation": _no_folder,
+}
+
+
+@pytest.mark.parametrize("how", BREAKS)
+def test_a_broken_dataset_stops_no_other_study_and_the_owner_sees_why(
+    house: House, how: str
+) -> None:
+    shutil.copytree(house.folder / "demo", house.folder / "bad")
+    links = house.study()
+    _, bad = metal.study_new(
+        house.folder / "bad", folder=house.folder, database=house.database, languages="hi", people=1
+    )
+    rate(house.person(links[0]), "demo", 2)
+    rate(house.person(bad[0][1]), "bad", 3)
+    BREAKS[how](house.folder / "bad")
+    house.bring_in()
+    assert house.ratings_of("hi-1") == 2 * 2
+    owner = house.owner()
+    page = owner.get("/owner/study/bad").text
+    assert tells(page, "3 answers", "not in the dataset", "because", "bad")
+    assert "Traceback" not in page
+    assert "not in the dataset" not in owner.get("/owner/study/demo").text
+
+
+def test_answers_come_in_and_the_trouble_ends_when_the_dataset_is_back(house: House) -> None:
+    (link,) = house.study()
+    rate(house.person(link), "demo", 3)
+    dataset, away = house.folder / "demo", house.folder / "away"
+    shutil.move(dataset, away)
+    house.bring_in()
+    shutil.move(away, dataset)
+    house.bring_in()
+    assert house.ratings_of("hi-1") == 2 * 3
+    assert "not in the dataset" not in house.owner().get("/owner/study/demo").text
+
+
+def test_the_owner_and_monitors_hear_of_a_worker_that_does_not_look(house: House) -> None:
+    (link,) = house.study()
+    rate(house.person(link), "demo", 2)
+    owner = house.owner()
+    assert house.served
+    app = house.served._desk
+    object.__setattr__(app, "attended", True)
+    assert owner.get("/healthz/worker").status_code == 200
+    object.__setattr__(app, "began", time.time() - 90)
+    healthy, watched = owner.get("/healthz"), owner.get("/healthz/worker")
+    assert (healthy.status_code, watched.status_code) == (200, 503)
+    assert tells(healthy.text, "no worker", "seconds")
+    assert tells(owner.get("/owner/study/demo").text, "No worker", "2 answers", "not in the data")
+    house.bring_in()
+    assert owner.get("/healthz/worker").text == "ok\n"
+    assert "No worker" not in owner.get("/owner/study/demo").text
+
+
 def test_answers_that_were_not_taken_come_in_after_the_dataset_was_mended(house: House) -> None:
     (link,) = house.study()
     answers = rate(house.person(link), "demo", 3)
