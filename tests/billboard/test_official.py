@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,9 @@ from metal.data.generator_scores import generator_scores
 from metal.data.progress import no_progress
 from metal.data.records import METRIC_SCORE, Criterion, Rater, Scale
 from metal.errors import DataError, UnknownName, UsageError
+from metal.questions.official.answer import headline
+from metal.questions.official.page import answer
+from metal.show.view import Cell
 from tests.billboard.conftest import made
 from tests.saying import tells
 
@@ -354,6 +357,18 @@ def test_faults_of_layouts_are_named(content: str, tmp_path: Path) -> None:
     assert tells(str(raised.value), "mine.toml", *FAULTS[content])
 
 
+@pytest.fixture
+def shown_by(tmp_path: Path) -> Callable[[str], Any]:
+    """A run of a small dataset by the layout with this text."""
+
+    def run(content: str) -> Any:
+        (tmp_path / "mine.toml").write_text(content)
+        data = dataset_of(PEOPLE, {"good": GOOD, "bad": BAD})
+        return metal.billboard_layout(data, layout=str(tmp_path / "mine.toml"), permutations=100)
+
+    return run
+
+
 def test_a_layout_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(
         "title = 'Mine'\ngold = 'quality'\n[languages.en]\nwithout = 'c'\n"
@@ -371,6 +386,54 @@ def test_a_layout_of_ones_own(tmp_path: Path) -> None:
     page = (tmp_path / "run" / "report.html").read_text()
     assert "Mine" in page
     assert "Spearman" in page
+
+
+def test_a_table_of_correlations_shows_their_mean_in_the_sentence_and_in_the_row(
+    shown_by: Callable[[str], Any],
+) -> None:
+    tasks = "".join(
+        f"[[tasks]]\nstatistic = '{statistic}'\nlevel = 'outputs'\n"
+        for statistic in ("spearman", "kendall")
+    )
+    run = shown_by(f"title = 'Mine'\ngold = 'quality'\n{tasks}")
+    mean = float(run.tables["tasks"].query("rater == 'good'")["value"].mean())
+    share = float(run.tables["ranking"].set_index("rater").loc["good", "average"])
+    assert share == pytest.approx((mean + 1) / 2)  # the files keep WMT's average
+    assert tells(headline(run), f"mean correlation of {mean:.3f}")
+    assert answer(run).columns[2] == "mean correlation"
+    assert Cell.of(answer(run).rows[0][2]).text == f"{mean:.3f}"
+
+
+def test_an_average_of_accuracies_is_called_the_average(
+    shown_by: Callable[[str], Any],
+) -> None:
+    tasks = "[[tasks]]\nstatistic = 'pairwise-accuracy'\nlevel = 'outputs'\n"
+    run = shown_by(f"title = 'Mine'\ngold = 'quality'\n{tasks}")
+    share = float(run.tables["ranking"].set_index("rater").loc["good", "average"])
+    assert tells(headline(run), f"leads the table with {share:.3f}")
+    assert answer(run).columns[2] == "average"
+    assert Cell.of(answer(run).rows[0][2]).text == f"{share:.3f}"
+
+
+def test_accuracies_with_ties_that_group_otherwise_have_names_of_their_own(
+    shown_by: Callable[[str], Any],
+) -> None:
+    every = ("all", "source", "generator", "document", "domain")
+    tasks = "".join(
+        f"[[tasks]]\nstatistic = 'pairwise-accuracy-with-ties'\nlevel = 'outputs'\nby = '{by}'\n"
+        for by in every
+    )
+    run = shown_by(f"title = 'Mine'\ngold = 'quality'\n{tasks}")
+    names = [run.heading(task) for task in run.task_list]
+    assert names == ["acc with ties", *(f"by {by} acc with ties" for by in every[1:])]
+
+
+def test_accuracy_with_ties_keeps_its_short_name_if_all_group_alike(
+    shown_by: Callable[[str], Any],
+) -> None:
+    ties = "[[tasks]]\nstatistic = 'pairwise-accuracy-with-ties'\nlevel = 'outputs'\n"
+    run = shown_by(f"title = 'Mine'\ngold = 'quality'\n{ties}by = 'source'\n")
+    assert [run.heading(task) for task in run.task_list] == ["acc with ties"]
 
 
 # ---------------------------------------------------------------- WMT's own figures

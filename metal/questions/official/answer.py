@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from metal.boards.official.layout import STATISTICS
 from metal.boards.official.table import AVERAGE
 from metal.data.text import known, listed, plural, within
-from metal.questions.official.run import OfficialTable, value
-from metal.runs.columns import Row
+from metal.questions.official.run import OfficialTable
 from metal.show.parts import data_of, places
 from metal.show.view import Remark
 
@@ -22,22 +20,13 @@ def headline(run: OfficialTable) -> str:
     if not rows:
         return f"No rater has a value in every one of the {tasks} of {run.titled}."
     best = rows[0]
-    lead = f"{within(best['rater'])} leads the table with {_average(run, best)} over {tasks}"
+    average = f"{'a mean correlation of ' if run.are_correlations else ''}{run.average(best)}"
+    lead = f"{within(best['rater'])} leads the table with {average} over {tasks}"
     others = [within(row["rater"]) for row in rows[1:] if row["rank"] == best["rank"]]
     if others:
         does = "is" if len(others) == 1 else "are"
         return f"{lead}; {places(others, MOST_NAMED)} {does} not shown to be worse."
     return f"{lead}, alone in the first cluster." if len(rows) > 1 else f"{lead}."
-
-
-def _average(run: OfficialTable, row: Row) -> str:
-    """A rater's average as people quote it: of correlations their mean, else the share of the range
-    of each task's statistic.
-    """
-    lowest = {STATISTICS[task["statistic"]][1] for task in run.task_list}
-    if lowest == {-1.0}:
-        return f"a mean correlation of {value(2 * row['average'] - 1)}"
-    return str(value(row["average"]))
 
 
 def scope(run: OfficialTable) -> str:

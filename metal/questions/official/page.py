@@ -19,8 +19,10 @@ def answer(run: OfficialTable) -> TableView:
     rows: Rows = []
     for row in run.records("ranking"):
         head = [_rank(row), name(row["rater"])]
-        average = Cell(value(row["average"]), "baseline" if row["baseline"] else "")
-        cells = [average if known(row["average"]) else Cell(UNDEFINED)]
+        average = Cell(UNDEFINED)
+        if known(row["average"]):
+            average = Cell(run.average(row), "baseline" if row["baseline"] else "")
+        cells = [average]
         for task in run.task_list:
             figure = run.by_task.get((task["task"], row["rater"]), {})
             defined = known(figure.get("value"))
@@ -28,7 +30,7 @@ def answer(run: OfficialTable) -> TableView:
                 Cell(value(figure["value"]), _rank(figure)) if defined else Cell(UNDEFINED)
             )
         rows.append((*head, *cells))
-    columns = ("rank", "rater", "average", *map(run.heading, run.task_list))
+    columns = ("rank", "rater", run.average_heading, *map(run.heading, run.task_list))
     notes = ["Below each value, the rank of its cluster in that task."]
     notes += reasons(run, "ranking", run.records("ranking"))
     return TableView.of(

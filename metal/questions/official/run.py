@@ -121,9 +121,33 @@ class OfficialTable(Result):
             for column, part in parts.items()
             if len({row[column] for row in self.task_list}) > 1
         ]
-        if task["by"] != "all" and task["statistic"] != "pairwise-accuracy-with-ties":
+        if task["by"] != "all" and self._names_groups(task["statistic"]):
             differing.append(f"by {task['by']}")
         return " ".join([*differing, SHORT[task["statistic"]]])
+
+    def _names_groups(self, statistic: str) -> bool:
+        """Whether headings of a statistic say how its outputs are grouped: not for accuracy with
+        ties if all its tasks group them alike.
+        """
+        if statistic != "pairwise-accuracy-with-ties":
+            return True
+        return len({row["by"] for row in self.task_list if row["statistic"] == statistic}) > 1
+
+    @cached_property
+    def are_correlations(self) -> bool:
+        """Whether every task's statistic runs from -1 to 1. People then quote the mean of the
+        values, not of their shares of the range.
+        """
+        return all(STATISTICS[task["statistic"]][1] == -1.0 for task in self.task_list)
+
+    @property
+    def average_heading(self) -> str:
+        """The heading of the averages that the page shows."""
+        return "mean correlation" if self.are_correlations else "average"
+
+    def average(self, row: Row) -> str:
+        """A rater's average as the page shows it."""
+        return value(2 * row["average"] - 1 if self.are_correlations else row["average"])
 
     @cached_property
     def by_task(self) -> dict[tuple[int, str], Row]:

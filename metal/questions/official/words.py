@@ -5,7 +5,7 @@ from __future__ import annotations
 from metal.boards.official.layout import STATISTICS
 from metal.boards.official.table import EVERY
 from metal.boards.official.tasks import SOFT_DRAWS
-from metal.data.text import name
+from metal.data.text import capital, name
 from metal.questions.official.run import OfficialTable
 
 SOURCES = {
@@ -74,12 +74,19 @@ def _criteria(run: OfficialTable) -> str:
 def definitions(run: OfficialTable) -> dict[str, str]:
     """The definitions behind the page, for the statistics that its tasks use."""
     used = dict.fromkeys(row["statistic"] for row in run.task_list)
+    average = (
+        "The mean of the tasks by weight. A correlation r counts as (r + 1) / 2, so that "
+        "all statistics run from 0 to 1. A rater that lacks a value in any task has no "
+        "average."
+    )
+    if run.are_correlations:
+        average = (
+            "The mean of the tasks' correlations by weight. The files of this run have it as "
+            "`average`, the share (r + 1) / 2 of the range from -1 to 1. A rater that lacks a "
+            "value in any task has no average."
+        )
     return {
-        "Average": (
-            "The mean of the tasks by weight. A correlation r counts as (r + 1) / 2, so that "
-            "all statistics run from 0 to 1. A rater that lacks a value in any task has no "
-            "average."
-        ),
+        capital(run.average_heading): average,
         "Ranks": (
             "In the order of values, a new cluster begins at the first rater that some rater of "
             "the current cluster beats with p at most 0.05. p is the share of random exchanges "
