@@ -77,11 +77,11 @@ def people_row(
     return row | dict(zip(names, cases, strict=True)) | {"undefined": undefined_note(figures)}
 
 
-def quick_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
+def quick_rows(dataset: Dataset, settings: AuditSettings | None = None) -> Iterator[dict[str, Any]]:
     """How far people agree in each language on each criterion: the figures of QUICK, with their
     intervals.
     """
-    for cell in cells(dataset, AuditSettings()):
+    for cell in cells(dataset, settings or AuditSettings()):
         if cell.people:
             yield people_row(cell, SourceBootstrap(1, 0), QUICK)
 

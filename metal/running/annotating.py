@@ -286,6 +286,15 @@ def _raters(dataset: Path, loaded: Dataset, checked: CheckedAnswers, group: str)
     return raters.values()
 
 
+def agreement_where_shared(dataset: Dataset) -> list[dict[str, Any]]:
+    """How far people agree, as in ImportReport, on outputs that two or more of them rated."""
+    from metal.auditing.people import quick_rows
+    from metal.auditing.settings import AuditSettings
+
+    rated = people_in(dataset.raters)
+    return list(quick_rows(dataset, AuditSettings(min_raters=2))) if rated else []
+
+
 def _agreement(dataset: Dataset) -> pd.DataFrame:
     """How far people agree so far: the table `agreement` of ImportReport."""
     import pandas as pd

@@ -17,14 +17,13 @@ from metal.data.text import slug
 from metal.errors import MetalError
 from metal.running.annotating import take_out_rater
 from metal.serving import tables
+from metal.serving.agreeing import agreement_of
 from metal.serving.handing import ANSWERED, HELD, LAPSED, SKIPPED, state_of
 from metal.serving.ledger import ServingLedger
 from metal.serving.people import ACTIVE, EXCLUDED, WITHDRAWN, RaterInStudy
 from metal.serving.studies import CLOSED, Forms, Study
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from metal.building.answers import Assigned
     from metal.data.dataset import Dataset
     from metal.running.annotating import ImportReport
@@ -101,7 +100,10 @@ def keep(
         report, refused = _brought_in(folder, loaded, study, rows)
         taken = [row for number, row in enumerate(rows) if number not in refused]
         why = {number: str(reason) for number, reason in refused.items()}
-        figures = study.figures if report is None else figures_of(report)
+        figures = study.figures
+        if report is not None:
+            agreement = agreement_of(ledger, study, report.data, folder)
+            figures = figures_of(report, agreement)
         _note_kept(ledger, study, taken, {**figures, "refused": _shown_refusals(rows, why)})
     return KeptAnswers(len(taken), frozenset(_refusal(rows[number]) for number in refused))
 
@@ -231,27 +233,22 @@ def note_trouble(ledger: ServingLedger, name: str, why: str) -> None:
     ledger.writes(write)
 
 
-def figures_of(report: ImportReport) -> dict[str, Any]:
-    """What the owner sees of an import: agreement for each language and criterion, and who fails
-    test questions, with the reasons.
+def figures_of(report: ImportReport, agreement: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the owner sees of an import: agreement (see `agreement_of`), and who fails test
+    questions, with the reasons.
     """
     noisy = {} if report.tests is None else report.tests.noisy
     return {
-        "agreement": _plain(report.agreement),
+        "agreement": [
+            {name: plain_value(value) for name, value in row.items()} for row in agreement
+        ],
         "ambiguous": len(report.ambiguous),
         "noisy": {rater: list(reasons) for rater, reasons in noisy.items()},
     }
 
 
-def _plain(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a table as JSON takes them; an undefined number is None."""
-    return [
-        {str(name): _value(value) for name, value in row.items()}
-        for row in table.to_dict("records")
-    ]
-
-
-def _value(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
+    """A value as JSON takes it; an undefined number is None."""
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

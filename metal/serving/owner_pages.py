@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from io import StringIO
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from starlette.routing import Route
 
 from metal.data.escaping import guarded
 from metal.errors import UsageError
+from metal.serving.agreeing import no_agreement
 from metal.serving.desk import OWNER_COOKIE, Desk, address, desk_of, fields_of, origin_of
 from metal.serving.handing import NotYours
 from metal.serving.keeping import TROUBLE, readmit, set_aside
@@ -161,11 +163,7 @@ def study_content(desk: Desk, visitor: Visitor, study: Study) -> dict[str, Any]:
     left = sum(max(row["wanted"] - row["answered"], 0) for row in languages)
     return {
         "study": study,
-        "agreement": [
-            row
-            for row in study.figures.get("agreement", ())
-            if row["language"] in study.languages and row["criterion"] in study.settings.criteria
-        ],
+        "agreement": _agreement(study, languages),
         "languages": languages,
         "people": people,
         "links": [],
@@ -180,6 +178,20 @@ def study_content(desk: Desk, visitor: Visitor, study: Study) -> dict[str, Any]:
         "once": secrets.token_hex(8),
         "csrf": visitor.csrf,
     }
+
+
+def _agreement(study: Study, languages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """How much people rated, and how far they agree, by language and criterion."""
+    present = {
+        (row["language"], row["criterion"]): row for row in study.figures.get("agreement", ())
+    }
+    wanted = {row["language"]: row["wanted"] for row in languages}
+    rows = []
+    for language, criterion in product(wanted, study.settings.criteria):
+        blank = no_agreement(language, criterion)
+        row = present.get((language, criterion), {})
+        rows.append({**blank, **row, "wanted": wanted[language]})
+    return rows
 
 
 def consents(request: Request) -> Response:

@@ -14,6 +14,7 @@ import traceback
 from pathlib import Path
 
 from metal.errors import MetalError
+from metal.serving.agreeing import note_agreement
 from metal.serving.keeping import TROUBLE, Refusal, keep, let_go, note_trouble
 from metal.serving.ledger import ServingLedger
 from metal.serving.studies import Forms, Study, all_studies
@@ -48,10 +49,12 @@ class KeepingWorker:
         Whatever it is, the other studies go on.
         """
         try:
-            let_go(self.ledger, self.root, study)
+            gone = let_go(self.ledger, self.root, study)
             earlier = self._refused.get(study.id, frozenset())
             kept = keep(self.ledger, self.forms, self.root, study, earlier)
             self._refused[study.id] = kept.refused or earlier
+            if gone and not kept.number and not study.settings.of_forms:
+                note_agreement(self.ledger, self.root, study)
         except MetalError as error:
             problem = str(error)
         except Exception as error:  # hostile files break libraries in ways of their own
