@@ -40,10 +40,13 @@ LABEL = "label"  # of the level that a score is
 CRITERION_RECORD = "criterion_record"  # JSON of the criterion, in the first of its rows
 CRITERIA = "criteria"  # {name: record of the criterion}, in the metadata of all
 UNSCORED = "unscored"  # ratings without a score, in the metadata of their output
-OF_UNSCORED = ("rater", "kind", "group", "criterion", "reason", "comment")
+REPEAT_OF = ("repeats", "sample")  # of a rating by a judge that was asked again: whom, which time
+OF_UNSCORED = ("rater", "kind", "group", "criterion", "reason", "comment", *REPEAT_OF)
+REPEAT = "repeat"  # a column: how often the rater had been asked, counted from 1
 # columns of every table that it writes
 EXPORTED = {"output", "criterion", "rater", "score", LABEL}
 VERDICTS = ("verdict", "verdict_reason")  # further columns of it, if an audit's verdicts were asked
+ADDED = (REPEAT,)  # those that data may need to be read back
 EVALSET_MARK = "metal_export.toml"  # in folders for mt-metrics-eval
 SIDECAR = "raters"  # of records of Every Eval Ever: a dataset folder beside `data`
 RECORDS = "every_eval_ever"  # in the sidecar's dataset.toml: what the records hold
@@ -312,8 +315,8 @@ def _are_exported(columns: list[str]) -> bool:
     more = columns[len(always) :]
     texts = ["source_text", "text"] if "text" in more else []
     verdicts = VERDICTS if VERDICTS[0] in more else ()
-    records = [CRITERION_RECORD] if CRITERION_RECORD in more else []  # since version 0.2
-    in_order = [*(name for name in OPTIONAL if name in more), *verdicts, *texts, *records]
+    added = [name for name in (*ADDED, CRITERION_RECORD) if name in more]  # since version 0.2
+    in_order = [*(name for name in OPTIONAL if name in more), *verdicts, *texts, *added]
     return columns == [*always, *in_order]
 
 

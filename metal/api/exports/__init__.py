@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from metal.data.dataset_lines import criterion_record
 from metal.data.files import whole_text
-from metal.data.holdings import EXPORT_MARK, OF_UNSCORED
+from metal.data.holdings import EXPORT_MARK, OF_UNSCORED, REPEAT_OF
 from metal.data.plugins import load_plugin, plugins
 from metal.data.progress import Progress
 from metal.data.records import Output, Source, with_swapped
@@ -42,7 +42,8 @@ class RatedOutput:
     """An output with its source and everything that was said about it.
 
     ratings: {column of the exported table: value}; `score` is None if there is none, and whole
-    numbers are integers.
+    numbers are integers. A rating by a judge that was asked again also has `repeats`, the judge,
+    and `sample`, the number of the time.
     """
 
     output: Output
@@ -63,7 +64,7 @@ class RatedOutput:
     def unscored(self) -> list[dict[str, Any]]:
         """What is known of the ratings without a score, as metadata."""
         missing = (rating for rating in self.ratings if rating["score"] is None)
-        return [filled_in({name: rating[name] for name in OF_UNSCORED}) for rating in missing]
+        return [filled_in({name: rating.get(name) for name in OF_UNSCORED}) for rating in missing]
 
 
 @dataclass(frozen=True)
@@ -94,10 +95,15 @@ class Exported:
         by_output = groupby(rows, itemgetter(names.index("output")))
         for number, (name, group) in enumerate(by_output, 1):
             output = outputs[name]
-            ratings = tuple(_rating(names, row) for row in group)
+            ratings = tuple(self._rating(names, row) for row in group)
             yield RatedOutput(output, self.dataset.sources[output.source], ratings)
             if number % BLOCK == 0 or number == total:
                 progress(number, total)
+
+    def _rating(self, names: list[str], row: tuple[Any, ...]) -> dict[str, Any]:
+        rating = {name: plain_number(value) for name, value in zip(names, row, strict=True)}
+        again = self.dataset.raters[rating["rater"]].about
+        return rating | {name: again[name] for name in REPEAT_OF if name in again}
 
 
 @dataclass(frozen=True)
@@ -124,10 +130,6 @@ def load_target(name: str) -> Target:
         value = plugins(GROUP)[name].value
         raise UsageError(f"target {name} ({value}) is not a metal.api.exports.Target")
     return loaded
-
-
-def _rating(names: list[str], row: tuple[Any, ...]) -> dict[str, Any]:
-    return {name: plain_number(value) for name, value in zip(names, row, strict=True)}
 
 
 def plain_number(value: Any) -> Any:

@@ -26,11 +26,12 @@ from metal.data.formats.harnesses.argilla_metal import (
     questions_of,
     slug,
 )
+from metal.data.holdings import REPEAT_OF
 from metal.data.progress import Progress
 from metal.data.records import Criterion
 from metal.data.text import plural
 
-_BESIDE = ("rater", "kind", "group", "criterion", "comment", "confidence")
+_BESIDE = ("rater", "kind", "group", *REPEAT_OF, "criterion", "comment", "confidence")
 
 
 def write(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:

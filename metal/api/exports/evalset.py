@@ -153,7 +153,18 @@ def write(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
         notes += _write_texts(pair, path)
         notes += _write_people(pair, path)
         notes += _write_metrics(pair, path)
-    return notes
+    return [*notes, *_note_on_repeats(exported)]
+
+
+def _note_on_repeats(exported: Exported) -> Iterator[str]:
+    raters = exported.dataset.raters
+    again = [name for name, rater in raters.items() if "repeats" in rater.about]
+    count = int(exported.table["rater"].isin(again).sum())
+    if count:
+        yield (
+            f"{plural(count, 'rating')} by judges asked again are written as those of scorers of"
+            " their own: an EvalSet folder has no repeats"
+        )
 
 
 def _pair(dataset: Dataset, language: str) -> WrittenPair:

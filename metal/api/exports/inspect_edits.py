@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from metal.api.exports import MARK, Exported, RatedOutput, Target, filled_in, json_text, named_score
+from metal.data.holdings import REPEAT_OF
 from metal.data.progress import Progress
 from metal.data.text import plural
 
@@ -43,7 +44,7 @@ def write(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
 
 def _edit(rated: RatedOutput, rating: Mapping[str, Any]) -> dict[str, Any]:
     metadata = rated.about | {"rater": rating["rater"], "kind": rating["kind"]}
-    for name in ("verdict", "verdict_reason"):
+    for name in (*REPEAT_OF, "verdict", "verdict_reason"):
         metadata |= filled_in({name: rating.get(name)})
     value = {"value": rating["score"], "answer": rating["label"]}
     if rating["score"] is None:

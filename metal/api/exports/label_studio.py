@@ -14,13 +14,13 @@ from typing import Any
 
 from metal.api.exports import MARK, Exported, RatedOutput, Target, filled_in, write_list
 from metal.building.forms.label_studio import control_of, harmless, level_text
-from metal.data.holdings import CRITERIA, UNSCORED
+from metal.data.holdings import CRITERIA, REPEAT_OF, UNSCORED
 from metal.data.progress import Progress
 from metal.data.records import Criterion
 from metal.data.text import plural
 
 _KEPT = (
-    *("rater", "kind", "group", "label", "confidence", "comment"),
+    *("rater", "kind", "group", *REPEAT_OF, "label", "confidence", "comment"),
     *("verdict", "verdict_reason"),
 )
 SHOWN = "output"  # the text that answers are about

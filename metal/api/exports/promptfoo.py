@@ -20,14 +20,17 @@ from typing import Any
 
 from metal.api.exports import MARK, Exported, Target, filled_in, json_text, named_score
 from metal.data.formats.harnesses.promptfoo_metal import NO_GRADE, WITHOUT_TEXT
-from metal.data.holdings import CRITERIA, UNSCORED
+from metal.data.holdings import CRITERIA, REPEAT_OF, UNSCORED
 from metal.data.progress import Progress
 from metal.data.records import Criterion, Output
 from metal.data.text import plural
 
 PROMPT = "{{input}}"
 PASSED, FAILED, UNGRADED = 0, 1, 2  # promptfoo's reasons of failure
-_KEPT = ("rater", "kind", "group", "label", "confidence", "verdict", "verdict_reason")
+_KEPT = (
+    *("rater", "kind", "group", *REPEAT_OF, "label", "confidence"),
+    *("verdict", "verdict_reason"),
+)
 
 
 @dataclass

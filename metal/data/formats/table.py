@@ -36,7 +36,11 @@ from metal.data.tables.mturk import without_administration
 from metal.data.tables.pairs import TEXTS, with_preferences, with_swapped_outputs
 from metal.data.tables.pipeline import tidy_frame
 from metal.data.tables.raters import first_rows, is_human, metrics_apart, raters_of
-from metal.data.tables.repeats import with_repeats, without_copies_of_rows
+from metal.data.tables.repeats import (
+    with_numbered_repeats,
+    with_repeats,
+    without_copies_of_rows,
+)
 from metal.data.tables.replies import read_replies
 from metal.data.tables.roles import columns_of
 from metal.data.tables.scales import PER_CRITERION, read_scores
@@ -63,6 +67,7 @@ OPTIONS = frozenset(
     "decimal",
     "word_orders",
     "described",
+    "repeated",
     "reader",
     "scales",
     "sheet",
@@ -124,6 +129,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], file: Path) -> D
       scales of the dataset that is joined
     - described: a function that gives a criterion by its name, or None for one that it does not
       know; recorded: the names of those whose records the data have (metal.data.tables.described)
+    - repeated {rater: (judge, number)}: the raters that are a judge asked again
     - name: of the dataset; sheet: of an XLSX file; progress: of reading a file; rows: those of the
       file that are looked at, if not all; their index is their positions in it
 
@@ -140,7 +146,8 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], file: Path) -> D
         frame = frame.reset_index(drop=True)
     frame.index += above
     frame.attrs = {}  # pandas copies them with every column that is looked at
-    roles = columns_of_export(frame.columns) | dict(options.get("columns") or {})
+    of_export = columns_of_export(frame.columns)
+    roles = of_export | dict(options.get("columns") or {})
     options = {**options, "columns": columns_apart(roles, frame.columns)}
     frame = without_administration(frame, notes)
     tidy = tidy_frame(frame, options, notes, file)
@@ -156,10 +163,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], file: Path) -> D
     doubtful = [*columns.doubtful, *differing(frame, columns.unread, tidy)]
     notes += _about_sources(frame, tidy)
     tidy = without_copies_of_rows(frame, tidy, notes)
-    repeats: Mapping[str, tuple[str, int]] = {}
-    if "repeat" in tidy:
-        _outputs_of_epochs(tidy, notes)
-        tidy, repeats = with_repeats(tidy, partial(is_human, tidy, options), notes)
+    tidy, repeats = _repeats_apart(tidy, {**options, "of_export": bool(of_export)}, notes)
     if "swapped" in tidy:
         tidy = with_swapped_outputs(tidy)
     if "score" not in tidy:
@@ -210,6 +214,22 @@ def _check_raters(frame: pd.DataFrame, tidy: pd.DataFrame, notes: list[str], fil
     notes.append(
         "no column for the rater: all choices are taken as those of one rater, 'people' (`columns`)"
     )
+
+
+def _repeats_apart(
+    tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
+) -> tuple[pd.DataFrame, Mapping[str, tuple[str, int]]]:
+    """The table with answers that a rater gave again under names of their own, and {name: (rater,
+    number)}. Notes: of which judges, and which answers of people are left out.
+    """
+    repeated: Mapping[str, tuple[str, int]] = options.get("repeated", {})
+    if "repeat" not in tidy:
+        return tidy, repeated
+    if options["of_export"]:
+        return with_numbered_repeats(tidy)
+    _outputs_of_epochs(tidy, notes)
+    tidy, again = with_repeats(tidy, partial(is_human, tidy, options), notes)
+    return tidy, {**repeated, **again}
 
 
 def _about_sources(frame: pd.DataFrame, tidy: pd.DataFrame) -> list[str]:

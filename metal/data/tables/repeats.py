@@ -37,6 +37,25 @@ def without_copies_of_rows(
     return kept
 
 
+def with_numbered_repeats(
+    tidy: pd.DataFrame,
+) -> tuple[pd.DataFrame, Mapping[str, tuple[str, int]]]:
+    """The table with a judge's later answers under a name of their own, as `with_repeats` returns
+    it.
+
+    tidy: a table of `metal export`, whose column `repeat` numbers the times from 1; it is removed.
+    """
+    numbers = as_numbers(tidy["repeat"]).to_numpy()
+    rater = tidy["rater"].astype(object)
+    repeated: dict[str, tuple[str, int]] = {}
+    names_of = rater.copy()
+    later = np.isfinite(numbers) & (numbers > 1)
+    for name, number in sorted(set(zip(rater[later], numbers[later].astype(int), strict=True))):
+        repeated[f"{name}#{number}"] = (name, int(number))
+        names_of[(rater == name) & (numbers == number)] = f"{name}#{number}"
+    return tidy.drop(columns="repeat").assign(rater=names_of.astype("category")), repeated
+
+
 def with_repeats(
     tidy: pd.DataFrame, is_person: Callable[[str], bool], notes: list[str]
 ) -> tuple[pd.DataFrame, Mapping[str, tuple[str, int]]]:

@@ -28,6 +28,7 @@ from metal.data.formats.harnesses.people import (
 from metal.data.formats.harnesses.values import as_answer, as_text, is_number, is_scalar, mapping
 from metal.data.formats.table import OPTIONS as OF_TABLES
 from metal.data.formats.table import draft_from
+from metal.data.holdings import REPEAT_OF
 from metal.data.languages import UNNAMED
 from metal.data.people import NO_CRITERION, NO_PERSON
 from metal.data.records import Criterion
@@ -54,7 +55,8 @@ class HarnessRows:
     beside: numbers in an item's metadata, which may be people's ratings, with the name of their
     field; placed: those names that were read so. left_out: what was not read, with counts.
     per_criterion: option -> {criterion: value}, what the harness itself says of its scales; the
-    user's options come first. criteria: by name, as METAL's own exports describe them.
+    user's options come first. criteria: by name, as METAL's own exports describe them. repeated:
+    {rater: the judge who answered again under this name, and the number of the time}.
     """
 
     harness: str
@@ -68,14 +70,19 @@ class HarnessRows:
     notes: list[str] = field(default_factory=list)
     per_criterion: dict[str, dict[str, Any]] = field(default_factory=dict)
     criteria: dict[str, Criterion] = field(default_factory=dict)
+    repeated: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     def add(self, further: Mapping[str, Any] | None = None, **cells: Any) -> None:
         """Add a rating. cells: {role: value}; of `score` a number, a text or None, and `reason`
         says why it is None; `rater` is None for a person whom the file does not name. further: what
-        else the file says of it, {column: value}, as metadata.
+        else the file says of it, {column: value}, as metadata. `repeats` and `sample` are no roles:
+        METAL's exports say with them which judge answered again under the rater's name.
 
         Raises ValueError for a role that does not exist.
         """
+        judge, time = (cells.pop(name, None) for name in REPEAT_OF)
+        if isinstance(judge, str) and judge and type(time) is int and time > 1:
+            self.repeated[str(cells["rater"])] = (judge, time)
         self.rows.append(self._row(further, cells))
 
     def add_people(self, metadata: Any, further: Mapping[str, Any], **cells: Any) -> None:
@@ -142,7 +149,7 @@ class HarnessRows:
         options = Described(self.criteria).options(options)
         for option, by_criterion in self.per_criterion.items():
             own[option] = below(options.get(option), self._of_rows(by_criterion, options))
-        draft = draft_from(frame, {**options, **own}, file)
+        draft = draft_from(frame, {**options, **own, "repeated": self.repeated}, file)
         if means := note_on_means(draft):
             draft = replace(draft, notes=(*draft.notes, means))
         if draft.columns is None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from metal.data.formats.harnesses.values import objects
-from metal.data.holdings import OF_UNSCORED, UNSCORED
+from metal.data.holdings import OF_UNSCORED, REPEAT_OF, UNSCORED
 from metal.data.records import KINDS
 
 _NEEDED = ("rater", "kind", "criterion", "reason")
@@ -18,7 +18,9 @@ def rater_in(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """The roles of the rater in the metadata of a rating; none if METAL did not write them."""
     if metadata.get("kind") not in KINDS or not isinstance(metadata.get("rater"), str):
         return {}
-    return {name: metadata.get(name) for name in ("rater", "kind", "group", "confidence")}
+    return {
+        name: metadata.get(name) for name in ("rater", "kind", "group", "confidence", *REPEAT_OF)
+    }
 
 
 def unscored_in(metadata: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -1,0 +1,102 @@
+"""What an export carries besides scores comes back: repeats, pairs, references, justifications.
+What a target cannot hold is said, with its count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import metal
+from metal.data.dataset import Card, Dataset, assemble
+from metal.data.ratings import facts_from
+from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
+from tests.saying import tells
+
+TABLES = ("csv", "jsonl", "parquet", "hf")
+HARNESSES = ("promptfoo", "deepeval", "argilla", "label-studio")
+TONE = Criterion("tone", Scale("ordinal", (Level(0, "No"), Level(1, "Yes"))), question="Polite?")
+Read = Callable[[Dataset, str], tuple[Dataset, list[str]]]
+
+
+@pytest.fixture
+def through(tmp_path: Path) -> Read:
+    """Export a dataset and read it back, with the warnings of the export."""
+
+    def read(dataset: Dataset, to: str) -> tuple[Dataset, list[str]]:
+        out = tmp_path / f"out-{to}"
+        texts = to in TABLES
+        table = metal.export(dataset, to=to, out=out, texts=texts)
+        return metal.read(out, **({"format": "hf"} if to == "hf" else {})), table.attrs["warnings"]
+
+    return read
+
+
+def rows(dataset: Dataset) -> pd.DataFrame:
+    table = dataset.ratings.astype({name: "str" for name in dataset.ratings if name != "score"})
+    return table.sort_values(["output", "criterion", "rater"]).reset_index(drop=True)
+
+
+def of_answers(ratings: list[Rating], *raters: Rater, sources: tuple[Source, ...] = ()) -> Dataset:
+    sources = sources or (Source("s1", "en", "Why?"), Source("s2", "en", "How?"))
+    outputs = tuple(
+        Output(f"o{number}", source.source, "new", "en", f"Text {number}.")
+        for number, source in enumerate(sources, 1)
+    )
+    return assemble(Card("answers"), (TONE,), sources, outputs, raters, facts_from(ratings))
+
+
+# ---------------------------------------------------------------- repeats
+
+
+def asked_again() -> Dataset:
+    """A judge asked three times; the third time answered where the first did not."""
+    judges = [Rater("gpt", "llm", "big")]
+    judges += [Rater(f"gpt#{n}", "llm", "big", {"repeats": "gpt", "sample": n}) for n in (2, 3)]
+    ratings = [Rating("o1", "tone", "ana", 1), Rating("o2", "tone", "ana", 0)]
+    ratings += [Rating("o1", "tone", "gpt", 1), Rating("o1", "tone", "gpt#2", 0, "", "So.")]
+    ratings += [Rating("o2", "tone", "gpt#2", None, "refused"), Rating("o2", "tone", "gpt#3", 1)]
+    return of_answers(ratings, Rater("ana", "human"), *judges)
+
+
+@pytest.mark.parametrize("to", TABLES + HARNESSES)
+def test_repeats_stay_repeats(to: str, through: Read) -> None:
+    dataset = asked_again()
+    again, _ = through(dataset, to)
+    assert again.raters == dataset.raters
+    pd.testing.assert_frame_equal(rows(again)[rows(dataset).columns], rows(dataset))
+
+
+def test_a_table_writes_repeats_under_the_judges_name(tmp_path: Path) -> None:
+    metal.export(asked_again(), to="csv", out=tmp_path / "out.csv")
+    table = pd.read_csv(tmp_path / "out.csv")
+    assert set(table["rater"]) == {"ana", "gpt"}
+    assert sorted(table["repeat"]) == [1, 1, 1, 2, 2, 3]
+    metal.export(asked_again(), to="csv", out=tmp_path / "out.csv", force=True)  # it is its own
+
+
+def test_repeats_under_other_names_are_said(tmp_path: Path) -> None:
+    second = Rater("gpt, later", "llm", "", {"repeats": "gpt", "sample": 2})
+    ratings = [Rating("o1", "tone", name, 1) for name in ("gpt", "gpt, later")]
+    dataset = of_answers(ratings, Rater("gpt", "llm"), second)
+    table = metal.export(dataset, to="csv", out=tmp_path / "out.csv")
+    assert "repeat" not in table
+    assert tells(table.attrs["warnings"], "1 rating", "asked again")
+
+
+def test_a_log_with_epochs_is_audited_as_before(through: Read) -> None:
+    """The judges of an audit are those that were asked, not one for each time."""
+    names = ["ana", "bo", "gpt"]
+    ratings = [
+        Rating(f"o{number}", "tone", name, float((number + place) % 2))
+        for number in range(1, 9)
+        for place, name in enumerate([*names, "gpt#2"])
+    ]
+    raters = [Rater(name, "human") for name in names[:2]] + [Rater("gpt", "llm")]
+    raters.append(Rater("gpt#2", "llm", "", {"repeats": "gpt", "sample": 2}))
+    sources = tuple(Source(f"s{number}", "en", f"{number}?") for number in range(1, 9))
+    again, _ = through(of_answers(ratings, *raters, sources=sources), "csv")
+    assert {row["judge"] for row in metal.audit(again).judged} == {"gpt"}
