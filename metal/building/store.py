@@ -9,6 +9,7 @@ answers.jsonl    every imported answer, as it was given, with its round, its fil
 rounds.jsonl     a line for each import that brought something new: when, and each rater's record after it
 ambiguous.csv    outputs on which all raters disagree
 reserved.jsonl   first, last: the numbers of the names, such as hi-1, that studies on a server give to people
+served.json      marks of the servers whose answers the dataset has (see metal.serving.marks)
 drawn.jsonl      source, language, probability, seed, judge: the sources that people are to rate, drawn by chance
 """  # noqa: E501
 

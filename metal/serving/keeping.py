@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, delete, exists, select, update
 
+from metal.data.files import one_writer
 from metal.data.text import slug
 from metal.errors import MetalError
 from metal.running.annotating import take_out_rater
@@ -20,6 +22,7 @@ from metal.serving import tables
 from metal.serving.agreeing import agreement_of
 from metal.serving.handing import ANSWERED, HELD, LAPSED, SKIPPED, state_of
 from metal.serving.ledger import ServingLedger
+from metal.serving.marks import ServedMarks, fingerprint, key_of, read_marks, write_marks
 from metal.serving.people import ACTIVE, EXCLUDED, WITHDRAWN, RaterInStudy
 from metal.serving.studies import CLOSED, Forms, Study
 
@@ -32,7 +35,13 @@ AT_ONCE = 20_000  # answers that are written together
 SHOWN_REFUSALS = 20
 Refusal = tuple[int, int]  # an answer that the dataset does not take: its key and version
 TIED = "handed"
-TROUBLE = "trouble"  # among the figures of a study
+# among the figures of a study: why answers wait, the mark of the latest change of the dataset, and
+# when they were found to differ
+TROUBLE, MARK, RECOVERED = "trouble", "mark", "recovered"
+STRANGER = (
+    "the dataset has ratings of somebody else under this name; give this person a new link as a new"
+    " person, and exclude this one"
+)
 TAKEN_OUT = "taken out of the study"
 # what the ledger keeps no longer of somebody who withdrew
 FORGOTTEN: dict[str, Any] = {"platform": {}, "recovery": None}
@@ -60,7 +69,7 @@ def new_answers(
     answer, handed, person, task = tables.answers, tables.handed, tables.people, tables.tasks
     wanted = (
         select(
-            *(answer, person.c.name.label("rater"), task.c.task, task.c.language),
+            *(answer, person.c.name.label("rater"), person.c.made, task.c.task, task.c.language),
         )
         .select_from(answer.join(handed).join(person).join(task))
         .where(answer.c.study == study.id, answer.c.kept < answer.c.version)
@@ -96,16 +105,59 @@ def keep(
         rows = new_answers(ledger, study, AT_ONCE + len(earlier))
         if not rows:
             return KeptAnswers()
+        rows, strangers = _told_apart(folder, rows)
         note_served(folder, _served(forms, study, rows))
         report, refused = _brought_in(folder, loaded, study, rows)
         taken = [row for number, row in enumerate(rows) if number not in refused]
         why = {number: str(reason) for number, reason in refused.items()}
+        why |= dict.fromkeys(range(len(rows), len(rows) + len(strangers)), STRANGER)
+        rows += strangers
         figures = study.figures
         if report is not None:
             agreement = agreement_of(ledger, study, report.data, folder)
             figures = figures_of(report, agreement)
-        _note_kept(ledger, study, taken, {**figures, "refused": _shown_refusals(rows, why)})
-    return KeptAnswers(len(taken), frozenset(_refusal(rows[number]) for number in refused))
+        figures = {**figures, "refused": _shown_refusals(rows, why)}
+        mark = _mark(folder, study, joined=taken) if taken else ""
+        _note_kept(ledger, study, taken, figures, mark)
+    return KeptAnswers(len(taken), frozenset(_refusal(rows[number]) for number in why))
+
+
+def _told_apart(
+    folder: Path, rows: Sequence[Mapping[Any, Any]]
+) -> tuple[list[Mapping[Any, Any]], list[Mapping[Any, Any]]]:
+    """The answers of people whose name nobody else has in the dataset, and those of others."""
+    people = read_marks(folder).people
+    own: list[Mapping[Any, Any]] = []
+    strangers: list[Mapping[Any, Any]] = []
+    for row in rows:
+        holder = people.get(row["rater"])
+        same = holder is None or holder == fingerprint(row["rater"], row["made"])
+        (own if same else strangers).append(row)
+    return own, strangers
+
+
+def _mark(
+    folder: Path,
+    study: Study,
+    *,
+    joined: Sequence[Mapping[Any, Any]] = (),
+    left: str = "",
+    withdrawn: str = "",
+) -> str:
+    """Leave a new mark in the dataset, and return it for the ledger.
+
+    joined: answers that came in. left: a person whose answers were taken out. withdrawn: the
+    fingerprint of a person who has withdrawn.
+    """
+    marks, mark = read_marks(folder), secrets.token_hex(8)
+    people = {name: person for name, person in marks.people.items() if name != left}
+    for row in joined:  # who has a name of a platform, with a colon, has it in every study
+        if ":" not in row["rater"]:
+            people[row["rater"]] = fingerprint(row["rater"], row["made"])
+    gone = {withdrawn: key_of(study)} if withdrawn else {}
+    studies = {**marks.studies, key_of(study): mark}
+    write_marks(folder, ServedMarks(studies, people, {**marks.withdrawn, **gone}))
+    return mark
 
 
 def _refusal(row: Mapping[Any, Any]) -> Refusal:
@@ -203,6 +255,7 @@ def _note_kept(
     study: Study,
     rows: Sequence[Mapping[Any, Any]],
     figures: Mapping[str, Any],
+    mark: str = "",
 ) -> None:
     answer, every = tables.answers, tables.studies
 
@@ -210,8 +263,12 @@ def _note_kept(
         for row in rows:
             same = (answer.c.handed == row[TIED]) & (answer.c.kept < row["version"])
             connection.execute(update(answer).where(same).values(kept=row["version"]))
+        wanted = select(every.c.figures).where(every.c.id == study.id).with_for_update()
+        before = connection.scalar(wanted) or {}
+        stays = {name: before[name] for name in (MARK, RECOVERED) if name in before}
+        stays |= {MARK: mark} if mark else {}
         change = update(every).where(every.c.id == study.id)
-        connection.execute(change.values(figures=dict(figures)))
+        connection.execute(change.values(figures={**figures, **stays}))
 
     ledger.writes(write)
 
@@ -333,7 +390,7 @@ def let_go(ledger: ServingLedger, root: Path, study: Study) -> int:
     handed, answer, person = tables.handed, tables.answers, tables.people
     pending = answer.c.kept > 0
     wanted = (
-        select(person.c.id, person.c.name, person.c.state)
+        select(person.c.id, person.c.name, person.c.state, person.c.made)
         .where(person.c.study == study.id, person.c.state != ACTIVE)
         .where(
             exists()
@@ -342,16 +399,25 @@ def let_go(ledger: ServingLedger, root: Path, study: Study) -> int:
         )
     )
     rows = ledger.reads(lambda connection: connection.execute(wanted).all())
-    for key, name, state in rows:
+    folder = study.folder(root)
+    for key, name, state, came in rows:
+        wholly = state == WITHDRAWN
         if study.settings.of_forms:
             for part in study.languages:
-                (study.folder(root) / _file_name(part, name)).unlink(missing_ok=True)
-        else:
-            tasks = _had(ledger, key)
-            take_out_rater(study.folder(root), name, tasks, study.settings.criteria)
-        leaving = partial(_note_left, study, key, name, wholly=state == WITHDRAWN)
-        ledger.writes(leaving)
+                (folder / _file_name(part, name)).unlink(missing_ok=True)
+            ledger.writes(partial(_note_left, study, key, name, wholly=wholly))
+            continue
+        with one_writer(folder):  # so that the marks do not differ for others
+            take_out(ledger, folder, study, key, name)
+            withdrawn = fingerprint(name, came) if wholly else ""
+            mark = _mark(folder, study, left=name, withdrawn=withdrawn)
+            ledger.writes(partial(_note_left, study, key, name, wholly=wholly, mark=mark))
     return len(rows)
+
+
+def take_out(ledger: ServingLedger, folder: Path, study: Study, person: int, name: str) -> None:
+    """Take what a person answered in a study out of its dataset."""
+    take_out_rater(folder, name, _had(ledger, person), study.settings.criteria)
 
 
 def _had(ledger: ServingLedger, person: int) -> set[str]:
@@ -362,9 +428,11 @@ def _had(ledger: ServingLedger, person: int) -> set[str]:
     return set(ledger.reads(lambda connection: connection.scalars(wanted).all()))
 
 
-def _note_left(study: Study, key: int, name: str, connection: Connection, *, wholly: bool) -> None:
+def _note_left(
+    study: Study, key: int, name: str, connection: Connection, *, wholly: bool, mark: str = ""
+) -> None:
     """Note that the dataset has none of a person's answers in a study any more; wholly: delete
-    them. Their answers to the same tasks in other studies come in again.
+    them. Their answers to the same tasks in other studies come in again. mark: of the dataset.
     """
     answer, handed, task = tables.answers, tables.handed, tables.tasks
     person, every = tables.people, tables.studies
@@ -382,3 +450,7 @@ def _note_left(study: Study, key: int, name: str, connection: Connection, *, who
         .where(person.c.name == name, task.c.task.in_(had))
     )
     connection.execute(update(answer).where(answer.c.handed.in_(same_tasks)).values(kept=0))
+    if mark:
+        own = select(every.c.figures).where(every.c.id == study.id).with_for_update()
+        figures = {**(connection.scalar(own) or {}), MARK: mark}
+        connection.execute(update(every).where(every.c.id == study.id).values(figures=figures))

@@ -21,7 +21,7 @@ from metal.errors import UsageError
 from metal.serving.agreeing import no_agreement
 from metal.serving.desk import OWNER_COOKIE, Desk, address, desk_of, fields_of, origin_of
 from metal.serving.handing import NotYours
-from metal.serving.keeping import TROUBLE, readmit, set_aside
+from metal.serving.keeping import RECOVERED, TROUBLE, readmit, set_aside
 from metal.serving.ledger import ServingLedger
 from metal.serving.people import (
     JOIN,
@@ -174,6 +174,7 @@ def study_content(desk: Desk, visitor: Visitor, study: Study) -> dict[str, Any]:
         "trouble": study.figures.get(TROUBLE, ""),
         "waiting": waiting_in(desk.ledger, study.id),
         "late": desk.late,
+        "recovered": study.figures.get(RECOVERED),
         "refused": study.figures.get("refused", {}),
         "once": secrets.token_hex(8),
         "csrf": visitor.csrf,

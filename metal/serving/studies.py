@@ -99,7 +99,8 @@ def _version(text: str) -> str:
 class Study:
     """A study as the ledger has it.
 
-    figures: what the last import into the dataset found (see metal.serving.keeping).
+    figures: what the last import into the dataset found (see metal.serving.keeping). made: when, in
+    seconds since 1970.
     """
 
     id: str
@@ -108,6 +109,7 @@ class Study:
     settings: StudySettings
     languages: tuple[str, ...]
     figures: Mapping[str, Any] = field(default_factory=dict)
+    made: float = 0.0
 
     def folder(self, root: Path) -> Path:
         """The folder of its dataset."""
@@ -209,7 +211,13 @@ def _study(connection: Connection, row: Mapping[Any, Any]) -> Study:
     )
     settings = StudySettings.of(row["settings"])
     return Study(
-        row["id"], row["dataset"], row["state"], settings, tuple(languages), row["figures"]
+        row["id"],
+        row["dataset"],
+        row["state"],
+        settings,
+        tuple(languages),
+        row["figures"],
+        row["made"],
     )
 
 

@@ -17,6 +17,7 @@ from metal.errors import MetalError
 from metal.serving.agreeing import note_agreement
 from metal.serving.keeping import TROUBLE, Refusal, keep, let_go, note_trouble
 from metal.serving.ledger import ServingLedger
+from metal.serving.recovering import recover
 from metal.serving.studies import Forms, Study, all_studies
 from metal.serving.watching import note_look
 
@@ -49,6 +50,7 @@ class KeepingWorker:
         Whatever it is, the other studies go on.
         """
         try:
+            recover(self.ledger, self.forms, self.root, study)
             gone = let_go(self.ledger, self.root, study)
             earlier = self._refused.get(study.id, frozenset())
             kept = keep(self.ledger, self.forms, self.root, study, earlier)

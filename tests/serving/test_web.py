@@ -110,6 +110,14 @@ class House:
         assert rate(person, study)
         return person
 
+    def new_link(self, rater: str) -> str:
+        """A new link of somebody, from the owner."""
+        owner = self.owner()
+        owner.get("/owner/study/demo")
+        owner.post("/owner/study/demo/link", {"person": rater})
+        (link,) = owner.links()
+        return link
+
     def exclude(self, study: str, rater: str) -> None:
         """Let the owner exclude somebody."""
         owner = self.owner()

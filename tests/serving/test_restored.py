@@ -1,0 +1,152 @@
+"""What acknowledged answers do after a ledger or a dataset was restored from a copy."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from sqlalchemy import update
+
+import metal
+from metal.building.store import read_reserved
+from metal.data.dataset import load_dataset
+from metal.serving import tables
+from metal.serving.marks import FILE, read_marks
+from metal.serving.people import people_of
+from tests.saying import tells
+from tests.serving.test_web import House
+from tests.serving.test_web import house as house
+from tests.serving.web import rate
+
+
+@pytest.fixture
+def rated(house: House) -> House:
+    """A study in which two people rated all outputs; copies of its folder are beside it."""
+    shutil.copytree(house.folder / "demo", house.folder.parent / "before-study")
+    links = house.study(people=3, raters=2)
+    for link in links[:2]:
+        rate(house.person(link), "demo")
+    house.bring_in()
+    assert ratings(house) == (24, 24)
+    return house
+
+
+def ratings(house: House) -> tuple[int, int]:
+    return house.ratings_of("hi-1"), house.ratings_of("hi-2")
+
+
+def put_back(house: House, copy: str) -> None:
+    shutil.rmtree(house.folder / "demo")
+    shutil.copytree(house.folder.parent / copy, house.folder / "demo")
+
+
+def page_of(house: House) -> str:
+    return house.owner().get("/owner/study/demo").text
+
+
+def restart(house: House, ledger: Path) -> None:
+    """Restore a ledger while the server stands still."""
+    house.close()
+    house.served, house.visitors = None, []
+    metal.serve_restore(ledger, folder=house.folder)
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_a_restored_ledger_brings_in_again_what_the_dataset_lost_since(rated: House) -> None:
+    copy = metal.serve_backup(rated.folder.parent / "ledger.db", folder=rated.folder)
+    rated.exclude("demo", "hi-1")
+    rated.bring_in()
+    assert ratings(rated) == (0, 24)
+    restart(rated, copy)  # in this ledger nobody was excluded
+    rated.bring_in()
+    assert ratings(rated) == (24, 24)
+    assert tells(page_of(rated), "did not match", "24 answers", "again")
+    digest = load_dataset(rated.folder / "demo").digest
+    rated.bring_in()
+    assert load_dataset(rated.folder / "demo").digest == digest
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_who_withdrew_stays_away_after_an_older_ledger_was_restored(rated: House) -> None:
+    copy = metal.serve_backup(rated.folder.parent / "ledger.db", folder=rated.folder)
+    leaving = rated.person()
+    leaving.get(rated.new_link("hi-1"))
+    leaving.get("/study/demo/mine")
+    leaving.post("/study/demo/withdraw", {"sure": "1"})
+    rated.bring_in()
+    assert b"hi-1" not in (rated.folder / "demo" / FILE).read_bytes()
+    restart(rated, copy)
+    rated.bring_in()
+    assert ratings(rated) == (0, 24)
+    ledger = rated.ledger()
+    assert [each.state for each in people_of(ledger, "demo")][:2] == ["withdrawn", "active"]
+    ledger.close()
+
+
+def test_an_older_copy_of_the_dataset_gets_its_answers_again(rated: House) -> None:
+    shutil.copytree(rated.folder / "demo", rated.folder.parent / "two-people")
+    rated.exclude("demo", "hi-1")
+    rated.bring_in()
+    put_back(rated, "two-people")
+    assert ratings(rated) == (24, 24)
+    rated.bring_in()
+    assert ratings(rated) == (0, 24)  # who was excluded since leaves again
+    assert tells(page_of(rated), "did not match", "12 answers")
+
+
+def test_a_copy_from_before_the_study_gets_tasks_names_and_answers(rated: House) -> None:
+    lost = load_dataset(rated.folder / "demo")
+    put_back(rated, "before-study")
+    rated.bring_in()
+    data = load_dataset(rated.folder / "demo")
+    assert data.ratings.equals(lost.ratings)
+    assert data.raters == lost.raters
+    assert read_reserved(rated.folder / "demo") == [range(1, 1001)]
+
+
+def test_who_withdrew_is_taken_out_of_an_older_copy_of_the_dataset(rated: House) -> None:
+    shutil.copytree(rated.folder / "demo", rated.folder.parent / "two-people")
+    leaving = rated.person()
+    leaving.get(rated.new_link("hi-1"))
+    leaving.get("/study/demo/mine")
+    leaving.post("/study/demo/withdraw", {"sure": "1"})
+    rated.bring_in()
+    put_back(rated, "two-people")
+    rated.bring_in()
+    assert ratings(rated) == (0, 24)
+
+
+def test_a_dataset_that_is_gone_is_missed_also_without_new_answers(rated: House) -> None:
+    shutil.rmtree(rated.folder / "demo")
+    rated.bring_in()
+    assert tells(page_of(rated), "demo", "not in the dataset", "because")
+
+
+def test_ratings_of_somebody_else_of_the_same_name_are_not_replaced(rated: House) -> None:
+    # a ledger in which another person has the name, as after a copy was restored
+    ledger = rated.ledger()
+    person = tables.people
+    ledger.writes(lambda c: c.execute(update(person).where(person.c.name == "hi-1").values(made=1)))
+    every = update(tables.answers).values(comment="SECOND", version=tables.answers.c.version + 1)
+    ledger.writes(lambda c: c.execute(every))
+    ledger.close()
+    rated.bring_in()
+    facts = load_dataset(rated.folder / "demo").ratings
+    assert set(facts[facts["rater"].astype(str) == "hi-1"]["comment"]) == {""}
+    assert set(facts[facts["rater"].astype(str) == "hi-2"]["comment"]) == {"SECOND"}
+    assert tells(page_of(rated), "12 answers", "not in the dataset", "somebody else", "hi-1")
+
+
+@pytest.mark.parametrize("content", ["[", "[]", "{}", '{"studies": {"a": 1}}'])
+def test_marks_that_are_none_are_said(rated: House, content: str) -> None:
+    (rated.folder / "demo" / FILE).write_text(content)
+    rated.bring_in()
+    assert tells(page_of(rated), "because", "served.json")
+
+
+def test_marks_hold_no_more_than_they_need(rated: House) -> None:
+    marks = read_marks(rated.folder / "demo")
+    assert set(marks.people) == {"hi-1", "hi-2"}
+    assert json.loads((rated.folder / "demo" / FILE).read_text())["withdrawn"] == {}
