@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Unpack
 
-from metal.api.exports import Exported, json_text, load_target
+from metal.api.exports import Exported, json_text, load_target, notes_on_lacking
 from metal.api.options import ExcludeNoisy, Option, StrPath, documented
 from metal.api.read import load
 from metal.api.reading import ReadingOptions
 from metal.data.files import new_file
 from metal.data.holdings import CRITERION_RECORD, EXPORT, LABEL, VERDICTS, is_export
 from metal.data.progress import Progress, counted_as, no_progress
+from metal.data.records import with_swapped
 from metal.data.replacing import check_new, check_new_file, kept_file, new_folder
 from metal.errors import UsageError
 
@@ -97,7 +98,7 @@ def export(
     else:
         with kept_file(out), new_file(out) as partial:
             notes = list(target.write(exported, partial, progress or no_progress))
-    table.attrs["warnings"] = [*warnings, *notes]
+    table.attrs["warnings"] = [*warnings, *notes, *notes_on_lacking(exported, target)]
     return table
 
 
@@ -117,12 +118,11 @@ def _labelled(dataset: Dataset, texts: bool) -> pd.DataFrame:
         list(table.columns).index("score") + 1, LABEL, [labels.get(pair, "") for pair in pairs]
     )
     if texts:
+        outputs = with_swapped(dataset.outputs, table["output"].unique())
         table["source_text"] = table["source"].map(
             {name: source.text for name, source in dataset.sources.items()}
         )
-        table["text"] = table["output"].map(
-            {name: output.text for name, output in dataset.outputs.items()}
-        )
+        table["text"] = table["output"].map({name: output.text for name, output in outputs.items()})
     return table
 
 

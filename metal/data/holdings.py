@@ -46,7 +46,11 @@ REPEAT = "repeat"  # a column: how often the rater had been asked, counted from 
 # columns of every table that it writes
 EXPORTED = {"output", "criterion", "rater", "score", LABEL}
 VERDICTS = ("verdict", "verdict_reason")  # further columns of it, if an audit's verdicts were asked
-ADDED = (REPEAT,)  # those that data may need to be read back
+OF_PAIRS = ("first", "second", "of", "condition")  # columns of outputs that are pairs or made
+PAIR_TEXTS = ("first_text", "second_text")
+REFERENCE = "reference"
+# further columns that data may need to be read back
+ADDED = (REPEAT, REFERENCE, *OF_PAIRS, *PAIR_TEXTS)
 EVALSET_MARK = "metal_export.toml"  # in folders for mt-metrics-eval
 SIDECAR = "raters"  # of records of Every Eval Ever: a dataset folder beside `data`
 RECORDS = "every_eval_ever"  # in the sidecar's dataset.toml: what the records hold

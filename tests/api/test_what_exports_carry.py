@@ -13,7 +13,7 @@ import pytest
 import metal
 from metal.data.dataset import Card, Dataset, assemble
 from metal.data.ratings import facts_from
-from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
+from metal.data.records import COMPARED, Criterion, Level, Output, Rater, Rating, Scale, Source
 from tests.saying import tells
 
 TABLES = ("csv", "jsonl", "parquet", "hf")
@@ -100,3 +100,69 @@ def test_a_log_with_epochs_is_audited_as_before(through: Read) -> None:
     sources = tuple(Source(f"s{number}", "en", f"{number}?") for number in range(1, 9))
     again, _ = through(of_answers(ratings, *raters, sources=sources), "csv")
     assert {row["judge"] for row in metal.audit(again).judged} == {"gpt"}
+
+
+# ---------------------------------------------------------------- pairs
+
+
+def compared() -> Dataset:
+    """Pairs with texts, one shown in reverse order, beside a plain output."""
+    preference = Criterion("preference", COMPARED, question="Which is better?")
+    pair = Output("o1", "s1", "x | y", "en", first="x", second="y", texts=("A", "B"))
+    outputs = (pair, pair.swapped, Output("o2", "s2", "x", "en", "Plain."))
+    sources = (Source("s1", "en", "Why?"), Source("s2", "en", "How?"))
+    ratings = [Rating("o1", "preference", "ana", 0), Rating("o1", "preference", "gpt", 2)]
+    ratings += [Rating(pair.swapped.output, "preference", "gpt", 1), Rating("o2", "tone", "ana", 1)]
+    raters = (Rater("ana", "human"), Rater("gpt", "llm"))
+    criteria = (preference, TONE)
+    return assemble(Card("pairs"), criteria, sources, outputs, raters, facts_from(ratings))
+
+
+@pytest.mark.parametrize("to", TABLES)
+def test_pairs_stay_pairs_in_tables(to: str, through: Read) -> None:
+    dataset = compared()
+    again, _ = through(dataset, to)
+    assert again.outputs == dataset.outputs
+    assert again.criteria == dataset.criteria
+    pd.testing.assert_frame_equal(rows(again)[rows(dataset).columns], rows(dataset))
+
+
+def test_pairs_without_texts_keep_their_writers(tmp_path: Path) -> None:
+    metal.export(compared(), to="csv", out=tmp_path / "out.csv")
+    pair = metal.read(tmp_path / "out.csv").outputs["o1"]
+    assert (pair.first, pair.second, pair.texts, pair.chosen) == ("x", "y", (), False)
+
+
+@pytest.mark.parametrize("to", [*HARNESSES, "inspect"])
+def test_what_pairs_lose_is_said(to: str, tmp_path: Path) -> None:
+    table = metal.export(compared(), to=to, out=tmp_path / "out")
+    assert tells(table.attrs["warnings"], "3 comparisons", "pairs")
+
+
+# ---------------------------------------------------------------- references
+
+
+def with_references(*references: str) -> Dataset:
+    sources = (Source("s1", "en", "Why?", references=references), Source("s2", "en", "How?"))
+    ratings = [Rating("o1", "tone", "ana", 1), Rating("o2", "tone", "ana", 0)]
+    return of_answers(ratings, Rater("ana", "human"), sources=sources)
+
+
+@pytest.mark.parametrize("to", TABLES + HARNESSES)
+def test_references_come_back(to: str, through: Read) -> None:
+    dataset = with_references("Because.")
+    again, warnings = through(dataset, to)
+    assert again.sources == dataset.sources
+    assert again.outputs == dataset.outputs
+    assert not tells(warnings, "reference")
+
+
+@pytest.mark.parametrize("to", TABLES + HARNESSES)
+def test_further_references_are_counted(to: str, through: Read) -> None:
+    _, warnings = through(with_references("Because.", "So."), to)
+    assert tells(warnings, "1 source", "several references")
+
+
+def test_score_edits_say_that_they_have_no_references(tmp_path: Path) -> None:
+    table = metal.export(with_references("Because."), to="inspect", out=tmp_path / "out")
+    assert tells(table.attrs["warnings"], "references", "1 source")

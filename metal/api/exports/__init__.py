@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 from metal.data.dataset_lines import criterion_record
 from metal.data.files import whole_text
-from metal.data.holdings import EXPORT_MARK, OF_UNSCORED, REPEAT_OF
+from metal.data.holdings import EXPORT_MARK, OF_UNSCORED, REFERENCE, REPEAT_OF
 from metal.data.plugins import load_plugin, plugins
 from metal.data.progress import Progress
 from metal.data.records import Output, Source, with_swapped
+from metal.data.text import plural
 from metal.errors import UsageError
 from metal.version import __version__
 
@@ -59,6 +60,11 @@ class RatedOutput:
             "source": self.output.source,
             "output": self.output.output,
         }
+
+    @property
+    def reference(self) -> dict[str, str]:
+        """The first reference of the source, as metadata; nothing if there is none."""
+        return filled_in({REFERENCE: next(iter(self.source.references), None)})
 
     @property
     def unscored(self) -> list[dict[str, Any]]:
@@ -113,12 +119,13 @@ class Target:
     summary: what it writes, in a line. write(exported, path, progress): writes the file, or fills
     the folder, and returns notes on what the target cannot hold, with counts. Importing the module
     must be quick, so the function itself imports heavy libraries. folder: whether the path is a
-    folder.
+    folder. lacks: names in LACKING of what it has no place for; notes then count it.
     """
 
     summary: str
     write: Callable[[Exported, Path, Progress], Iterable[str]]
     folder: bool = False
+    lacks: tuple[str, ...] = ()
 
 
 def load_target(name: str) -> Target:
@@ -130,6 +137,48 @@ def load_target(name: str) -> Target:
         value = plugins(GROUP)[name].value
         raise UsageError(f"target {name} ({value}) is not a metal.api.exports.Target")
     return loaded
+
+
+def notes_on_lacking(exported: Exported, target: Target) -> Iterator[str]:
+    """What these data have and the target has no place for, with counts."""
+    for name in target.lacks:
+        yield from LACKING[name](exported)
+
+
+def _note_on_pairs(exported: Exported) -> Iterator[str]:
+    outputs = with_swapped(exported.dataset.outputs, exported.table["output"].unique())
+    pairs = [output.output for output in outputs.values() if output.is_pair]
+    count = int(exported.table["output"].isin(pairs).sum())
+    if count:
+        yield (
+            f"{plural(count, 'comparison')} of pairs lose who wrote the two outputs, where each"
+            " text begins and which was shown first: this target holds one text per output (csv,"
+            " jsonl, parquet and hf keep them)"
+        )
+
+
+def _note_on_references(exported: Exported) -> Iterator[str]:
+    count = sum(bool(source.references) for source in exported.dataset.sources.values())
+    if count:
+        yield f"the references of {plural(count, 'source')} are left out: this target has none"
+
+
+def note_on_further_references(exported: Exported) -> Iterator[str]:
+    """How many sources have more references than the one that is written."""
+    count = sum(len(source.references) > 1 for source in exported.dataset.sources.values())
+    if count:
+        yield (
+            f"{plural(count, 'source')} with several references: only the first is written; every-"
+            "eval-ever keeps all"
+        )
+
+
+# {what a target may have no place for: the note on it}
+LACKING: Mapping[str, Callable[[Exported], Iterator[str]]] = {
+    "pairs": _note_on_pairs,
+    "references": _note_on_references,
+    "further references": note_on_further_references,
+}
 
 
 def plain_number(value: Any) -> Any:

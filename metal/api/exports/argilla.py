@@ -63,6 +63,7 @@ def _records(
             "fields": texts or {"response": rated.output.output},  # a record needs a field
             "metadata": MARK
             | rated.about
+            | rated.reference
             | ({} if texts else {WITHOUT_TEXT: "yes"})
             | _of_people(people)
             | _of_judges(judges, further)
@@ -163,4 +164,8 @@ def user_id(name: str) -> str:
         return str(uuid5(NAMESPACE_URL, f"metal:{name}"))
 
 
-TARGET = Target("records of Argilla: responses of people, suggestions of judges", write)
+TARGET = Target(
+    "records of Argilla: responses of people, suggestions of judges",
+    write,
+    lacks=("pairs", "further references"),
+)

@@ -35,4 +35,8 @@ def _golden(rated: RatedOutput) -> dict[str, Any]:
     }
 
 
-TARGET = Target("goldens of DeepEval with ratings in additional_metadata", write)
+TARGET = Target(
+    "goldens of DeepEval with ratings in additional_metadata",
+    write,
+    lacks=("pairs", "further references"),
+)

@@ -417,4 +417,4 @@ def _are_errors(comment: str) -> bool:
         return False
 
 
-TARGET = Target("an EvalSet folder for mt-metrics-eval", write, folder=True)
+TARGET = Target("an EvalSet folder for mt-metrics-eval", write, folder=True, lacks=("pairs",))

@@ -58,4 +58,6 @@ def _edit(rated: RatedOutput, rating: Mapping[str, Any]) -> dict[str, Any]:
     return {"sample_id": rated.output.source, "score_name": named_score(rating), "edit": edit}
 
 
-TARGET = Target("score edits for a log of inspect_ai, a line each", write)
+TARGET = Target(
+    "score edits for a log of inspect_ai, a line each", write, lacks=("pairs", "references")
+)

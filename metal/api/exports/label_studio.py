@@ -66,7 +66,7 @@ def _data(rated: RatedOutput) -> dict[str, str]:
         "source_text": rated.source.text,
         "output_text": rated.output.text,
     }
-    fields = MARK | {"task": rated.output.output} | ids | texts
+    fields = MARK | {"task": rated.output.output} | ids | texts | rated.reference
     return {name: harmless(text) for name, text in fields.items()}
 
 
@@ -120,4 +120,8 @@ def _result(
     return {"from_name": control, "to_name": SHOWN, "type": kind, "value": value, "meta": meta}
 
 
-TARGET = Target("tasks of Label Studio with annotations and predictions", write)
+TARGET = Target(
+    "tasks of Label Studio with annotations and predictions",
+    write,
+    lacks=("pairs", "further references"),
+)

@@ -157,7 +157,7 @@ def _results(exported: Exported, places: _Places, progress: Progress) -> Iterato
             "score": grading["score"],
             "success": outcome == PASSED,
             "failureReason": outcome,
-            "metadata": rated.about | filled_in({UNSCORED: rated.unscored}),
+            "metadata": rated.about | rated.reference | filled_in({UNSCORED: rated.unscored}),
             "latencyMs": 0,
             "cost": 0,
         }
@@ -228,4 +228,8 @@ def _notes(totals: Iterable[_Totals], exported: Exported) -> Iterator[str]:
         )
 
 
-TARGET = Target("results with named scores, for `promptfoo import`", write)
+TARGET = Target(
+    "results with named scores, for `promptfoo import`",
+    write,
+    lacks=("pairs", "further references"),
+)

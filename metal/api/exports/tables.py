@@ -4,6 +4,10 @@ The table gets the columns that METAL needs to read it back, if the data have wh
 
 repeat    how often the rater had been asked, counted from 1: a judge's second answers stand under
           the judge's own name
+reference the first reference of the source, if texts were asked
+first, second, of, condition  who wrote the two outputs of a pair; the output from which this one
+          was made, and how
+first_text, second_text  the two texts of a pair, if texts were asked
 """
 
 from __future__ import annotations
@@ -13,12 +17,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from metal.api.exports import Exported, Target, json_text
+from metal.api.exports import Exported, Target, json_text, note_on_further_references
 from metal.data.escaping import csv_text
 from metal.data.formats.hugging_face import load_library
-from metal.data.holdings import ADDED, CRITERION_RECORD, REPEAT
+from metal.data.holdings import ADDED, CRITERION_RECORD, OF_PAIRS, PAIR_TEXTS, REFERENCE, REPEAT
 from metal.data.progress import Progress, followed
-from metal.data.records import Rater
+from metal.data.records import Output, Rater, with_swapped
 from metal.data.text import plural
 
 BLOCK = 20_000  # rows that are written at once
@@ -63,9 +67,32 @@ def _complete(exported: Exported) -> Iterator[str]:
     """Add to the table the columns of ADDED that these data need. Notes: what no column holds."""
     table = exported.table
     yield from _add_repeats(table, exported.dataset.raters)
+    _add_pairs(table, exported.dataset.outputs)
+    if "text" in table and any(source.references for source in exported.dataset.sources.values()):
+        sources = exported.dataset.sources
+        table[REFERENCE] = [next(iter(sources[name].references), "") for name in table["source"]]
+        yield from note_on_further_references(exported)
     last = [name for name in (*ADDED, CRITERION_RECORD) if name in table]
     for name in last:
         table.insert(len(table.columns) - 1, name, table.pop(name))
+
+
+def _add_pairs(table: pd.DataFrame, by_name: Mapping[str, Output]) -> None:
+    """Write who wrote the outputs of a pair, from what an output was made, and the texts of pairs
+    if the table has texts; only the columns that are not empty.
+    """
+    outputs = with_swapped(by_name, table["output"].unique())
+    columns = {
+        name: {output.output: getattr(output, name) for output in outputs.values()}
+        for name in OF_PAIRS
+    }
+    if "text" in table:
+        for number, name in enumerate(PAIR_TEXTS):
+            pairs = (output for output in outputs.values() if output.texts)
+            columns[name] = {pair.output: pair.texts[number] for pair in pairs}
+    for name, cells in columns.items():
+        if any(cells.values()):
+            table[name] = table["output"].map(cells).fillna("")
 
 
 def _add_repeats(table: pd.DataFrame, raters: Mapping[str, Rater]) -> Iterator[str]:

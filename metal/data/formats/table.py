@@ -155,7 +155,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], file: Path) -> D
     shaped(1, 1)
     _check_raters(frame, tidy, notes, file)
     split_conversations(tidy, notes)
-    if "winner" in tidy or "first_text" in tidy:
+    if not of_export and ("winner" in tidy or "first_text" in tidy):
         tidy, options = with_preferences(tidy, options, notes, file)
     tidy = identified(tidy, options, notes, file)
     named(1, 1)
@@ -296,7 +296,8 @@ def _sources(tidy: pd.DataFrame, progress: Progress) -> list[Source]:
 
 def _outputs(tidy: pd.DataFrame, progress: Progress) -> list[Output]:
     """The outputs, with the values of their first rows."""
-    pairs = "swapped" in tidy
+    compared = "swapped" in tidy
+    pairs = compared or {*TEXTS} <= {*tidy}
     roles = ["output", "source", "generator", "language", "text"]
     roles += ["first", "second", "of", "condition", *(TEXTS if pairs else ())]
     outputs = []
@@ -314,8 +315,9 @@ def _outputs(tidy: pd.DataFrame, progress: Progress) -> list[Output]:
     ) in first_rows(tidy, progress, *roles):
         texts = tuple(pair) if any(pair) else ()
         rated = Output(
-            *(output, source, generator, language, "" if pair else conversation(text)),
-            chosen=bool(texts) or not pairs,  # a pair without texts cannot be rated again
+            *(output, source, generator, language, "" if compared or texts else conversation(text)),
+            # a pair without texts cannot be rated again
+            chosen=bool(texts) or not (compared or (second and not text)),
             first=first,
             second=second,
             of=of,

@@ -327,7 +327,10 @@ def _drop_shared(table: GuessedTable) -> GuessedTable:
     """
     shared: tuple[str, ...] = ("reply", "confidence", "also")
     if len(table.places) < 2:
-        shared = ("reply", "also") if table.roles.keys() & {"winner", "first_text"} else ()
+        of_pairs = "winner" in table.roles or (
+            "first_text" in table.roles and "score" not in table.roles
+        )
+        shared = ("reply", "also") if of_pairs else ()
     roles = {role: column for role, column in table.roles.items() if role not in shared}
     return replace(table, roles=roles)
 

@@ -12,7 +12,7 @@ from uuid import NAMESPACE_URL, uuid5
 from metal.data.formats.harnesses.exported import rater_in
 from metal.data.formats.harnesses.records import metadata_in, unpacked
 from metal.data.formats.harnesses.values import mapping, objects
-from metal.data.holdings import EXPORT_MARK
+from metal.data.holdings import EXPORT_MARK, REFERENCE
 
 CRITERIA = "metal_criteria"  # METAL's records of the criteria, as JSON
 RATINGS = "metal_ratings"  # what METAL knows of each rating, as JSON
@@ -27,6 +27,7 @@ class OfMetal:
 
     def __init__(self, metadata: Mapping[str, Any]) -> None:
         self._is_metals = EXPORT_MARK in metadata
+        self._reference = {"reference": metadata.get(REFERENCE)}
         self._has_text = not metadata.get(WITHOUT_TEXT)
         self.people = dict(_named_people(metadata))
         self._ratings = {_key(rating): rating for rating in _ratings_in(metadata)}
@@ -37,7 +38,7 @@ class OfMetal:
     def texts(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         """The texts in the fields of the record."""
         texts = {"source_text": fields.get("prompt"), "text": fields.get("response")}
-        return texts if self._has_text else dict.fromkeys(texts)
+        return (texts if self._has_text else dict.fromkeys(texts)) | self._reference
 
     def completed(self, answer: Mapping[str, Any]) -> dict[str, Any]:
         """The roles of a response or a suggestion with what METAL knows of it. The score is the

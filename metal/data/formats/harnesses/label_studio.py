@@ -20,14 +20,15 @@ from metal.data.formats.harnesses.exported import rater_in, unscored_in
 from metal.data.formats.harnesses.records import EVALUATOR, LabelledNumbers, Repeats
 from metal.data.formats.harnesses.texts import texts_in
 from metal.data.formats.harnesses.values import language_in, mapping, objects, prefixed
-from metal.data.holdings import CRITERIA, EXPORT_MARK
+from metal.data.holdings import CRITERIA, EXPORT_MARK, REFERENCE
 from metal.data.tables.harnesses import marks_of
 
 CONTROL = "score:"  # before a criterion in the names of METAL's controls
 VALUES = {"choices": "choices", "rating": "rating", "number": "number"}
 ANNOTATE = "annotate the tasks in Label Studio and export again"
 SKIPPED = "skipped"
-_NO_TEXTS = {"task", "rater", "language", "output", "generator", "source_id", EXPORT_MARK}
+_NO_TEXTS = {"task", "rater", "language", "output", "generator", "source_id"}
+_NO_TEXTS |= {EXPORT_MARK, REFERENCE}
 
 
 @dataclass
@@ -206,6 +207,7 @@ def _item(task: Mapping[str, Any], data: Mapping[str, Any], number: int) -> dict
         "language": language_in(data, task.get("meta")),
         "source_text": data.get("source_text") or source_text,
         "text": data.get("output_text") or text,
+        "reference": data.get(REFERENCE) if EXPORT_MARK in data else None,
     }
 
 

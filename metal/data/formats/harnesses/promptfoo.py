@@ -34,7 +34,7 @@ from metal.data.formats.harnesses.values import (
     prefixed,
 )
 from metal.data.formats.harnesses.verdicts import Verdicts
-from metal.data.holdings import CRITERIA
+from metal.data.holdings import CRITERIA, REFERENCE
 from metal.data.tables.first_names import OF_JSON, content_ending
 from metal.data.tables.harnesses import marks_of
 from metal.data.text import first_few
@@ -185,7 +185,8 @@ class _Naming:
         }
         if ids := ids_of(result):
             text = None if further_of(result).get(WITHOUT_TEXT) else item["source_text"]
-            return {**item, **ids, "source_text": text}, {}
+            reference = mapping(result.get("metadata")).get(REFERENCE)
+            return {**item, **ids, "source_text": text, "reference": reference}, {}
         return item, {**prefixed("vars", variables), **prefixed("metadata", test.get("metadata"))}
 
     def _generator(self, result: Mapping[str, Any]) -> str:
