@@ -218,7 +218,7 @@ def _check_table(data: object, options: Mapping[str, Any], into: StrPath | None 
         )
         raise UsageError(
             f"`{next(iter(options), 'into')}` is for tables and releases only; {what} and is read"
-            " as it is: leave it out"
+            " as it is: leave it out, or import the data again with it"
         )
 
 

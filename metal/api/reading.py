@@ -58,7 +58,13 @@ class TableOptions(TypedDict, total=False):
             " needed only if the board's name has no language."
         ),
     ]
-    criterion: Annotated[str, Option("Criterion of all rows.", rare=True)]
+    criterion: Annotated[
+        str,
+        Option(
+            "Criterion of all rows. For evalset: the one that LLM judges answer (see `kinds`).",
+            rare=True,
+        ),
+    ]
     generator: Annotated[
         str, Option("Generator of all rows: the system that wrote the outputs.", rare=True)
     ]

@@ -9,7 +9,7 @@ import pytest
 
 import metal
 from metal.data.formats import recognize
-from metal.errors import DataError, UsageError
+from metal.errors import DataError, UnknownName, UsageError
 from tests.formats.evalset_folders import blocks, errors, lines, test_set, write
 from tests.saying import tells
 
@@ -279,3 +279,83 @@ def test_the_leaderboard_has_the_scores_of_systems_that_wmt23_released(reference
         assert own.to_dict() == {
             name: pytest.approx(float(score), abs=1e-9) for name, score in released.items()
         }
+
+
+# ---------------------------------------------------------------- judges among the metrics
+
+JUDGE = {"metric-scores/en-de/GEMBA-MQM-src.seg.score": blocks(A=[-1, -5], B=[-6, 0])}
+JUDGE |= {"metric-scores/en-de/GEMBA-MQM-src.sys.score": blocks(A=[-3], B=[-3])}
+
+
+def test_a_judge_among_the_metrics_answers_what_people_rated(tmp_path: Path) -> None:
+    folder = test_set(tmp_path / "wmt", **JUDGE)
+    dataset = metal.read(folder, kinds={"GEMBA*": "llm"})
+    judge = dataset.raters["GEMBA-MQM[noref]"]
+    assert (judge.kind, judge.about["metric"]) == ("llm", "GEMBA-MQM")
+    own = dataset.ratings[dataset.ratings["rater"] == judge.rater]
+    assert set(own["criterion"].astype(str)) == {"mqm"}
+    assert scores(dataset, judge.rater) == {
+        "en-de/1/A": -1,
+        "en-de/2/A": -5,
+        "en-de/1/B": -6,
+        "en-de/2/B": 0,
+    }
+    of_whole = dataset.generator_scores.query("rater == 'GEMBA-MQM[noref]'")
+    assert set(of_whole["criterion"].astype(str)) == {"mqm"}
+    assert dataset.raters["BLEU"].kind == "metric"
+    assert set(dataset.ratings.query("rater == 'BLEU'")["criterion"].astype(str)) == {"score"}
+    assert tells(dataset.report, "GEMBA-MQM[noref]", "answers on mqm", "`criterion`")
+
+
+def test_a_judge_may_be_named_as_it_is_and_its_criterion_chosen(tmp_path: Path) -> None:
+    more = {"human-scores/en-de.da-sqm.seg.score": blocks(A=[90, 80], B=[70, 60])}
+    folder = test_set(tmp_path / "wmt", **more)
+    kinds = {"Kiwi[noref]": "llm"}
+    dataset = metal.read(folder, kinds=kinds, criterion="da-sqm")
+    own = dataset.ratings[dataset.ratings["rater"] == "Kiwi[noref]"]
+    assert set(own["criterion"].astype(str)) == {"da-sqm"}
+    chosen = metal.read(folder, kinds=kinds).ratings.query("rater == 'Kiwi[noref]'")
+    assert set(chosen["criterion"].astype(str)) == {"mqm"}
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"kinds": {"GEMBA*": "robot"}}, ("robot", "llm")),
+        ({"kinds": {"Gemma*": "llm"}}, ("no rater", "Gemma*", "GEMBA-MQM[noref]")),
+        ({"criterion": "mqm"}, ("`criterion`", "`kinds`")),
+        ({"kinds": {"GEMBA*": "llm"}, "criterion": "score"}, ("score", "mqm")),
+        ({"kinds": {"GEMBA*": "llm"}, "ranges": "mqm=-5.5..0"}, ("-6", "-5.5", "`criterion`")),
+    ],
+)
+def test_kinds_that_do_not_fit_are_refused(
+    options: dict[str, object], told: tuple[str, ...], tmp_path: Path
+) -> None:
+    folder = test_set(tmp_path / "wmt", **JUDGE)
+    with pytest.raises((UsageError, UnknownName)) as raised:
+        metal.read(folder, **options)
+    assert tells(str(raised.value), *told)
+
+
+def test_a_metric_with_the_name_of_an_llm_is_pointed_out(tmp_path: Path) -> None:
+    folder = test_set(tmp_path / "wmt", **JUDGE)
+    assert tells(metal.read(folder).report, "perhaps LLM judges", "GEMBA-MQM[noref]", "`kinds")
+    for kind in ("llm", "metric"):
+        report = metal.read(folder, kinds={"GEMBA*": kind}).report
+        assert not tells(report, "perhaps LLM judges")
+
+
+def test_a_dataset_says_where_the_kinds_belong(tmp_path: Path) -> None:
+    metal.read(test_set(tmp_path / "wmt", **JUDGE)).save(tmp_path / "data")
+    with pytest.raises(UsageError) as raised:
+        metal.audit(tmp_path / "data", kinds={"GEMBA*": "llm"})
+    assert tells(str(raised.value), "`kinds`", "import the data again")
+
+
+@pytest.mark.slow
+@pytest.mark.reference
+def test_gemba_gets_a_verdict_on_wmt23(reference: Path) -> None:
+    audit = metal.audit(reference / "wmt23-metrics", kinds={"GEMBA*": "llm"})
+    cells = audit.tables["audit"].query("rater == 'GEMBA-MQM[noref]' and criterion == 'mqm'")
+    assert set(cells["language"]) == {"en-de", "zh-en"}
+    assert cells["verdict"].notna().all()

@@ -142,8 +142,13 @@ def kind_of(name: str, stated: str, options: Mapping[str, Any], *, guess: bool =
     return "metric" if METRIC.search(name) else "human"
 
 
+def matches(name: str, pattern: str) -> bool:
+    """Whether a pattern fits a rater, or is its very name (`Kiwi[noref]`)."""
+    return name == pattern or fnmatchcase(name, pattern)
+
+
 def _matching(name: str, by_pattern: Mapping[str, str]) -> str:
-    return next((value for pattern, value in by_pattern.items() if fnmatchcase(name, pattern)), "")
+    return next((value for pattern, value in by_pattern.items() if matches(name, pattern)), "")
 
 
 def first_rows(

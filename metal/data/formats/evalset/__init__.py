@@ -16,7 +16,8 @@ output            LP/N/SYSTEM, by the generator SYSTEM
 criterion         NAME of people's scores (`mqm`, `da-sqm`); `score` of metrics
 raters            people: see metal.data.formats.evalset.people. Metrics: METRIC if it compares with
                   the standard reference, METRIC[noref] if with none, else METRIC-REF; `metric` in
-                  raters.jsonl is METRIC, `references` are those that it uses in each LP
+                  raters.jsonl is METRIC, `references` are those that it uses in each LP. Those that
+                  `kinds` calls `llm` are judges: see metal.data.formats.evalset.judges
 generators        references among the systems are people, except synthetic ones
 generator scores  each score in a .sys, .domain or .doc file, as it is (they need not be means)
 [evalset.LP]      in dataset.toml: `folder` is the LP in file names, `references` are their names in
@@ -44,6 +45,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     Raises UsageError if it has no such pair; DataError for a file that does not fit the others.
     """
     from metal.data.formats.evalset.folder import read_texts
+    from metal.data.formats.evalset.judges import with_kinds
     from metal.data.formats.evalset.pair import read_pair
     from metal.data.own_ranges import with_ranges
     from metal.data.progress import counted_as
@@ -51,7 +53,8 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     texts = read_texts(path, options.get("language", ""))
     pairs = [read_pair(path, each) for each in counted_as(texts, "language pairs")]
     draft = _draft(path, pairs)
-    return replace(draft, criteria=with_ranges(draft.criteria, options))
+    draft = replace(draft, criteria=with_ranges(draft.criteria, options))
+    return with_kinds(draft, options)
 
 
 def _draft(path: Path, pairs: list[LanguagePair]) -> Draft:
@@ -87,6 +90,6 @@ def _all(pairs: list[LanguagePair], part: str) -> list[Any]:
 FORMAT = Format(
     "EvalSet folders of WMT metrics tasks (mt-metrics-eval): texts and scores",
     read,
-    frozenset({"language", "ranges"}),
+    frozenset({"language", "ranges", "kinds", "criterion"}),
     (("human-scores/*.score", ()), ("metric-scores/*/*.score", ())),
 )
