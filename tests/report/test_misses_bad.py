@@ -9,7 +9,7 @@ import pytest
 import metal
 from metal.data.dataset import Dataset
 from metal.questions.audit.answer import cards
-from metal.questions.audit.brief import BLIND, DAGGER, brief
+from metal.questions.audit.brief import BLIND, BOTH, DAGGER, brief
 from metal.questions.audit.result import Audit
 from metal.questions.audit.verdicts import MISSES_BAD, by_judge
 from metal.show.pages import headline
@@ -65,8 +65,24 @@ def test_of_several_judges_only_the_blind_one_is_marked(ratings: Dataset) -> Non
 @pytest.mark.reference
 def test_many_cells_are_counted_and_found_by_their_mark(reference: Path) -> None:
     run = metal.audit(reference / "alttest" / "lesion")
-    assert tells(headline(run), "In 5 of 15 comparisons", f"(marked “{MISSES_BAD}”)")
+    assert tells(
+        headline(run),
+        "In 5 of 15 comparisons",
+        f"(marked “{MISSES_BAD}”)",
+        "in 4 more this is open",
+    )
     assert len(marked(run)) == 5
+    tally, _ = brief(run)
+    assert tally.notes == (BOTH,)
+    assert any(DAGGER in row[1].text for row in tally.rows)
+
+
+@pytest.mark.reference
+def test_a_judge_that_agrees_less_is_named_among_those_of_which_it_is_open(
+    reference: Path,
+) -> None:
+    run = metal.audit(reference / "alttest" / "cebab_stars")
+    assert tells(headline(run), "gemini_flash agrees less", "for the other judge")
 
 
 @pytest.mark.reference

@@ -25,7 +25,7 @@ from metal.questions.audit.holds import (
     verdicts_of,
     with_verdict,
 )
-from metal.questions.audit.places import MOST_NAMED, by_name, case, count_of, for_words
+from metal.questions.audit.places import MOST_NAMED, by_name, case, count_of, counts_of, for_words
 from metal.questions.audit.run import AuditRun
 
 
@@ -82,8 +82,8 @@ def _avoid_some(run: AuditRun, useless: Cells, cells: Cells, everywhere: Sequenc
         return f"Do not use a judge {count_of(useless, cells)}, those marked uninformative."
     parts = [f"{listed([within(judge) for judge in everywhere])} at all"] if everywhere else []
     if len(somewhere) > MOST_NAMED >= len(judges_of(somewhere)):
-        for judge in judges_of(somewhere):
-            in_cases = count_of(of_judge(judge, somewhere), of_judge(judge, cells))
+        names = judges_of(somewhere)
+        for judge, in_cases in zip(names, counts_of(names, somewhere, cells), strict=True):
             parts.append(f"{within(judge)} {in_cases}")
     elif len(somewhere) > MOST_NAMED:
         others = [cell for cell in cells if cell["judge"] not in everywhere]

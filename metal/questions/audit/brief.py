@@ -47,7 +47,9 @@ PERCENT = (
 )
 LIMITS = "in brackets: a 90% interval"
 RANGES = "%: lead over always giving one answer (90% interval); 100% is a person's lead"
-DAGGER = "†"
+DAGGER, DOUBLE = "†", "‡"
+UNSHOWN = f"{DOUBLE} not shown to find at least half as many bad outputs as a person."
+BOTH = f"{DAGGER} {MISSES_BAD} (finds less than half as many as a person); {DOUBLE} this is open."
 BLIND = f"{DAGGER} {MISSES_BAD}: finds less than half as many bad outputs as a person."
 IN_WORDS = 3, 16  # criteria and cells, of which either may be exceeded; else cells have signs
 Cells = Sequence[VerdictCell | None]
@@ -77,7 +79,7 @@ def brief(run: AuditRun) -> Iterator[TableView]:
 def _tally(run: AuditRun, judges: list[JudgeVerdicts]) -> TableView:
     """How often each judge got each verdict, best judge first."""
     rows = [(name(of.judge), Cell(_counts(of))) for of in judges]
-    notes = [BLIND] * any(DAGGER in cell.text for _, cell in rows)
+    notes = _what_daggers_say([cell for _, cell in rows])
     return TableView.of(
         run, "verdicts", "Judges, best first", ("", ""), rows, name="tally", notes=notes, turns=True
     )
@@ -86,7 +88,11 @@ def _tally(run: AuditRun, judges: list[JudgeVerdicts]) -> TableView:
 def _counts(of: JudgeVerdicts) -> str:
     """How often the judge got each verdict, and in how many cases it misses the bad outputs."""
     blind = sum(cell.misses_bad for cell in of.verdicts)
-    marks = {"some": f" ({blind} {DAGGER})"} if blind else {}
+    unclear = sum(cell.bad_open for cell in of.verdicts)
+    counted = [
+        f"{number} {mark}" for number, mark in ((blind, DAGGER), (unclear, DOUBLE)) if number
+    ]
+    marks = {"some": f" ({', '.join(counted)})"} if counted else {}
     return ", ".join(
         f"{number} {verdict.lower()}{marks.get(style, '')}" for style, verdict, number in of.counts
     )
@@ -119,7 +125,7 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
     if signs:
         notes.append(_what_signs_say(columns))
     notes.append(_what_shares_say(run, criteria, cells, narrow=narrow))
-    notes.append(BLIND * any(DAGGER in cell.text for cell in cells))
+    notes += _what_daggers_say(cells)
     if len(groups) < len(columns):
         notes.append("Languages with the same verdicts share a row.")
     unshown = sum(map(len, groups[len(shown) :]))
@@ -190,6 +196,14 @@ def _what_is_left_out(languages: int, criteria: int) -> str:
     return f"With -v also: {' and '.join(more)} more." if more else ""
 
 
+def _what_daggers_say(cells: Sequence[Cell]) -> list[str]:
+    """The meanings of the marks of judges that miss the bad outputs, or may miss them."""
+    marks = {mark for mark in (DAGGER, DOUBLE) if any(mark in cell.text for cell in cells)}
+    if len(marks) == 2:
+        return [BOTH]
+    return [note for note in (BLIND, UNSHOWN) if note[0] in marks]
+
+
 def _sign(cell: VerdictCell) -> tuple[str, str]:
     """The sign of a verdict, and its words.
 
@@ -222,6 +236,7 @@ def _shared(cells: Cells, signs: bool, narrow: bool) -> Cell | str:
         return UNDEFINED
     have = [*filter(None, cells)]
     blind = f" {DAGGER}" * any(cell.misses_bad for cell in have)
+    blind = blind or f" {DOUBLE}" * any(cell.bad_open for cell in have)
     if signs:
         return Cell(f"{_sign(first)[0]}{blind}", mark=first.style)
     rows = [cell.row for cell in have]

@@ -342,7 +342,18 @@ def _of_the_others(rest: Cells) -> str:
         return (
             f"; none of the other {len(judges)} does" if several else "; the other judge does not"
         )
-    return f"; for the other {f'{len(judges)} judges' if several else 'judge'} {NOT_SHOWN}"
+    return _worse_and_others(rest, judges)
+
+
+def _worse_and_others(rest: Cells, judges: Sequence[str]) -> str:
+    """A sentence on judges that were not named, of which some may be like a person."""
+    worse = [judge for judge in judges if all(map(falls_short, of_judge(judge, rest)))]
+    clause, left = "", len(judges)
+    if 0 < len(worse) <= MOST_NAMED:
+        agree = "agrees" if len(worse) == 1 else "agree"
+        clause, left = f"; {listed([*map(within, worse)])} {agree} less", left - len(worse)
+    others = "judge" if left == 1 else f"{left} judges"
+    return f"{clause}; for the other {others} {NOT_SHOWN}"
 
 
 def _several(run: AuditRun, good: Cells, judges: Sequence[str], does: str) -> str:

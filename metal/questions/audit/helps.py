@@ -23,6 +23,7 @@ from metal.questions.audit.places import (
     by_name,
     case,
     count_of,
+    counts_of,
     how_many_of,
     in_words,
     of_cells,
@@ -71,7 +72,8 @@ def _it_helps(run: AuditRun, helpful: Cells, cells: Cells) -> str:
     less = [cell for cell in cells if falls_short(cell)]
     claim = f"It can still help to rank outputs{in_cases}{misses}."
     if LIKE_A_PERSON in verdicts_of(cells):
-        claim = f"{capital(in_cases.strip())} it can still help to rank outputs{misses}."
+        it = "it agrees less, but" if all(map(falls_short, helpful)) else "it"
+        claim = f"{capital(in_cases.strip())} {it} can still help to rank outputs{misses}."
     elif less == helpful and len(less) < len(cells):  # the claim has named them
         claim = f"It can still help to rank outputs there{misses}."
     if not recalibrated:
@@ -94,8 +96,15 @@ def _misses_bad(run: AuditRun, helpful: Cells, cells: Cells) -> str:
     if len(blind) == len(helpful):
         return ", but not to find the bad ones"
     if len(blind) <= MOST_NAMED:
-        return f", but not to find the bad ones {in_words(run, blind, helpful)}"
-    return f", but in {len(blind):,} of these not to find the bad ones {MARKED}"
+        return f", but not to find the bad ones {in_words(run, blind, helpful)}{_open_too(helpful)}"
+    in_these = f"in {len(blind):,} of these"
+    return f", but {in_these} not to find the bad ones {MARKED}{_open_too(helpful)}"
+
+
+def _open_too(helpful: Cells) -> str:
+    """A clause on how many further cases leave open if the judge finds the bad outputs."""
+    unclear = sum(bool(cell.get("bad_open")) for cell in helpful)
+    return f"; in {unclear:,} more this is open" if unclear else ""
 
 
 def _who_may_help(run: AuditRun, helpful: Cells, cells: Cells) -> str:
@@ -128,7 +137,8 @@ def _who_misses_bad(run: AuditRun, helpful: Cells, cells: Cells) -> str:
     if not blind and len(unclear) == len(helpful):
         return f"; none is shown to {find}."
     if blind:
-        return f".{_each_says(run, blind, cells, f'does not {find}', f'do not {find}', MARKED)}"
+        blind_ones = _each_says(run, blind, cells, f"does not {find}", f"do not {find}", MARKED)
+        return f".{blind_ones.removesuffix('.')}{_open_too(helpful)}."
     return (
         f".{_each_says(run, unclear, cells, f'is not shown to {find}', f'are not shown to {find}')}"
     )
@@ -160,9 +170,7 @@ def _who_and_where(run: AuditRun, helpful: Cells, cells: Cells) -> str:
         return f"{claim}{of_cells(run, helpful, of_judge(best, cells))}"
     if len(often) <= MOST_NAMED and len(set(often.values())) > 1:
         _, *others = [judge for judge, _ in often.most_common()]
-        first, *rest = [
-            count_of(of_judge(judge, helpful), of_judge(judge, cells)) for judge in (best, *others)
-        ]
+        first, *rest = counts_of([best, *others], helpful, cells)
         named = [
             f"{within(judge)} {in_cases}" for judge, in_cases in zip(others, rest, strict=True)
         ]

@@ -90,6 +90,21 @@ def count_of(cells: Cells, every: Cells) -> str:
     return f"in {how_many} {counted(every)}"
 
 
+def counts_of(judges: Sequence[str], some: Cells, cells: Cells) -> list[str]:
+    """In how many of its cases each judge is among some cells, in words, such as
+    `in 3 of 4 cases` for the first judge and `in 2` for the next, if it has as many cases.
+    """
+    every = [of_judge(judge, cells) for judge in judges]
+    counts = [of_judge(judge, some) for judge in judges]
+    alike = len({len(of_each) for of_each in every}) == 1
+    return [
+        f"in {len(of_some):,}"
+        if number and alike and len(of_some) < len(of_each)
+        else count_of(of_some, of_each)
+        for number, (of_some, of_each) in enumerate(zip(counts, every, strict=True))
+    ]
+
+
 def counted(cells: Cells) -> str:
     """What a sentence calls the cells: cases, if there is one judge; comparisons, if several judges
     are compared with people, because each case then occurs once for each judge.

@@ -70,6 +70,7 @@ WORDS = {
 OLD_WORDS = {"good": "As good as a person", "once": "As good once recalibrated"}
 UNCERTAIN = "too uncertain"
 MISSES_BAD = "misses bad"  # in a cell; the reason says how many it finds
+BAD_OPEN = "bad ones open"
 KEY = ["judge", "criterion", "language"]
 PLACE = itemgetter(*KEY)  # of a verdict's row
 Place: TypeAlias = tuple[str, str, str]
@@ -113,6 +114,11 @@ class VerdictCell:
     def misses_bad(self) -> bool:
         """Whether the judge is shown to find less than half as many bad outputs as a person."""
         return bool(self.row.get("misses_bad"))
+
+    @property
+    def bad_open(self) -> bool:
+        """Whether it is open if the judge finds half as many bad outputs as a person."""
+        return bool(self.row.get("bad_open"))
 
     @property
     def share_kept(self) -> str:
@@ -284,7 +290,7 @@ def _cell(
     first_place = f"first place {percent(first)}" if known(first) else ""
     keeps, short = (" · ".join(filter(None, (note, first_place))) for note in _kept(row))
     parts = [items, keeps] if row["verdict"] in (DISAGREE, UNDECIDED) else [keeps, items]
-    parts += [MISSES_BAD] * bool(row.get("misses_bad"))
+    parts += [MISSES_BAD] * bool(row.get("misses_bad")) + [BAD_OPEN] * bool(row.get("bad_open"))
     elsewhere = tuple(map(sentence, lines))
     return VerdictCell(
         row,
