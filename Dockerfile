@@ -7,4 +7,5 @@ USER metal
 WORKDIR /data
 EXPOSE 8642
 HEALTHCHECK CMD ["python", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:8642/healthz')"]
-CMD ["metal", "serve", "/data", "--host", "0.0.0.0", "--port", "8642"]
+# --https: browsers reach it through a proxy that speaks TLS. Leave it out only to try it on your machine.
+CMD ["metal", "serve", "/data", "--host", "0.0.0.0", "--port", "8642", "--https"]

@@ -27,10 +27,13 @@ from metal.show.terminal import console
 )
 def app(folder: Path | None, **options: Any) -> None:
     served = metal.serve(folder or ".", **options)
-    console.say(served.owner, wrap=False)
-    console.aside(
-        "That is the owner's link: whoever has it runs the studies. Ctrl-C ends the server."
-    )
+    if served.first:
+        console.say(served.owner, wrap=False)
+        note = "That is the owner's link, which is shown once: whoever has it runs the studies."
+    else:
+        console.say(f"{served.address}/owner", wrap=False)
+        note = "The owner's link is that of the first start; `metal serve token` makes a new one."
+    console.aside(f"{note} Ctrl-C ends the server.")
     for ending in ENDINGS:
         if signal.getsignal(ending) == signal.SIG_DFL:  # ignored under nohup
             signal.signal(ending, signal.default_int_handler)

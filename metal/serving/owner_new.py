@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from metal.serving.making import begin_study, is_plan
 from metal.serving.owner_pages import (
     LONGEST_CONSENT,
     MOST_NEW,
+    amount_of,
     check_form,
     datasets_in,
     number_of,
@@ -31,7 +31,6 @@ from metal.serving.owner_pages import (
 from metal.serving.studies import StudySettings
 from metal.serving.templating import respond
 
-MOST_MONEY = 1e9
 LONGEST_ADDRESS = 500  # characters
 
 
@@ -100,8 +99,8 @@ def _settings(fields: FormData) -> StudySettings:
         consent=text_of(fields, "consent", LONGEST_CONSENT),
         most=number_of(fields, "most", 0, 0, 10**6),
         qualify=number_of(fields, "qualify", 0, 0, 100),
-        pay=_amount(fields, "pay"),
-        budget=_amount(fields, "budget"),
+        pay=amount_of(fields, "pay"),
+        budget=amount_of(fields, "budget"),
         group=text_of(fields, "group") or StudySettings.group,
         code=text_of(fields, "code"),
         screen_out=text_of(fields, "screen_out", LONGEST_ADDRESS),
@@ -110,18 +109,6 @@ def _settings(fields: FormData) -> StudySettings:
 
 def _several(fields: FormData, name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(each) for each in fields.getlist(name) if each))
-
-
-def _amount(fields: FormData, name: str) -> float:
-    """An amount of money; 0 for an empty field."""
-    text = text_of(fields, name) or "0"
-    try:
-        amount = float(text)
-    except ValueError:
-        amount = math.nan
-    if not 0 <= amount <= MOST_MONEY:
-        raise UsageError(f"{name} is {text[:40]!r}; write an amount such as 0.12")
-    return amount
 
 
 ROUTES = [

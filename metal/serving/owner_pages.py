@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import math
 import secrets
+import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from io import StringIO
@@ -11,6 +13,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from sqlalchemy import select
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
@@ -18,6 +21,7 @@ from starlette.routing import Route
 
 from metal.data.escaping import guarded
 from metal.errors import UsageError
+from metal.serving import tables
 from metal.serving.agreeing import no_agreement
 from metal.serving.desk import OWNER_COOKIE, Desk, address, desk_of, fields_of, origin_of
 from metal.serving.handing import NotYours
@@ -31,6 +35,7 @@ from metal.serving.people import (
     Visitor,
     answered_by,
     consents_of,
+    end_ways_in,
     link_of,
     new_link,
     new_person,
@@ -47,7 +52,9 @@ from metal.serving.studies import (
     all_studies,
     ask_more,
     change_consent,
+    money_of,
     progress,
+    set_budget,
     set_state,
     study_of,
 )
@@ -58,12 +65,21 @@ OF_A_PERSON = ("exclude", "readmit", "link")
 LONGEST_CONSENT, LONGEST_TEXT = 20_000, 100  # characters
 MOST_NEW = 100  # people at a time
 LONGEST_ONCE = 40  # characters
+MOST_MONEY = 1e9
 YEARS = 3650.0
 
 
 def owner_secret(ledger: ServingLedger) -> str:
     """A new secret of the owner; those before still work."""
     return new_link(ledger, OWNER, days=YEARS)
+
+
+def owner_known(ledger: ServingLedger) -> bool:
+    """Whether there is an owner's link that lets somebody in."""
+    link = tables.links
+    valid = (link.c.role == OWNER) & ~link.c.revoked & (link.c.until > time.time())
+    wanted = select(link.c.hash).where(valid).limit(1)
+    return ledger.reads(lambda connection: connection.scalar(wanted)) is not None
 
 
 def renew_owner(ledger: ServingLedger) -> str:
@@ -138,6 +154,18 @@ def text_of(fields: Mapping[str, Any], name: str, longest: int = LONGEST_TEXT) -
     return text
 
 
+def amount_of(fields: Mapping[str, Any], name: str) -> float:
+    """An amount of money in a form; 0 for an empty field."""
+    text = text_of(fields, name) or "0"
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = math.nan
+    if not 0 <= amount <= MOST_MONEY:
+        raise UsageError(f"{name} is {text[:40]!r}; write an amount such as 0.12")
+    return amount
+
+
 def check_form(visitor: Visitor, fields: Mapping[str, Any]) -> None:
     """Raise NotYours for a form that another page sent."""
     if not same(str(fields.get("csrf", "")), visitor.csrf):
@@ -170,6 +198,7 @@ def study_content(desk: Desk, visitor: Visitor, study: Study) -> dict[str, Any]:
         "notes": [],
         "pace": pace_of(desk.ledger, study.id, left),
         "skipped": skipped_of(desk.ledger, study.id),
+        "money": money_of(study, languages),
         "states": [state for state in STATES if state != study.state],
         "trouble": study.figures.get(TROUBLE, ""),
         "waiting": waiting_in(desk.ledger, study.id),
@@ -240,6 +269,9 @@ def _change(request: Request, fields: Mapping[str, Any]) -> Response:
         readmit(desk.ledger, study, rater)
     elif what == "consent":
         change_consent(desk.ledger, study, text_of(fields, "consent", LONGEST_CONSENT))
+    elif what == "budget":
+        money = money_of(study, progress(desk.ledger, study.id))
+        set_budget(desk.ledger, study, amount_of(fields, "budget"), money["spent"] + money["held"])
     elif what == "more":
         language = str(fields.get("language", ""))
         number, once = (
@@ -264,7 +296,7 @@ def _new_links(
     if what == "link":
         rater = person_named(desk.ledger, study.id, str(fields.get("person", "")))
         assert rater is not None  # `_change` looked
-        revoke(desk.ledger, person=rater.id)
+        end_ways_in(desk.ledger, rater)
         raters = [rater]
     else:
         language, number = (

@@ -102,6 +102,14 @@ def revoke(
     ledger.writes(lambda connection: connection.execute(change))
 
 
+def end_ways_in(ledger: ServingLedger, rater: RaterInStudy) -> None:
+    """Make a person's links, sessions and recovery code useless, before they get a new link."""
+    person = tables.people
+    without_code = update(person).where(person.c.id == rater.id).values(recovery=None)
+    ledger.writes(lambda connection: connection.execute(without_code))
+    revoke(ledger, person=rater.id)
+
+
 def session_of(ledger: ServingLedger, secret: str) -> str:
     """Begin a session by a link: the secret that the browser keeps. Raises UsageError for a link
     that is unknown, over or revoked.

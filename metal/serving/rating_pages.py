@@ -5,7 +5,6 @@ they answered.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
@@ -18,7 +17,7 @@ from starlette.routing import Route
 from metal.building.forms.frame import LACKING, REASONS, translation
 from metal.building.forms.rating_page import rating_page, task_page, words_page
 from metal.building.tasks import Frame
-from metal.data.languages import language_name, name_in
+from metal.data.languages import name_in
 from metal.serving.desk import Desk, NotLetIn, address, cookie_of, desk_of, fields_of
 from metal.serving.handing import (
     ANSWERED,
@@ -43,42 +42,29 @@ from metal.serving.handing import (
 from metal.serving.keeping import answers_of, set_aside
 from metal.serving.people import (
     ACTIVE,
-    JOIN,
     RATER,
     WITHDRAWN,
     RaterInStudy,
     consented,
-    link_of,
-    new_link,
-    new_person,
     person_of,
-    recovered,
     same,
-    session_of,
     times_of,
     visitor_of,
 )
 from metal.serving.standing import DONE, outputs_rated, why_nothing
-from metal.serving.studies import CLOSED, AskedForm, NoSuchStudy, Study, study_of
+from metal.serving.studies import CLOSED, AskedForm, Study, study_of
 
 MOST_ANSWERS = 100  # in a request
 # for the form, which carries its own policy
 FRAMED = "frame-ancestors 'none'"
-NAMED = re.compile(r"[A-Za-z0-9_.-]{1,100}")  # how platforms call people
-# parameters of crowd platforms: what names the person, and what is kept besides
-PLATFORMS = {
-    "PROLIFIC_PID": ("prolific", ("STUDY_ID", "SESSION_ID")),
-    "workerId": ("cloudresearch", ("assignmentId", "hitId", "projectId")),
-    "participantId": ("cloudresearch", ("assignmentId", "projectId")),
-}
 
 
 class Seat:
     """A person in a study, on a request of theirs. Raises NotLetIn without a session of theirs."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, study: Study | None = None) -> None:
         self.desk: Desk = desk_of(request)
-        self.study = study_of(self.desk.ledger, request.path_params["study"])
+        self.study = study or study_of(self.desk.ledger, request.path_params["study"])
         cookie = request.cookies.get(cookie_of(self.study.id), "")
         visitor = visitor_of(self.desk.ledger, cookie) if cookie else None
         person = None
@@ -360,133 +346,11 @@ def _scores(asked: AskedForm, fields: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-# ---------------------------------------------------------------- coming in
-
-
-def by_link(request: Request) -> Response:
-    """Let somebody in by a link of their own."""
-    desk = desk_of(request)
-    link = link_of(desk.ledger, request.path_params["secret"], RATER)
-    return _let_in(request, desk, link.study, request.path_params["secret"])
-
-
-def _let_in(request: Request, desk: Desk, study: str, secret: str) -> Response:
-    """Begin a session, and lead to the form. A browser that has one of the same person goes on with
-    it, so that pages in its other tabs stay valid.
-    """
-    to = address(request, f"/study/{study}")
-    response = RedirectResponse(to, 303)
-    cookie = request.cookies.get(cookie_of(study), "")
-    before = visitor_of(desk.ledger, cookie) if cookie else None
-    person = link_of(desk.ledger, secret, RATER).person
-    if before and (before.study, before.person) == (study, person):
-        return response
-    desk.remember(request, response, study, session_of(desk.ledger, secret))
-    return response
-
-
-def join(request: Request) -> Response:
-    """The open link of a study: ask newcomers which languages they read."""
-    desk = desk_of(request)
-    study = study_of(desk.ledger, link_of(desk.ledger, request.path_params["secret"], JOIN).study)
-    return HTMLResponse(_join_page(desk, study, dict(request.query_params)))
-
-
-def _join_page(desk: Desk, study: Study, platform: Mapping[str, Any], problem: str = "") -> str:
-    frame = Frame()
-    if len(study.languages) == 1:
-        frame = desk.forms.form(study.id, study.languages[0]).assignment("", ()).frame
-    languages = [
-        (code, f"{language_name(code)} ({name_in(code, code)})") for code in study.languages
-    ]
-    kept = {name: str(value)[:200] for name, value in platform.items() if name in _NAMES}
-    content = {"rater": study.id, "languages": languages, "platform": kept, "problem": problem}
-    return words_page(frame, "join", **content)
-
-
-_NAMES = {*PLATFORMS, *(name for _, names in PLATFORMS.values() for name in names)}
-
-
-async def joining(request: Request) -> Response:
-    """Make a newcomer a rater of the study."""
-    fields = await fields_of(request)
-    languages = [str(each) for each in fields.getlist("language")]
-    return await run_in_threadpool(_joining, request, languages, dict(fields))
-
-
-def _joining(request: Request, languages: list[str], fields: Mapping[str, Any]) -> Response:
-    desk = desk_of(request)
-    desk.newcomers.take(request)
-    study = study_of(desk.ledger, link_of(desk.ledger, request.path_params["secret"], JOIN).study)
-    if study.state == CLOSED:
-        raise NotYours("this study is closed")
-    if not languages:
-        page = _join_page(desk, study, fields, "Choose at least one language.")
-        return HTMLResponse(page, 400)
-    name, platform = _from_platform(fields)
-    rater, code = new_person(desk.ledger, study, languages, name=name, platform=platform)
-    secret = new_link(desk.ledger, RATER, study=study.id, person=rater.id)
-    if name:  # who comes from a platform is known there
-        return _let_in(request, desk, study.id, secret)
-    served = {"form": address(request, f"/study/{study.id}")}
-    frame = desk.forms.form(study.id, languages[0]).assignment("", ()).frame
-    page = words_page(frame, "joined", rater=rater.name, code=code, served=served)
-    response = HTMLResponse(page)
-    desk.remember(request, response, study.id, session_of(desk.ledger, secret))
-    return response
-
-
-def _from_platform(fields: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-    """The name of somebody who comes from a crowd platform, and what it said of them."""
-    for parameter, (platform, more) in PLATFORMS.items():
-        person = str(fields.get(parameter, "")).strip()
-        if person and not NAMED.fullmatch(person):
-            raise NotYours(f"{parameter} is not an id; open the link of the platform again")
-        if person:
-            kept = {each: str(fields[each])[:200] for each in more if fields.get(each)}
-            return f"{platform}:{person}", {"platform": platform, **kept}
-    return "", {}
-
-
-async def recover(request: Request) -> Response:
-    """Let somebody in by their name and recovery code."""
-    fields = dict(await fields_of(request))
-    return await run_in_threadpool(_recover, request, fields)
-
-
-def _recover(request: Request, fields: Mapping[str, Any]) -> Response:
-    desk = desk_of(request)
-    desk.limits.take(request)
-    study = study_of(desk.ledger, request.path_params["study"])
-    name, code = str(fields.get("name", ""))[:200].strip(), str(fields.get("code", ""))[:100]
-    rater = recovered(desk.ledger, study.id, name, code)
-    secret = new_link(desk.ledger, RATER, study=study.id, person=rater.id)
-    return _let_in(request, desk, study.id, secret)
-
-
-def not_let_in(request: Request, error: Exception) -> Response:
-    """Say how to come in; to a script, say only that."""
-    assert isinstance(error, NotLetIn)
-    if request.headers.get("content-type", "").startswith("application/json"):
-        return JSONResponse({"error": "not let in"}, 401)
-    desk, study = desk_of(request), error.study
-    served = {"recover": address(request, f"/study/{study.id}/recover")}
-    try:
-        frame = desk.forms.form(study.id, study.languages[0]).assignment("", ()).frame
-    except (NoSuchStudy, IndexError):
-        frame = Frame()
-    return HTMLResponse(words_page(frame, "recover", rater="", served=served), 401)
-
-
 ROUTES = [
-    Route("/r/{secret}", by_link),
-    Route("/join/{secret}", join),
-    Route("/join/{secret}", joining, methods=["POST"]),
     Route("/study/{study}", form),
     Route("/study/{study}/answers", answers, methods=["POST"]),
     Route("/study/{study}/plain", plain),
     Route("/study/{study}/plain", plain_answer, methods=["POST"]),
     Route("/study/{study}/mine", mine),
-    Route("/study/{study}/recover", recover, methods=["POST"]),
     Route("/study/{study}/{what:str}", posted, methods=["POST"]),
 ]

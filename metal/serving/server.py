@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import uvicorn
@@ -23,6 +24,7 @@ from metal.serving import (
     board_api,
     board_owner,
     board_pages,
+    coming_in,
     owner_new,
     owner_pages,
     rating_pages,
@@ -121,6 +123,7 @@ def app_of(desk: Desk) -> Starlette:
         *board_pages.ROUTES,
         *owner_new.ROUTES,  # before the owner's link, of which its address could be one
         *owner_pages.ROUTES,
+        *coming_in.ROUTES,  # before the forms that a person sends, of which one has the same shape
         *rating_pages.ROUTES,
         Route("/healthz", health),
         Route("/healthz/worker", health),
@@ -128,7 +131,7 @@ def app_of(desk: Desk) -> Starlette:
         Route("/static/{file}", static_file),
     ]
     handlers = {
-        NotLetIn: rating_pages.not_let_in,
+        NotLetIn: coming_in.not_let_in,
         MetalError: _refused,
         ClientDisconnect: _too_large,
         HTTPException: _no_page,
@@ -163,16 +166,22 @@ def _failed(request: Request, error: Exception) -> Response:
 class Served:
     """The server at work, until `stop()`, or the end of the program.
 
-    address: where it is, without a token. owner: the address that makes a browser the owner's.
+    address: where it is, without a token. first: whether the ledger has no owner's link that is
+    valid yet.
     """
 
     address: str
-    owner: str
+    first: bool
     folder: Path
     _desk: Desk
     _server: uvicorn.Server
     _thread: threading.Thread
     _workers: tuple[AttendedWorker, ...]
+
+    @cached_property
+    def owner(self) -> str:
+        """The address that makes a browser the owner's: a new link, made when it is asked for."""
+        return f"{self.address}/owner/{owner_pages.owner_secret(self._desk.ledger)}"
 
     def wait(self) -> None:
         """Wait until the server ends."""
@@ -222,5 +231,5 @@ def begin(
     thread.start()
     own = f"http://{host}:{listening.getsockname()[1]}{root_path.rstrip('/')}"
     beside = tuple(AttendedWorker(each, folder, database) for each in WORKERS if worker)
-    owner = f"{own}/owner/{owner_pages.owner_secret(ledger)}"
-    return Served(own, owner, folder, desk, server, thread, beside)
+    first = not owner_pages.owner_known(ledger)
+    return Served(own, first, folder, desk, server, thread, beside)

@@ -243,6 +243,29 @@ def change_settings(ledger: ServingLedger, name: str, **changes: Any) -> None:
     ledger.writes(write)
 
 
+def money_of(study: Study, languages: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """What a study costs: spent on answers, held for those that people are rating now, and left of
+    its budget (of a study without a budget, 0). languages: see `progress`.
+    """
+    settings = study.settings
+    answered = out = 0
+    for row in languages:
+        answered += row["answered"]
+        out += max(row["wanted"] - row["free"], row["answered"])
+    spent, held = answered * settings.pay, (out - answered) * settings.pay
+    left = max(settings.budget - spent - held, 0.0) if settings.budget else 0.0
+    return {"spent": spent, "held": held, "left": left}
+
+
+def set_budget(ledger: ServingLedger, study: Study, budget: float, least: float) -> None:
+    """Change what a study may cost; 0 for no limit. Raises UsageError for less than `least`, which
+    is spent or held.
+    """
+    if budget and budget < least - 1e-9:
+        raise UsageError(f"budget is {budget:g}; {least:g} is spent or held already, write more")
+    change_settings(ledger, study.id, budget=budget)
+
+
 def change_consent(ledger: ServingLedger, study: Study, text: str) -> None:
     """Ask everybody to agree to another text, before they rate more; empty to ask for none."""
     settings = study.settings

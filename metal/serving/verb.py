@@ -64,14 +64,15 @@ def serve(
     them. The ledger (people, teams, links, who holds which task, answers, submissions) is in
     FOLDER/metal-serve.db, or in PostgreSQL.
 
-    Everybody comes by a link of their own; only hashes of links are kept. Each start makes another
-    link for the owner; those before still work (`metal.serve_token` ends them).
+    Everybody comes by a link of their own; only hashes of links are kept. The first start shows the
+    owner's link; `metal.serve_token` makes a new one, which ends those before.
 
     Args:
         folder: Where the datasets are.
 
     Returns:
-        The server at work. It ends with `stop()`, or with the program.
+        The server at work. It ends with `stop()`, or with the program. Its `owner` is a new link of
+        the owner.
 
     Raises:
         UsageError: If there is no such folder, the port or the database cannot be used, or the

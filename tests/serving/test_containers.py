@@ -52,3 +52,11 @@ def test_compose_keeps_data_in_volumes_and_listens_to_this_machine_only() -> Non
     used = [volume.partition(":")[0] for each in (server, database) for volume in each["volumes"]]
     assert sorted(used) == sorted(services["volumes"])
     assert "POSTGRES_PASSWORD:?" in address  # no password of ours
+
+
+def test_containers_run_behind_a_proxy_that_speaks_https() -> None:
+    assert "--https" in json.loads(instruction("CMD"))
+    services = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
+    server = services["services"]["metal"]
+    assert "--https" in server.get("command", ["--https"])
+    assert server["environment"]["FORWARDED_ALLOW_IPS"]  # the proxy is not in the container

@@ -28,6 +28,7 @@ from metal.serving import (
     board_api,
     board_owner,
     board_pages,
+    coming_in,
     owner_new,
     owner_pages,
     rating_pages,
@@ -148,7 +149,15 @@ def hostile(seed: int, number: int) -> Iterator[tuple[str, str, bytes, dict[str,
     rng = random.Random(seed)
     routes = [
         route
-        for pages in (owner_new, owner_pages, rating_pages, board_api, board_owner, board_pages)
+        for pages in (
+            owner_new,
+            owner_pages,
+            coming_in,
+            rating_pages,
+            board_api,
+            board_owner,
+            board_pages,
+        )
         for route in pages.ROUTES
         if isinstance(route, Route)
     ]

@@ -134,18 +134,20 @@ class ServedProcess:
 
     def __init__(self, folder: Path, database: str = "", port: int = 0) -> None:
         self.folder, self.database, self.port = folder, database, port or free_port()
+        self.owner = ""
         self.start()
 
     def start(self) -> None:
-        """Start it, and wait for the owner's link."""
+        """Start it, and wait for its address; the first start shows the owner's link."""
         command = [sys.executable, "-m", "metal", "serve", str(self.folder)]
         command += ["--port", str(self.port)] if self.port else []
         command += ["--database", self.database] if self.database else []
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout
-        self.owner = self.process.stdout.readline().strip()
-        assert self.owner.startswith("http"), self.owner
-        self.address = self.owner.partition("/owner/")[0]
+        line = self.process.stdout.readline().strip()
+        assert line.startswith("http"), line
+        self.owner = line if "/owner/" in line else self.owner
+        self.address = line.partition("/owner")[0]
         self.port = int(self.address.rpartition(":")[2])
 
     def kill(self) -> None:

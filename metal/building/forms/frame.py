@@ -38,6 +38,11 @@ REASONS = {
     "other": "Another reason",
 }
 LACKING = "Please answer every question."  # to somebody whose browser has no script
+NO_CHOICE = "Choose at least one language."
+JOINED_BEFORE = (
+    "Somebody with this ID has joined already. If it was you, go on in the browser that you used"
+    " first, or write the name and the code that you were given."
+)
 NO_LANGUAGE = ("und", SEVERAL)  # of outputs whose raters' language is not known
 _TEXT = re.compile(r'\bt\((?:\w+ === 1 \? )?"([^"]+)"(?: : "([^"]+)")?')
 _PLACE = re.compile(r"\{\w+\}")
@@ -50,7 +55,7 @@ def english() -> frozenset[str]:
     files = "".join(source(templates, file) for file in FILES)
     texts = set(chain.from_iterable(_TEXT.findall(files))) - {""}
     texts |= {heading for headings in HEADINGS.values() for heading in headings.values()}
-    return frozenset(texts | {*REASONS.values(), LACKING})
+    return frozenset(texts | {*REASONS.values(), LACKING, NO_CHOICE, JOINED_BEFORE})
 
 
 def translation(frame: Frame, text: str, **values: object) -> str:
