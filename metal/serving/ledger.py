@@ -37,6 +37,7 @@ class ServingLedger:
         # SQLite writers of one process queue here, since those that wait in SQLite take turns at
         # random.
         self._turn: Lock | nullcontext[None] = nullcontext() if address else Lock()
+        self.folder = folder
         self.file = None if address else folder / FILE
         if self.file and not self.file.exists():
             self.file.touch(0o600)  # what it says of people is the owner's

@@ -6,15 +6,18 @@ import hashlib
 import hmac
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Table, delete, func, insert, select, update
 
-from metal.errors import UsageError
+from metal.data.files import read_jsonl
+from metal.errors import MetalError, UsageError
 from metal.serving import tables
 from metal.serving.ledger import ServingLedger
+from metal.serving.marks import read_marks
 from metal.serving.studies import Study
 
 ACTIVE, EXCLUDED, WITHDRAWN = "active", "excluded", "withdrawn"
@@ -186,6 +189,7 @@ def new_person(
         raise UsageError(f"choose one or more of {', '.join(study.languages)}")
     code = "-".join("".join(secrets.choice(READABLE) for _ in range(4)) for _ in range(3))
     person = tables.people
+    elsewhere = set() if name else _names_in(study.folder(ledger.folder))
 
     def write(connection: Connection) -> bool:
         # One at a time, so that no two get one name.
@@ -196,7 +200,7 @@ def new_person(
         taken = (person.c.study == study.id) & (person.c.name == name)
         if name and connection.scalar(select(person.c.id).where(taken)):
             return False
-        called = name or _next_name(connection, study, languages[0])
+        called = name or _next_name(connection, study, languages[0], elsewhere)
         row = {"study": study.id, "name": called, "languages": list(languages), "state": ACTIVE}
         more = {"consent": "", "qualified": "", "platform": dict(platform or {})}
         secret = {"recovery": hashed(_plain(code)), "made": time.time()}
@@ -211,8 +215,26 @@ def new_person(
     return rater, code if new else ""
 
 
-def _next_name(connection: Connection, study: Study, language: str) -> str:
-    """The next free name of a language, in all studies of the dataset."""
+def _names_in(dataset: Path) -> set[str]:
+    """The names that a dataset's raters have, whatever the ledger says: it may be an older copy."""
+    path = dataset / "raters.jsonl"
+    try:
+        raters = (
+            [str(entry.get("rater")) for _, entry in read_jsonl(path)] if path.is_file() else []
+        )
+        return {*raters, *read_marks(dataset).people}
+    except (MetalError, OSError):
+        raise UsageError(
+            "nobody can join now, because the dataset cannot be read; please tell the study's owner"
+        ) from None
+
+
+def _next_name(
+    connection: Connection, study: Study, language: str, elsewhere: Container[str]
+) -> str:
+    """The next free name of a language, in all studies of the dataset. elsewhere: names that the
+    dataset has.
+    """
     person, every = tables.people, tables.studies
     begins = person.c.name.like(f"{language}-%")
     wanted = select(person.c.name).join(every).where(every.c.dataset == study.dataset, begins)
@@ -220,7 +242,11 @@ def _next_name(connection: Connection, study: Study, language: str) -> str:
     taken = [int(number) for number in ends if number.isdecimal()]
     settings = study.settings
     number = max([settings.first - 1, settings.past, *taken]) + 1
-    return f"{language}-{'s' if number >= settings.first + NUMBERS else ''}{number}"
+    while True:
+        name = f"{language}-{'s' if number >= settings.first + NUMBERS else ''}{number}"
+        if name not in elsewhere:
+            return name
+        number += 1
 
 
 def person_named(ledger: ServingLedger, study: str, name: str) -> RaterInStudy | None:

@@ -256,7 +256,13 @@ def study_ls(folder: ServedFolder = ".", *, database: Database = "") -> list[dic
 
 
 @documented
-def serve_backup(out: StrPath, *, folder: ServedFolder = ".", force: Force = False) -> Path:
+def serve_backup(
+    out: StrPath,
+    *,
+    folder: ServedFolder = ".",
+    database: Database = "",
+    force: Force = False,
+) -> Path:
     """Write a copy of a server's ledger, while the server is at work.
 
     The datasets are folders: copy them as you copy others. A ledger in PostgreSQL is backed up with
@@ -269,13 +275,18 @@ def serve_backup(out: StrPath, *, folder: ServedFolder = ".", force: Force = Fal
         The file.
 
     Raises:
-        UsageError: If there is no ledger, or the file exists.
+        UsageError: If there is no ledger, it is in a database, or the file exists.
 
     Example:
         metal.serve_backup("ledger.db", folder="datasets")
     """
     from metal.serving.ledger import FILE, copy_of
 
+    if _database(database):
+        raise UsageError(
+            "the ledger is in the database that `database` or METAL_DATABASE names; copy it with"
+            " `pg_dump`"
+        )
     ledger, target = _existing(folder) / FILE, Path(out)
     if not ledger.is_file():
         raise UsageError(f"{folder} has no ledger ({FILE}); nothing was served from it")
@@ -286,7 +297,7 @@ def serve_backup(out: StrPath, *, folder: ServedFolder = ".", force: Force = Fal
 
 
 @documented
-def serve_restore(file: StrPath, *, folder: ServedFolder = ".") -> Path:
+def serve_restore(file: StrPath, *, folder: ServedFolder = ".", database: Database = "") -> Path:
     """Put a copy of a ledger in the place of a server's, which must not run; the ledger there is
     kept beside it.
 
@@ -300,7 +311,7 @@ def serve_restore(file: StrPath, *, folder: ServedFolder = ".") -> Path:
         The ledger.
 
     Raises:
-        UsageError: If the file is no ledger, or a server is at work.
+        UsageError: If the file is no ledger, the ledger is in a database, or a server is at work.
 
     Example:
         metal.serve_restore("ledger.db", folder="datasets")
@@ -309,6 +320,11 @@ def serve_restore(file: StrPath, *, folder: ServedFolder = ".") -> Path:
     from metal.serving.ledger import FILE, ServingLedger, check_ledger, copy_of, stop_using
     from metal.serving.making import note_names_since
 
+    if _database(database):
+        raise UsageError(
+            "the ledger is in the database that `database` or METAL_DATABASE names; restore it with"
+            " `psql`"
+        )
     target = _existing(folder) / FILE
     check_ledger(Path(file))
     if target.is_file():

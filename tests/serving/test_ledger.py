@@ -236,6 +236,24 @@ def test_a_backup_replaces_no_file_unless_it_is_told_to(tmp_path: Path) -> None:
         metal.serve_backup(tmp_path / "x.db", folder=tmp_path / "empty")
 
 
+@pytest.mark.parametrize("way", ["option", "environment"])
+def test_a_ledger_in_a_database_is_not_copied_from_an_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    ServingLedger(tmp_path).close()
+    copy = metal.serve_backup(tmp_path / "old.db", folder=tmp_path)
+    address = "postgresql+psycopg://somebody@host/name"
+    if way == "environment":
+        monkeypatch.setenv("METAL_DATABASE", address)
+    database = address if way == "option" else ""
+    with pytest.raises(UsageError) as refused:
+        metal.serve_backup(tmp_path / "copy.db", folder=tmp_path, database=database)
+    assert tells(str(refused.value), "database", "pg_dump")
+    assert not (tmp_path / "copy.db").exists()
+    with pytest.raises(UsageError, match="psql"):
+        metal.serve_restore(copy, folder=tmp_path, database=database)
+
+
 def test_restore_puts_the_copy_in_place_and_keeps_what_was_there(tmp_path: Path) -> None:
     ledger = ServingLedger(tmp_path)
     ledger.writes(lambda connection: add_jobs(connection, 1))

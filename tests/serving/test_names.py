@@ -10,7 +10,8 @@ import pytest
 
 import metal
 from metal.building.store import read_given, read_reserved
-from metal.errors import DataError
+from metal.errors import DataError, UsageError
+from metal.serving import tables
 from metal.serving.ledger import ServingLedger
 from metal.serving.people import NUMBERS, new_person, people_of
 from metal.serving.studies import change_settings, study_of
@@ -110,6 +111,27 @@ def test_a_restored_ledger_gives_nobody_the_name_of_somebody_it_forgot(tmp_path:
     newcomer, _ = new_person(restored, study_of(restored, "demo"), ["hi"])
     restored.close()
     assert newcomer.name == "hi-3"
+
+
+def test_a_ledger_that_lost_people_gives_their_names_to_nobody(house: House) -> None:
+    links = house.study(people=2)
+    rate(house.person(links[1]), "demo", 2)
+    house.bring_in()
+    ledger = house.ledger()
+    for table in (
+        "answers",
+        "handed",
+        "sessions",
+        "links",
+    ):  # an older copy, by the database's means
+        ledger.writes(lambda c, name=table: c.execute(tables.metadata.tables[name].delete()))
+    ledger.writes(lambda c: c.execute(tables.people.delete().where(tables.people.c.name == "hi-2")))
+    study = study_of(ledger, "demo")
+    assert new_person(ledger, study, ["hi"])[0].name == "hi-3"
+    (house.folder / "demo" / "raters.jsonl").write_text("{")
+    with pytest.raises(UsageError, match="nobody can join"):
+        new_person(ledger, study, ["hi"])
+    ledger.close()
 
 
 @pytest.mark.parametrize("line", ['{"first": 1}', '{"first": "1", "last": 2}', "[]", "{"])
