@@ -16,7 +16,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 from sqlalchemy.exc import DataError as ValueRefused
 
 from metal.data.files import new_file
-from metal.errors import UsageError
+from metal.errors import MetalError, UsageError
 from metal.serving.tables import VERSION, metadata, schema, tasks_out
 
 FILE = "metal-serve.db"  # in the server's folder
@@ -24,6 +24,16 @@ PATIENCE = 30  # seconds to wait for a database that is busy or gone
 PAUSE = 0.05
 RESERVE = 35  # connections beside the five of the pool: as many as threads answer requests
 Value = TypeVar("Value")
+
+
+class DiskFull(MetalError):
+    """A disk without room, so that nothing was written."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the disk of the server is full, so that nothing was saved; what was answered stays on"
+            " the device and is sent again once there is room"
+        )
 
 
 class ServingLedger:
@@ -81,6 +91,9 @@ class ServingLedger:
                     "this holds characters or numbers that the database cannot keep"
                 ) from None
             except DBAPIError as error:
+                state = getattr(error.orig, "sqlstate", None)  # of PostgreSQL
+                if state == "53100" or "disk is full" in str(error.orig):
+                    raise DiskFull from None
                 if not _passes(error) or time.monotonic() > end:
                     raise
             time.sleep(pause)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import threading
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ from metal.serving.beside import AttendedWorker
 from metal.serving.boards import NoSuchBoard
 from metal.serving.desk import Desk, NotLetIn, TooMany
 from metal.serving.handing import NotYours
-from metal.serving.ledger import ServingLedger
+from metal.serving.ledger import DiskFull, ServingLedger
 from metal.serving.people import NotValid
 from metal.serving.slow import PunctualConnection
 from metal.serving.studies import Forms, NoSuchStudy
@@ -65,6 +66,7 @@ STATUSES: dict[type[Exception], int] = {
     NoSuchSubmission: 404,
     NotValid: 404,
     TooMany: 429,
+    DiskFull: 507,  # not 400, after which a page would not send its answers again
     NotYours: 400,
 }
 
@@ -158,6 +160,8 @@ def _no_page(request: Request, error: Exception) -> Response:
 
 
 def _failed(request: Request, error: Exception) -> Response:
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return _refused(request, DiskFull())
     message = f"METAL has a defect: {type(error).__name__}. The server's terminal says more."
     return respond(request, "message.html", {"message": message}, 500)
 

@@ -11,12 +11,13 @@ import signal
 import sys
 import time
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 from metal.errors import MetalError
 from metal.serving.agreeing import note_agreement
 from metal.serving.keeping import TROUBLE, Refusal, keep, let_go, note_trouble
-from metal.serving.ledger import ServingLedger
+from metal.serving.ledger import DiskFull, ServingLedger
 from metal.serving.recovering import recover
 from metal.serving.studies import Forms, Study, all_studies
 from metal.serving.watching import note_look
@@ -39,7 +40,9 @@ class KeepingWorker:
             began = time.monotonic()
             if began < self._rests.get(study.id, 0.0):
                 continue
-            note_trouble(self.ledger, study.id, self._trouble(study))
+            trouble = self._trouble(study)
+            with suppress(DiskFull):  # then the terminal has said it
+                note_trouble(self.ledger, study.id, trouble)
             note_look(self.root)
             now = time.monotonic()
             self._rests[study.id] = now + REST * (now - began)

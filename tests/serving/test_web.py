@@ -10,9 +10,10 @@ import time
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import event, select, text, update
 
 import metal
 from metal.building.store import read_given
@@ -557,6 +558,33 @@ def test_the_worker_brings_answers_in_and_is_started_again(tmp_path: Path) -> No
 
 def test_health_says_whether_the_database_answers(house: House) -> None:
     assert house.person().get("/healthz").text == "ok\n"
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_a_full_disk_is_said_and_the_answers_come_later(house: House) -> None:
+    (link,) = house.study()
+    person = house.person(link)
+    data = person.data()
+    assert house.served
+    engine = house.served._desk.ledger.engine
+    with engine.connect() as connection:
+        pages = connection.execute(text("PRAGMA page_count")).scalar()
+
+    def fill(connection: Any, *_: object) -> None:
+        connection.execute(f"PRAGMA max_page_count={pages}")
+
+    def empty(connection: Any, *_: object) -> None:
+        connection.execute("PRAGMA max_page_count=1000000")
+
+    event.listen(engine, "checkout", fill)
+    answers = [answer_of(data, each["task"], comment="x" * 9000) for each in data["tasks"]]
+    reply = person.send(answers, data["served"]["csrf"], "demo")
+    assert reply.status_code == 507
+    assert tells(reply.text, "disk", "full", "stays on the device")
+    event.remove(engine, "checkout", fill)
+    event.listen(engine, "checkout", empty)
+    assert person.send(answers, data["served"]["csrf"], "demo").status_code == 200
+    event.remove(engine, "checkout", empty)
 
 
 def test_links_end(house: House) -> None:
