@@ -19,7 +19,7 @@ from metal.data.files import read_toml
 from metal.data.holdings import CRITERION_RECORD, RECORDS, VERDICTS
 from metal.data.ratings import COLUMNS, FACTS
 from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
-from metal.data.validating import NOT_BLANK
+from metal.data.validating import BLANK, NOT_BLANK
 
 VERSION = 1  # of the format; a change that makes valid files invalid gets the next number
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -162,6 +162,7 @@ def _rating() -> Schema:
         **record({**properties, **described(joined, "rating")}, FACTS[:4]),
         "if": {"properties": {"score": {"type": "null"}}, "required": ["score"]},
         "then": {"properties": {"reason": NAME}, "required": ["reason"]},
+        "else": {"properties": {"reason": {"type": "string", "pattern": BLANK}}},
     }
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 MOST = 100  # faults that are kept; the others are counted
 NOT_BLANK = r"\S"  # the pattern of a name
+BLANK = r"^\s*$"  # the pattern of a text that must be empty
 WHOLE = "the record"  # instead of a path
 SHOWN = 60  # characters of a value that a message quotes
 Values = Iterable[tuple[str, Any]]  # (location, value)
@@ -145,6 +146,9 @@ def _no_choice(path: str, error: Any) -> str:
 
 
 def _no_match(path: str, error: Any) -> str:
+    if error.validator_value == BLANK:
+        problem = f"{path} is {_quoted(error.instance)} beside a score, but says why there is none"
+        return f"{problem}; leave it empty, and write a justification as the comment"
     if not str(error.instance).strip():
         return f"{path} is empty"
     return f"{path} is {_quoted(error.instance)}, which is not of the form {error.validator_value}"

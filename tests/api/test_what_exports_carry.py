@@ -166,3 +166,40 @@ def test_further_references_are_counted(to: str, through: Read) -> None:
 def test_score_edits_say_that_they_have_no_references(tmp_path: Path) -> None:
     table = metal.export(with_references("Because."), to="inspect", out=tmp_path / "out")
     assert tells(table.attrs["warnings"], "references", "1 source")
+
+
+# ---------------------------------------------------------------- justifications
+
+
+def justified(reasons: list[str], **columns: list[str]) -> pd.DataFrame:
+    cells = {"output": ["a", "b", "c", "d"], "rater": "gpt", "criterion": "tone", "language": "en"}
+    return pd.DataFrame({**cells, "score": [1, 0, 1, None], "reason": reasons, **columns})
+
+
+def test_a_column_of_reasons_that_justifies_is_read_as_comments(tmp_path: Path) -> None:
+    reasons = [f"because of {letter}" for letter in "abcd"]
+    dataset = metal.read(justified(reasons))
+    assert dataset.ratings["comment"].tolist() == reasons
+    assert dataset.ratings["reason"].tolist() == ["", "", "", "no answer"]
+    assert tells(dataset.report, "4 texts in 'reason'", "comments")
+    metal.export(dataset, to="promptfoo", out=tmp_path / "out.json")
+    again = rows(metal.read(tmp_path / "out.json"))
+    assert again["comment"].tolist() == reasons
+
+
+def test_reasons_of_missing_scores_stay_reasons() -> None:
+    dataset = metal.read(justified(["", "", "", "refused"]))
+    assert dataset.ratings["reason"].tolist() == ["", "", "", "refused"]
+    few = metal.read(justified(["so good", "", "", "refused"], comment=["well", "", "", ""]))
+    assert few.ratings["reason"].tolist() == ["", "", "", "refused"]
+    assert few.ratings["comment"].tolist() == ["well\nso good", "", "", ""]
+    assert tells(few.report, "1 text in 'reason' beside a score")
+
+
+def test_a_score_with_a_reason_why_there_is_none_is_no_valid_rating(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.jsonl"
+    row = '{"output": "a", "criterion": "tone", "rater": "gpt", "score": 1, "reason": "%s"}\n'
+    path.write_text(row % "" + row % "because of a")
+    found = metal.schema_validate(path)
+    assert tells(found.faults, "2", "because of a", "comment")
+    assert len(found.faults) == 1

@@ -19,8 +19,8 @@ from metal.data.formats import Draft, Format
 from metal.data.ratings import tidy_facts
 from metal.data.records import Criterion, Rater
 from metal.data.run_toml import read_run_toml
+from metal.data.tables.justifications import NO_ANSWER
 from metal.data.tables.replies import read_replies
-from metal.data.tables.scales import NO_ANSWER
 from metal.errors import DataError, UsageError
 
 FILE = "journal.jsonl"

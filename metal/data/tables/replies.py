@@ -15,7 +15,8 @@ import pandas as pd
 from metal.data.ratings import row_number
 from metal.data.records import Criterion, Scale
 from metal.data.tables.cells import as_texts
-from metal.data.tables.scales import NO_ANSWER, whole_scale
+from metal.data.tables.justifications import NO_ANSWER
+from metal.data.tables.scales import whole_scale
 from metal.data.text import first_few
 from metal.errors import UsageError
 

@@ -29,6 +29,7 @@ from metal.data.tables.directions import (
     doubtful_directions,
     notes_on_directions,
 )
+from metal.data.tables.justifications import read_reasons
 from metal.data.tables.levels import (
     in_list,
     levels_from,
@@ -41,7 +42,6 @@ from metal.data.text import first_few, plural
 from metal.errors import DataError, UnknownName, UsageError
 
 MOST_LEVELS = 11  # whole numbers with more distinct values than this are a continuous score
-NO_ANSWER = "no answer"
 RARE = 0.01  # of the answers; so rare a level may be a typing error
 PER_CRITERION = ("directions", "levels", "measures", "missing", "ranges", "shifts")
 
@@ -86,14 +86,7 @@ def read_scores(
     notes += [*notes_on_directions(criteria, scores_of, declared), *counts]
     tidy["score"] = scores
     tidy.attrs["doubtful_directions"] = doubtful_directions(criteria, scores_of, declared)
-    answered = ~np.isnan(scores)
-    if "reason" in tidy:
-        reason = tidy["reason"].astype(object)
-        tidy["reason"] = reason.where(answered | (reason.notna() & (reason != "")), NO_ANSWER)
-    else:
-        tidy["reason"] = pd.Categorical.from_codes(
-            (~answered).astype(np.int8), pd.Index(["", NO_ANSWER])
-        )
+    read_reasons(tidy, notes)
     return criteria
 
 
