@@ -13,6 +13,7 @@ import pytest
 
 import metal
 from metal.errors import DataError
+from tests.saying import tells
 
 SCORES = [4, 4, 4, 1, 2, 5, 3, 2, 1, 5, 3, 4]
 OTHERS = [4, 2, 3, 1, 2, 5, 3, 1, 2, 4, 5, 4]
@@ -239,3 +240,36 @@ def test_a_column_of_other_short_words_is_no_language(
 ) -> None:
     columns = {name: [*values] * 6, "human_score": SCORES, "llm_score": OTHERS}
     assert metal.read(written(tmp_path, columns)).languages == ("und",)
+
+
+def translated(tmp_path: Path, **more: Sequence[object]) -> Path:
+    """Two translators, each with a translation of every source, and a score of each translation."""
+    columns: dict[str, Sequence[object]] = {
+        "segment_id": [number // 2 for number in range(12)],
+        "lp": ["en-de"] * 12,
+        "source": [f"A text with the number {number // 2}." for number in range(12)],
+        "mt": [f"Text {number // 2} von t{number % 2}." for number in range(12)],
+        "translator": [f"t{number % 2}" for number in range(12)],
+        "DA": [40 + 3 * number for number in range(12)],
+    }
+    path = tmp_path / "da.csv"
+    pd.DataFrame({**columns, **more}).to_csv(path, index=False)
+    return path
+
+
+def test_translators_with_texts_of_their_own_are_generators(tmp_path: Path) -> None:
+    path = translated(tmp_path)
+    with pytest.raises(DataError) as raised:
+        metal.read(path)
+    assert tells(str(raised.value), "no column for the rater", '`wide=["DA"]`')
+    dataset = metal.read(path, wide=["DA"])  # as the message says
+    assert {output.generator for output in dataset.outputs.values()} == {"t0", "t1"}
+    assert set(dataset.raters) == {"DA"}
+    assert tells(dataset.report, "generator from 'translator'")
+
+
+def test_translators_who_all_rated_the_same_texts_are_raters(tmp_path: Path) -> None:
+    path = translated(tmp_path, mt=[f"Text {number // 2}." for number in range(12)])
+    dataset = metal.read(path)
+    assert set(dataset.raters) == {"t0", "t1"}
+    assert list(dataset.criteria) == ["DA"]

@@ -224,6 +224,16 @@ def _no_other_facts(
     return roles
 
 
+def _translators_as_generators(
+    frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
+) -> dict[str, str]:
+    """Read translators who each have their own texts as the generators."""
+    unused = [name for name in frame if name not in roles.values() and plain(name) == "translator"]
+    if not unused or "generator" in roles or not _wrote_the_texts(frame, unused[0], roles):
+        return roles
+    return roles | {"generator": unused[0]}
+
+
 def _no_texts_as_names(
     frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
 ) -> dict[str, str]:
@@ -265,6 +275,7 @@ REFUTATIONS = (
     _no_names_of_prompts,
     _no_numbers_of_rows,
     _no_other_facts,
+    _translators_as_generators,
     _no_texts_as_names,
     _no_texts_as_scores,
 )
@@ -319,8 +330,7 @@ def _is_no_rater(frame: pd.DataFrame, roles: Mapping[str, str]) -> bool:
     """
     column = roles["rater"]
     if plain(column) == "translator":
-        text = roles.get("text")
-        return text is None or not frame[[text, column]].drop_duplicates()[text].duplicated().any()
+        return _wrote_the_texts(frame, column, roles)
     if are_scores(frame, column, roles):
         return True
     if "score" in roles or not holds_answers(frame[column]):
@@ -331,6 +341,12 @@ def _is_no_rater(frame: pd.DataFrame, roles: Mapping[str, str]) -> bool:
         if name not in roles.values() and is_person(without_end(name))
     ]
     return any(holds_answers(frame[name]) for name in others)
+
+
+def _wrote_the_texts(frame: pd.DataFrame, translator: str, roles: Mapping[str, str]) -> bool:
+    """Whether translators each have their own texts, so that they rated none of the others'."""
+    text = roles.get("text")
+    return text is None or not frame[[text, translator]].drop_duplicates()[text].duplicated().any()
 
 
 def _are_kinds(frame: pd.DataFrame, kind: pd.Series, rater: str) -> bool:

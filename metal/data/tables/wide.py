@@ -128,10 +128,10 @@ def _nothing_found(table: WideTable, notes: Sequence[str]) -> NoColumn:
             " the rater"
         )
     answers = _may_be_asked_about(table)
-    if missing == "rater" and len(answers) > 1:
+    if missing == "rater" and answers:
         remedy = remedy.replace("`wide=RATERS`", _as_option(answers, list(table.frame.columns)))
         remedy += f"; {ON_ITS_SIDE}" if len(answers) >= FEWEST else ""
-        if answers[0] == table.roles.get("score"):
+        if len(answers) > 1 and answers[0] == table.roles.get("score"):
             remedy += f"; if it is a judge: `kinds={ {answers[1]: 'llm'} }`"
     return NoColumn(
         table.where, missing, table.free, f"no column for the {missing}", remedy, answers
