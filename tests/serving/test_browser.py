@@ -6,10 +6,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import metal
+from metal.serving.people import JOIN, new_link
 from tests.app.shop import check_looks
 from tests.serving.browsing import SIZES, Site, rate_task, start, wait_saved
 from tests.serving.conftest import KINDS
@@ -202,3 +205,51 @@ def test_the_owners_pages_are_clean(any_site: Site, new_page: Any) -> None:
         assert page.locator("img.qr").count() == 3
         assert page.evaluate("[...document.querySelectorAll('img.qr')].every(i => i.naturalWidth)")
         check_looks(page, size[0])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", SIZES, ids=("desk", "phone"))
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_around_the_form_is_clean(
+    site: Site, new_page: Any, tmp_path: Path, size: tuple[int, int], scheme: str
+) -> None:
+    (tmp_path / "consent.txt").write_text("We keep your answers.\nYou can withdraw.")
+    study, _ = metal.study_new(
+        site.folder / "demo", folder=site.folder, name=f"door-{size[0]}-{scheme}", raters=9, most=1,
+        languages="ar,en", code="DONE-42", consent=tmp_path / "consent.txt",
+    )  # fmt: skip
+    ledger = site.ledger()
+    secret = new_link(ledger, JOIN, study=study.id)
+    ledger.close()
+    form = f"{site.served.address}/study/{study.id}"
+    page = new_page(*size, color_scheme=scheme, locale="ar-EG")
+    page.goto(form)  # without a session: how to go on from another device
+    check_looks(page, size[0])
+    page.goto(f"{site.served.address}/join/{secret}")
+    assert page.evaluate("document.documentElement.lang") == "ar"
+    check_looks(page, size[0])
+    page.click("button")
+    page.wait_for_selector("[role=alert]", state="attached")
+    check_looks(page, size[0])
+    page.check("input[value=ar]")
+    page.click("button")
+    page.wait_for_selector("#code", state="attached")
+    check_looks(page, size[0])
+    page.click("a.primary")
+    page.wait_for_selector("input[name=version]", state="attached")  # the consent
+    check_looks(page, size[0])
+    page.click("button.primary")
+    page.wait_for_selector("body[data-ready]")
+    page.goto(f"{form}/plain")  # for browsers without script
+    check_looks(page, size[0])
+    with page.expect_navigation():  # nothing is answered
+        page.evaluate("document.querySelector('form:not([action])').submit()")
+    page.wait_for_selector("[role=alert]", state="attached")
+    check_looks(page, size[0])
+    for group in page.locator("form:not([action]) fieldset").all():
+        group.locator("input[type=radio]").first.check(force=True)
+    page.click("form:not([action]) button.primary")
+    page.wait_for_selector("code:has-text('DONE-42')")
+    check_looks(page, size[0])
+    page.goto(f"{form}/mine")
+    check_looks(page, size[0])
