@@ -89,7 +89,7 @@ def _of_study(ledger: ServingLedger, study: Study, data: Dataset, folder: Path) 
     names = {name for name, _ in answered}
     table = data.ratings[data.ratings["rater"].isin(names)]
     pairs = zip(table["rater"].astype(str), table["output"].astype(str), strict=True)
-    own = table[[pair in answered for pair in pairs]].reset_index(drop=True)
+    own = table.loc[[pair in answered for pair in pairs]].reset_index(drop=True)
     raters = {name: rater for name, rater in data.raters.items() if name in names}
     return replace(data, raters=raters, ratings=own)
 

@@ -451,6 +451,8 @@ def test_who_is_excluded_from_a_study_stays_in_the_others_of_the_dataset(house: 
     other.post("/study/first/withdraw", {"sure": "1"})
     house.bring_in()
     assert load_dataset(house.folder / "demo").raters == {}
+    for name in ("first", "third"):  # nobody is left in them
+        assert "not in the dataset" not in house.owner().get(f"/owner/study/{name}").text
 
 
 def test_who_withdraws_from_a_study_takes_its_test_answers_along(house: House) -> None:
