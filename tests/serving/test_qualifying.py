@@ -111,6 +111,7 @@ def test_a_trial_is_decided_only_when_it_is_whole(house: House) -> None:
     )
     change = tables.handed.update().where(others).values(state="lapsed")
     ledger.writes(lambda connection: connection.execute(change))
+    ledger.close()
     owner = state(house, "paused")
     page = person.get("/study/demo").text
     assert tells(page, PAUSED)
