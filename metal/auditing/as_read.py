@@ -35,8 +35,11 @@ def as_read(dataset: Dataset) -> Iterator[Finding]:
 
 def _own_sources(dataset: Dataset) -> Iterator[Finding]:
     """A finding if every output is its own source, as when a table has no column for sources;
-    none if their texts are known and differ, so that no two outputs answer one prompt.
+    none if their texts are known and differ, so that no two outputs answer one prompt, or if an
+    exported table named them.
     """
+    if dataset.extra.get("reading", {}).get("sources_named"):
+        return
     texts = [source.text for source in dataset.sources.values()]
     if all(texts) and len({*texts}) == len(texts):
         return

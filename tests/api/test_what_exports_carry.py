@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import metal
+from metal.auditing.as_read import as_read
 from metal.data.dataset import Card, Dataset, assemble
 from metal.data.ratings import facts_from
 from metal.data.records import COMPARED, Criterion, Level, Output, Rater, Rating, Scale, Source
@@ -190,10 +191,21 @@ def test_a_column_of_reasons_that_justifies_is_read_as_comments(tmp_path: Path) 
 def test_reasons_of_missing_scores_stay_reasons() -> None:
     dataset = metal.read(justified(["", "", "", "refused"]))
     assert dataset.ratings["reason"].tolist() == ["", "", "", "refused"]
-    few = metal.read(justified(["so good", "", "", "refused"], comment=["well", "", "", ""]))
-    assert few.ratings["reason"].tolist() == ["", "", "", "refused"]
-    assert few.ratings["comment"].tolist() == ["well\nso good", "", "", ""]
-    assert tells(few.report, "1 text in 'reason' beside a score")
+
+
+def test_a_few_texts_beside_scores_leave_the_reasons_of_others() -> None:
+    cells = {"rater": "gpt", "criterion": "tone", "language": "en", "comment": ""}
+    frame = pd.DataFrame({"output": map(str, range(22)), **cells, "reason": ""})
+    frame["score"] = [1, 0] * 10 + [None, None]
+    frame.loc[0, ["reason", "comment"]] = "so good", "well"
+    frame.loc[20, "reason"] = "refused"
+    ratings = metal.read(frame).ratings
+    assert ratings["reason"].tolist() == [""] * 20 + ["refused", "no answer"]
+    assert ratings["comment"].tolist() == ["well\nso good"] + [""] * 21
+    frame.loc[20, "reason"] = "so good"  # the same text as beside a score
+    ratings = metal.read(frame).ratings
+    assert ratings["reason"].tolist() == [""] * 20 + ["no answer"] * 2
+    assert ratings["comment"].iloc[20] == "so good"
 
 
 def test_a_score_with_a_reason_why_there_is_none_is_no_valid_rating(tmp_path: Path) -> None:
@@ -203,3 +215,16 @@ def test_a_score_with_a_reason_why_there_is_none_is_no_valid_rating(tmp_path: Pa
     found = metal.schema_validate(path)
     assert tells(found.faults, "2", "because of a", "comment")
     assert len(found.faults) == 1
+
+
+# ---------------------------------------------------------------- sources
+
+
+def test_sources_that_an_export_names_need_no_column(tmp_path: Path) -> None:
+    cells = {"id": ["a", "b", "c"], "rater": "ana", "score": [1, 0, 1], "language": "en"}
+    dataset = metal.read(pd.DataFrame(cells))
+    assert "own-sources" in {finding.code for finding in as_read(dataset)}
+    metal.export(dataset, to="csv", out=tmp_path / "out.csv")
+    again = metal.read(tmp_path / "out.csv")
+    assert again.sources == dataset.sources
+    assert "own-sources" not in {finding.code for finding in as_read(again)}

@@ -181,11 +181,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], file: Path) -> D
     sources = _sources(tidy, listed[0])
     outputs = _outputs(tidy, listed[1])
     card = Card(options.get("name") or file.name.split(".")[0])
-    extra: dict[str, Any] = {"unread": doubtful} if doubtful else {}
-    if columns.sources_by:
-        extra["sources_by"] = columns.sources_by
-    if tidy.attrs["doubtful_directions"]:
-        extra["doubtful_directions"] = tidy.attrs["doubtful_directions"]
+    extra = _as_read(tidy, doubtful, of_export)
     parts = (
         tuple(criteria),
         tuple(sources),
@@ -230,6 +226,22 @@ def _repeats_apart(
     _outputs_of_epochs(tidy, notes)
     tidy, again = with_repeats(tidy, partial(is_human, tidy, options), notes)
     return tidy, {**repeated, **again}
+
+
+def _as_read(
+    tidy: pd.DataFrame, doubtful: Sequence[str], of_export: Mapping[str, str]
+) -> dict[str, Any]:
+    """What an audit says of how the table was read. doubtful: columns that may be answers;
+    of_export: the roles of the columns in a table of `metal export`.
+    """
+    columns: TableColumns = tidy.attrs["columns"]
+    extra: dict[str, Any] = {
+        "unread": list(doubtful),
+        "sources_by": columns.sources_by,
+        "doubtful_directions": tidy.attrs["doubtful_directions"],
+        "sources_named": "source" in of_export and one_each(tidy, "source", "output"),
+    }
+    return {name: value for name, value in extra.items() if value}
 
 
 def _about_sources(frame: pd.DataFrame, tidy: pd.DataFrame) -> list[str]:

@@ -11,15 +11,16 @@ from metal.data.tables.cells import as_texts
 from metal.data.text import plural
 
 NO_ANSWER = "no answer"
+SHARE = 0.1  # of the scores; if so many have a text, the column justifies
 
 
 def read_reasons(tidy: pd.DataFrame, notes: list[str]) -> None:
     """Let `reason` say of each missing score why there is none, and of no other.
 
-    A text beside a score becomes a comment, below the comment that is there already. If most scores
-    have such a text, the column justifies: then texts beside missing scores are comments, too, and
-    their reason is NO_ANSWER, which is also the reason of those without a text. Note: how many
-    texts became comments.
+    A text beside a score becomes a comment, below the comment that is there already. If many scores
+    have such a text, or one text stands beside a score and beside a missing one, the column
+    justifies: then texts beside missing scores are comments, too, and their reason is NO_ANSWER,
+    which is also the reason of those without a text. Note: how many texts became comments.
     """
     answered = tidy["score"].notna().to_numpy()
     if "reason" not in tidy:
@@ -29,7 +30,8 @@ def read_reasons(tidy: pd.DataFrame, notes: list[str]) -> None:
         return
     reason = as_texts(tidy["reason"]).astype(object).fillna("")
     with_text = (reason != "").to_numpy()
-    justifies = bool(2 * (with_text & answered).sum() > answered.sum())
+    beside_both = reason[with_text & ~answered].isin(reason[with_text & answered]).any()
+    justifies = bool(beside_both or (with_text & answered).sum() >= SHARE * answered.sum() > 0)
     moved = with_text & (answered | justifies)
     if moved.any():
         tidy["comment"] = _with_justifications(tidy, reason.where(moved, ""))
