@@ -260,6 +260,15 @@ class Criterion:
             else (high - score) / (high - low)
         )
 
+    def score_at(self, share: float) -> float:
+        """The score that is at this share of the scale (see `share`). NaN if the scale has no
+        ends.
+        """
+        if self.scale.ends is None:
+            return math.nan
+        low, high = self.scale.ends
+        return low + (high - low) * (share if self.direction == "higher" else 1 - share)
+
 
 # A metric's score: one number for all criteria, higher is better; others are negated when they join
 # (`negated`).

@@ -15,7 +15,10 @@ import pytest
 import metal
 from metal.data import archives
 from metal.data.formats import mqm_errors, recognize
+from metal.data.text import score
 from metal.errors import DataError, MetalError, UsageError
+from metal.questions.leaderboard.answer import headline
+from metal.questions.leaderboard.page import ranking_table
 from tests.saying import tells
 
 HEADER = "system\tdoc\tdoc_id\tseg_id\trater\tsource\ttarget\tcategory\tseverity"
@@ -382,6 +385,26 @@ def test_ted_by_its_raters_equals_the_released_means(reference: Path) -> None:
     both = [name for name in ours.index if name in released]
     assert len(both) == 6877
     assert [ours[name] for name in both] == pytest.approx([released[name] for name in both])
+
+
+@pytest.mark.reference
+def test_the_leaderboard_shows_the_means_that_ted_released(reference: Path) -> None:
+    """MQM's standard figure is the mean score, whether or not the scale has ends."""
+    layouts = reference / "mqm" / "layouts"
+    released = pd.read_csv(layouts / "mqm_ted_zhen.avg_seg_scores.tsv", sep=r"\s+")
+    means = released.groupby("system")["mqm_avg_score"].mean().dropna()
+    assert means["ref-B"] == pytest.approx(-0.415, abs=0.0005)
+    for options in ({}, {"ranges": "mqm=-100..0"}, {"ranges": "mqm=-50..0"}):
+        run = metal.leaderboard(layouts / "mqm_ted_zhen.avg_seg_scores.tsv", **options)
+        rows = run.tables["leaderboard"].set_index("generator")["mean"]
+        assert rows.to_dict() == pytest.approx(means[rows.index].to_dict(), abs=1e-9)
+        assert tells(headline(run), f"mean {score(means['ref-B'])}")
+        table = ranking_table(run, run.main, run.language)
+        assert "mean" in table.columns
+    heavier = metal.leaderboard(layouts / "mqm_ted_zhen.tsv", weights="major=10")
+    assert tells(headline(heavier), "mean", "higher is better")
+    rows = heavier.tables["leaderboard"]
+    assert rows["mean"].tolist() == rows["score"].tolist()
 
 
 @pytest.mark.reference

@@ -228,7 +228,9 @@ def _translators_as_generators(
     frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
 ) -> dict[str, str]:
     """Read translators who each have their own texts as the generators."""
-    unused = [name for name in frame if name not in roles.values() and plain(name) == "translator"]
+    unused = [
+        name for name in frame.columns if name not in roles.values() and plain(name) == "translator"
+    ]
     if not unused or "generator" in roles or not _wrote_the_texts(frame, unused[0], roles):
         return roles
     return roles | {"generator": unused[0]}

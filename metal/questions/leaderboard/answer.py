@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from metal.boards.cells import ALL_LANGUAGES
-from metal.data.text import plural, within
+from metal.data.text import plural, score, within
 from metal.questions.leaderboard.coverage import commands
-from metal.questions.leaderboard.run import Leaderboard, form_of, in_own_units
+from metal.questions.leaderboard.run import Leaderboard, form_of, has_own_mean, in_own_units
 from metal.questions.leaderboard.words import (
     differing_texts,
     first_by_language,
@@ -51,7 +51,8 @@ def _points(run: Leaderboard, row: dict[str, Any]) -> str:
     """A score for the headline, with its scale."""
     value = form_of(row)(row["score"])
     if not in_own_units(row):
-        return f"{value} of 1"
+        mean = f"; mean {score(row['mean'])}" if has_own_mean(row) else ""
+        return f"{value} of 1{mean}"
     return f"mean {value}, {run.criteria[run.main].direction} is better"
 
 

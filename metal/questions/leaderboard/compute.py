@@ -7,6 +7,7 @@ without ends are means in the units of the criterion.
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from metal.data.progress import Progress, followed, no_progress
 from metal.errors import UsageError, check_known
 from metal.genie.output_scores import (
     ALL_LANGUAGES,
+    DIGITS,
     OVERALL,
     OWN,
     Outputs,
@@ -42,7 +44,7 @@ from metal.stats.patterns import Codes
 COLUMNS = {
     "leaderboard": (
         *("language", "criterion", "rank", "rank_low", "rank_high", "generator", "human"),
-        *("score", "score_low", "score_high", "scale"),
+        *("score", "score_low", "score_high", "scale", "mean"),
         *(
             "standard_error",
             "worst_error",
@@ -164,9 +166,10 @@ def leaderboard(
         for cell in cells:
             ranking = rank(cell, outputs, items, groups, settings.seed, settings.permutations)
             head = {"language": language, "criterion": cell.criterion}
-            rows["leaderboard"] += [
-                head | row | {"human": _human(dataset, row["generator"])} for row in ranking.rows
-            ]
+            for row in ranking.rows:
+                mean = _mean(dataset, cell, row["score"])
+                human = _human(dataset, row["generator"])
+                rows["leaderboard"].append(head | row | {"mean": mean, "human": human})
             rows["comparisons"] += [head | pair for pair in ranking.pairs]
             title = f"{of_language}, {dataset.called(cell.criterion)}"
             of_people.append(about_people(ranking, title))
@@ -254,6 +257,15 @@ def _human(dataset: Dataset, generator: str) -> bool:
     generators = dataset.extra.get("generators", {})
     entry = generators.get(generator, {}) if isinstance(generators, Mapping) else {}
     return isinstance(entry, Mapping) and entry.get("kind") == "human"
+
+
+def _mean(dataset: Dataset, cell: OutputScores, score: float) -> float:
+    """A generator's mean in the units of the criterion; NaN for several criteria together."""
+    if cell.scale == OWN:
+        return score
+    if cell.criteria > 1 or cell.criterion not in dataset.criteria:
+        return math.nan
+    return round(dataset.criteria[cell.criterion].score_at(score), DIGITS)
 
 
 def _cells(scores: Mapping[str, OutputScores], items: Codes) -> list[OutputScores]:

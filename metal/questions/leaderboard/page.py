@@ -10,7 +10,7 @@ from dataclasses import replace
 from metal.data.text import UNDEFINED, count, coverage, known, name, within
 from metal.questions.leaderboard.answer import cards, headline, lead, scope
 from metal.questions.leaderboard.coverage import commands, unrated
-from metal.questions.leaderboard.run import Leaderboard, form_of, in_own_units
+from metal.questions.leaderboard.run import Leaderboard, form_of, has_own_mean, in_own_units
 from metal.questions.leaderboard.words import SOURCES, definitions, facts
 from metal.runs.columns import Row
 from metal.show.charts.dots import MOST_DOTS, generator_dots
@@ -31,6 +31,7 @@ EXPLAINED_OWN = (
     "Score: the mean of people's scores as given ({} is better), because the scale has no ends;"
     " with its 95% interval by source."
 )
+EXPLAINED_MEAN = " Mean: of people's scores as given ({} is better)."
 EXPLAINED_RANKS = (
     "Ranks: those that these ratings allow, with 95% confidence for all generators at once."
 )
@@ -52,10 +53,14 @@ def ranking_table(
         without.append("unanswered")
     if not run.corrected_by:
         without.append("corrected")
+    if not any(map(has_own_mean, rows)):
+        without.append("mean")
     if (criterion, language) == (run.main, run.language):  # said once, for all rankings below it
         score_note = EXPLAINED
         if in_own_units(rows[0]):
             score_note = EXPLAINED_OWN.format(run.criteria[criterion].direction)
+        elif "mean" not in without:
+            score_note += EXPLAINED_MEAN.format(run.criteria[criterion].direction)
         notes.append(f"{score_note} {EXPLAINED_RANKS}")
         if run.corrected_by:
             notes.append(f"People by judge: {OF_CORRECTED.format(within(run.corrected_by))}")

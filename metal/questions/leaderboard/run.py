@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from metal.data.text import count, score, share
+from metal.data.text import count, known, score, share
 from metal.genie.output_scores import OVERALL, OWN
 from metal.questions.leaderboard.compute import COLUMNS, LeaderboardTables
 from metal.runs.columns import Column, RankInterval, Row, Tables, with_the_rest
@@ -21,6 +21,14 @@ COMMAND = "leaderboard"
 def in_own_units(row: Row) -> bool:
     """Whether a score is in the units of its criterion. Earlier versions had no such scores."""
     return bool(row.get("scale") == OWN)
+
+
+def has_own_mean(row: Row) -> bool:
+    """Whether a row has a mean in the units of its criterion beside a score from 0 to 1 that says
+    something else. Earlier versions had no such means.
+    """
+    mean = row.get("mean")
+    return not in_own_units(row) and known(mean) and share(mean) != share(row["score"])
 
 
 def form_of(row: Row) -> Callable[[Any], str]:
@@ -54,6 +62,7 @@ RANKING = (
     Column("generator", "generator", below=lambda row: "human writing" if row["human"] else ""),
     RankInterval(),
     ScoreColumn("score", "score", share, interval=True, direction="higher"),
+    Column("mean", "mean", score, later=True),
     Column("corrected", "people by judge", share, interval=True, direction="higher"),
     ScoreColumn(
         "standard_error",
