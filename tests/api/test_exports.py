@@ -296,7 +296,7 @@ def test_only_its_own_files_are_replaced(dataset: Dataset, to: str, tmp_path: Pa
     else:
         path.write_text(json.dumps(records))
     before = path.read_bytes()
-    with pytest.raises(UsageError, match="something else"):
+    with pytest.raises(UsageError, match="not written by this command"):
         metal.export(dataset, to=to, out=path, force=True)
     assert path.read_bytes() == before
 
