@@ -356,6 +356,8 @@ def test_a_dataset_says_where_the_kinds_belong(tmp_path: Path) -> None:
 @pytest.mark.reference
 def test_gemba_gets_a_verdict_on_wmt23(reference: Path) -> None:
     audit = metal.audit(reference / "wmt23-metrics", kinds={"GEMBA*": "llm"})
-    cells = audit.tables["audit"].query("rater == 'GEMBA-MQM[noref]' and criterion == 'mqm'")
-    assert set(cells["language"]) == {"en-de", "zh-en"}
-    assert cells["verdict"].notna().all()
+    verdicts = audit.verdicts.query("judge == 'GEMBA-MQM[noref]' and criterion == 'mqm'")
+    assert dict(zip(verdicts["language"], verdicts["verdict"], strict=True)) == {
+        "en-de": "informative",
+        "zh-en": "informative",
+    }
