@@ -152,6 +152,6 @@ def test_the_command(folder: Path) -> None:
         assert f"Report: metal-demo/{name}/report.html" in said
         assert (folder / "metal-demo" / name / "report.html").is_file()
     assert re.search(
-        r"^Romanian to English +Informative [\d–]+% ‡ +Informative ", said, flags=re.MULTILINE
+        r"^Romanian to English +Informative [\d–]+%‡ +Informative ", said, flags=re.MULTILINE
     )
     assert "Constructed demo" in said

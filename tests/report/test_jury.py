@@ -48,7 +48,7 @@ def test_the_page_and_the_run_again(tmp_path: Path, visit: Visiting) -> None:
     html = check_saved(visit, made, tmp_path / "run", "overview", "figures", "methods")
     assert metal.open_run(tmp_path / "run").ratings.equals(made.ratings)
     assert tells(html, "best member", "in 1 of 2 cases")
-    assert " in Hindi its 3 members count as" in html
+    assert " in Hindi, its 3 members count as" in html
     assert "jury and people rated (" in html
     assert [card.command for card in cards(made)][-1] == "metal audit DATASET JURY"
     alone = metal.jury(data, judges="J2", resamples=200)

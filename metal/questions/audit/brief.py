@@ -235,8 +235,8 @@ def _shared(cells: Cells, signs: bool, narrow: bool) -> Cell | str:
     if not first:
         return UNDEFINED
     have = [*filter(None, cells)]
-    blind = f" {DAGGER}" * any(cell.misses_bad for cell in have)
-    blind = blind or f" {DOUBLE}" * any(cell.bad_open for cell in have)
+    blind = DAGGER * any(cell.misses_bad for cell in have)
+    blind = blind or DOUBLE * any(cell.bad_open for cell in have)
     if signs:
         return Cell(f"{_sign(first)[0]}{blind}", mark=first.style)
     rows = [cell.row for cell in have]

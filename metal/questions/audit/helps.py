@@ -29,10 +29,9 @@ from metal.questions.audit.places import (
     of_cells,
 )
 from metal.questions.audit.run import AuditRun
-from metal.questions.audit.verdicts import MISSES_BAD, once
+from metal.questions.audit.verdicts import once
 
 EACH = "each of the judges"
-MARKED = f"(marked “{MISSES_BAD}”)"
 RANK = "rank outputs"  # as the sentences below say it
 ONCE_RECALIBRATED = "only once its scores are recalibrated"
 
@@ -98,7 +97,7 @@ def _misses_bad(run: AuditRun, helpful: Cells, cells: Cells) -> str:
     if len(blind) <= MOST_NAMED:
         return f", but not to find the bad ones {in_words(run, blind, helpful)}{_open_too(helpful)}"
     in_these = f"in {len(blind):,} of these"
-    return f", but {in_these} not to find the bad ones {MARKED}{_open_too(helpful)}"
+    return f", but {in_these} not to find the bad ones{_open_too(helpful)}"
 
 
 def _open_too(helpful: Cells) -> str:
@@ -137,25 +136,19 @@ def _who_misses_bad(run: AuditRun, helpful: Cells, cells: Cells) -> str:
     if not blind and len(unclear) == len(helpful):
         return f"; none is shown to {find}."
     if blind:
-        blind_ones = _each_says(run, blind, cells, f"does not {find}", f"do not {find}", MARKED)
+        blind_ones = _each_says(run, blind, cells, f"does not {find}", f"do not {find}")
         return f".{blind_ones.removesuffix('.')}{_open_too(helpful)}."
     return (
         f".{_each_says(run, unclear, cells, f'is not shown to {find}', f'are not shown to {find}')}"
     )
 
 
-def _each_says(
-    run: AuditRun, some: Cells, cells: Cells, does: str, do: str, marked: str = ""
-) -> str:
-    """Like `_says`, but the cases of several judges are named if they are few.
-
-    marked: how the cases are marked in tables, said where they are counted.
-    """
+def _each_says(run: AuditRun, some: Cells, cells: Cells, does: str, do: str) -> str:
+    """Like `_says`, but the cases of several judges are named if they are few."""
     several = len(set(map(case, cells))) > 1 and len(judges_of(some)) > 1
     if several and len(some) <= MOST_NAMED:
         return f" {by_name(run, some, cells)} {do}."
-    sentence = _says(run, some, cells, does, do)
-    return f"{sentence.removesuffix('.')} {marked}." if several and marked else sentence
+    return _says(run, some, cells, does, do)
 
 
 def _who_and_where(run: AuditRun, helpful: Cells, cells: Cells) -> str:
