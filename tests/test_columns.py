@@ -73,7 +73,8 @@ OTHERS: dict[str, str] = {
     """,
     "auditing": """
         doubtful_directions, flipped, named_by, not
-        asked, reading, rejected, skilled, sources_by, together,
+        asked, reading, rejected, skilled, sources_by, sources_named,
+        together,
         truth_without_one, unread, {}concordance, {}rmse
     """,
     "boards": """
