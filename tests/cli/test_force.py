@@ -262,7 +262,7 @@ def test_an_import_replaces_its_own_dataset_unless_people_or_a_board_added_to_it
     for more in ((), ("--force",)):
         said = force.refused("import", "one.csv", "--out", "mine", *more)
         assert f"mine holds {holds}" in said
-        assert "move it away by hand" in said
+        assert "move what is there away by hand" in said
         assert "--force" not in said
     assert snapshot(force.cwd) == before
 
@@ -437,7 +437,7 @@ def test_ratings_that_joined_a_dataset_are_not_replaced_by_importing_anew(force:
     for more in ((), ("--force",), ("--force",)):
         said = force.refused("import", "one.csv", "--out", "mine", *more)
         assert tells(said, "mine", "27 ratings", "(ratings.parquet)", "not replaced")
-        assert "move it away by hand" in said
+        assert "move what is there away by hand" in said
         assert "--force" not in said
     assert snapshot(force.cwd) == before
     force("import", "two.csv", "--name", "mine", "--out", "other")

@@ -123,9 +123,9 @@ def test_a_page_closed_without_a_connection_loses_nothing(any_site: Site, new_pa
         rate_task(page)
     page.wait_for_function("() => failures > 0")
     page.close(run_before_unload=False)
+    assert any_site.answers() == before + 1
     again = page.context.new_page()
     page.context.set_offline(False)
-    assert any_site.answers() == before + 1
     again.goto(f"{any_site.served.address}/study/demo")
     again.wait_for_selector("body[data-ready]")
     wait_saved(again)
