@@ -25,8 +25,7 @@ def untouched() -> Iterator[None]:
 
 
 def digests_of(folder: Path) -> dict[Path, str]:
-    # not of a board beside it, which git ignores and other tests begin in another process
-    files = (path for path in folder.rglob("*") if path.is_file() and "board" not in path.parts)
+    files = (path for path in folder.rglob("*") if path.is_file())
     return {path: sha256(path.read_bytes()).hexdigest() for path in files}
 
 
