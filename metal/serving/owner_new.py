@@ -75,9 +75,11 @@ def _make(request: Request, fields: FormData) -> Response:
     if not links and not notes:
         return RedirectResponse(address(request, f"/owner/study/{study.id}"), 303)
     start = f"{origin_of(request)}{address(request, '')}"
-    shown = [shown_link(f"{start}{path}", person) for person, path in links]
+    personal_links = [shown_link(f"{start}{path}", person) for person, path in links]
     content = study_content(desk_of(request), visitor, study)
-    return respond(request, "owner_study.html", {**content, "links": shown, "notes": notes})
+    return respond(
+        request, "owner_study.html", {**content, "links": personal_links, "notes": notes}
+    )
 
 
 def _asking(fields: FormData) -> AskingPeople:

@@ -168,8 +168,8 @@ class Seat:
         code, ledger = self.study.settings.code, self.desk.ledger
         worked = bool(code) and outputs_rated(ledger, self.rater) > 0
         rated = counts_of(ledger, self.rater).get(ANSWERED, 0)
-        shown = code if worked and finished else ""
-        return {"code": shown, "later": worked and not finished, "rated": rated}
+        earned = code if worked and finished else ""
+        return {"code": earned, "later": worked and not finished, "rated": rated}
 
 
 def form(request: Request) -> Response:

@@ -108,8 +108,8 @@ class Exported:
 
     def _rating(self, names: list[str], row: tuple[Any, ...]) -> dict[str, Any]:
         rating = {name: plain_number(value) for name, value in zip(names, row, strict=True)}
-        again = self.dataset.raters[rating["rater"]].about
-        return rating | {name: again[name] for name in REPEAT_OF if name in again}
+        noted = self.dataset.raters[rating["rater"]].about
+        return rating | {name: noted[name] for name in REPEAT_OF if name in noted}
 
 
 @dataclass(frozen=True)

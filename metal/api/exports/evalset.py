@@ -158,8 +158,8 @@ def write(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
 
 def _note_on_repeats(exported: Exported) -> Iterator[str]:
     raters = exported.dataset.raters
-    again = [name for name, rater in raters.items() if "repeats" in rater.about]
-    count = int(exported.table["rater"].isin(again).sum())
+    repeating = [name for name, rater in raters.items() if "repeats" in rater.about]
+    count = int(exported.table["rater"].isin(repeating).sum())
     if count:
         yield (
             f"{plural(count, 'rating')} by judges asked again are written as those of scorers of"

@@ -121,8 +121,10 @@ def _by_criterion(run: AuditRun) -> Iterator[Section]:
     """
     for criterion in run.audited:
         charts, radars = judges.agreement_charts(run, criterion)
-        again = Section("", "The same figures as radar plots", charts=tuple(radars), folded=True)
-        parts = (again,) if radars else ()
+        as_radars = Section(
+            "", "The same figures as radar plots", charts=tuple(radars), folded=True
+        )
+        parts = (as_radars,) if radars else ()
         if charts:
             yield Section("", criterion.title, charts=tuple(charts), parts=parts)
 

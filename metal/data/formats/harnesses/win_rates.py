@@ -48,8 +48,8 @@ class WinRates:
         """A note with the win rates, the highest first; empty if there are none."""
         listed = list(self._listed())
         more = "; ..." if len(listed) > MOST_SHOWN else ""
-        shown = "; ".join(listed[:MOST_SHOWN])
-        return f"{WIN_RATES}{shown}{more}" if listed else ""
+        highest = "; ".join(listed[:MOST_SHOWN])
+        return f"{WIN_RATES}{highest}{more}" if listed else ""
 
     def _listed(self) -> Iterator[str]:
         several = len({annotator for annotator, _, _ in self.wins}) > 1
