@@ -4,8 +4,9 @@ whoever rated the dataset besides.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -97,7 +98,6 @@ def _of_study(ledger: ServingLedger, study: Study, data: Dataset, folder: Path) 
 def note_agreement(ledger: ServingLedger, root: Path, study: Study) -> None:
     """Compute the agreement anew, after somebody left the study."""
     from metal.data.dataset import load_dataset
-    from metal.serving.keeping import plain_value
 
     folder = study.folder(root)
     rows = agreement_of(ledger, study, load_dataset(folder), folder)
@@ -111,3 +111,12 @@ def note_agreement(ledger: ServingLedger, root: Path, study: Study) -> None:
         connection.execute(change.values(figures={**figures, "agreement": plain}))
 
     ledger.writes(write)
+
+
+def plain_value(value: Any) -> Any:
+    """A value as JSON takes it; an undefined number is None."""
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else value

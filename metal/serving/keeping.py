@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 import json
-import math
-import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, delete, exists, select, update
+from sqlalchemy import Connection, select, update
 
-from metal.data.files import one_writer
 from metal.data.text import slug
 from metal.errors import MetalError
-from metal.running.annotating import take_out_rater
 from metal.serving import tables
-from metal.serving.agreeing import agreement_of
-from metal.serving.handing import ANSWERED, HELD, LAPSED, SKIPPED, state_of
+from metal.serving.agreeing import agreement_of, plain_value
 from metal.serving.ledger import ServingLedger
-from metal.serving.marks import ServedMarks, fingerprint, key_of, read_marks, write_marks
-from metal.serving.people import ACTIVE, EXCLUDED, WITHDRAWN, RaterInStudy
+from metal.serving.marks import MARK, RECOVERED, fingerprint, leave_mark, read_marks
+from metal.serving.people import ACTIVE, RaterInStudy
 from metal.serving.studies import CLOSED, Forms, Study
 
 if TYPE_CHECKING:
@@ -35,16 +29,12 @@ AT_ONCE = 20_000  # answers that are written together
 SHOWN_REFUSALS = 20
 Refusal = tuple[int, int]  # an answer that the dataset does not take: its key and version
 TIED = "handed"
-# among the figures of a study: why answers wait, the mark of the latest change of the dataset, and
-# when they were found to differ
-TROUBLE, MARK, RECOVERED = "trouble", "mark", "recovered"
+# among the figures of a study, beside MARK and RECOVERED: why answers wait
+TROUBLE = "trouble"
 STRANGER = (
-    "the dataset has ratings of somebody else under this name; give this person a new link as a new"
-    " person, and exclude this one"
+    "the dataset has ratings of somebody else under this name; exclude this person, and let them"
+    " come in again as a new one"
 )
-TAKEN_OUT = "taken out of the study"
-# what the ledger keeps no longer of somebody who withdrew
-FORGOTTEN: dict[str, Any] = {"platform": {}, "recovery": None}
 
 
 @dataclass(frozen=True)
@@ -117,7 +107,7 @@ def keep(
             agreement = agreement_of(ledger, study, report.data, folder)
             figures = figures_of(report, agreement)
         figures = {**figures, "refused": _shown_refusals(rows, why)}
-        mark = _mark(folder, study, joined=taken) if taken else ""
+        mark = leave_mark(folder, study, joined=_people(taken)) if taken else ""
         _note_kept(ledger, study, taken, figures, mark)
     return KeptAnswers(len(taken), frozenset(_refusal(rows[number]) for number in why))
 
@@ -136,28 +126,15 @@ def _told_apart(
     return own, strangers
 
 
-def _mark(
-    folder: Path,
-    study: Study,
-    *,
-    joined: Sequence[Mapping[Any, Any]] = (),
-    left: str = "",
-    withdrawn: str = "",
-) -> str:
-    """Leave a new mark in the dataset, and return it for the ledger.
-
-    joined: answers that came in. left: a person whose answers were taken out. withdrawn: the
-    fingerprint of a person who has withdrawn.
+def _people(rows: Sequence[Mapping[Any, Any]]) -> dict[str, str]:
+    """The fingerprints of those whose answers these are, by name. Whoever has a name of a platform,
+    with a colon, has it in every study, and is left out.
     """
-    marks, mark = read_marks(folder), secrets.token_hex(8)
-    people = {name: person for name, person in marks.people.items() if name != left}
-    for row in joined:  # who has a name of a platform, with a colon, has it in every study
-        if ":" not in row["rater"]:
-            people[row["rater"]] = fingerprint(row["rater"], row["made"])
-    gone = {withdrawn: key_of(study)} if withdrawn else {}
-    studies = {**marks.studies, key_of(study): mark}
-    write_marks(folder, ServedMarks(studies, people, {**marks.withdrawn, **gone}))
-    return mark
+    return {
+        row["rater"]: fingerprint(row["rater"], row["made"])
+        for row in rows
+        if ":" not in row["rater"]
+    }
 
 
 def _refusal(row: Mapping[Any, Any]) -> Refusal:
@@ -206,7 +183,7 @@ def _keep_as_files(ledger: ServingLedger, forms: Forms, folder: Path, study: Stu
     rows = new_answers(ledger, study)
     changed = {(row["rater"], row["language"]) for row in rows}
     for rater, part in sorted(changed):
-        name, dataset = _file_name(part, rater), forms.form(study.id, part).content
+        name, dataset = answers_file_name(part, rater), forms.form(study.id, part).content
         answers = _all_answers(ledger, study, rater, part)
         content = {"metal": "answers", "version": 1, "dataset": dataset["dataset"], "rater": rater}
         with new_file(folder / name) as unfinished:
@@ -216,7 +193,7 @@ def _keep_as_files(ledger: ServingLedger, forms: Forms, folder: Path, study: Stu
     return len(rows)
 
 
-def _file_name(part: str, rater: str) -> str:
+def answers_file_name(part: str, rater: str) -> str:
     """The file of a person's answers to a part; names that differ in case alone have files of their
     own.
     """
@@ -304,15 +281,6 @@ def figures_of(report: ImportReport, agreement: Iterable[Mapping[str, Any]]) -> 
     }
 
 
-def plain_value(value: Any) -> Any:
-    """A value as JSON takes it; an undefined number is None."""
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return list(value) if isinstance(value, Iterable) and not isinstance(value, str) else value
-
-
 def answers_of(ledger: ServingLedger, rater: RaterInStudy) -> list[Mapping[Any, Any]]:
     """Every answer of a person, the oldest first."""
     answer, handed = tables.answers, tables.handed
@@ -323,134 +291,3 @@ def answers_of(ledger: ServingLedger, rater: RaterInStudy) -> list[Mapping[Any, 
         .order_by(answer.c.at)
     )
     return list(ledger.reads(lambda connection: connection.execute(wanted).mappings().all()))
-
-
-def set_aside(
-    ledger: ServingLedger, study: Study, rater: RaterInStudy, state: str = EXCLUDED
-) -> None:
-    """Take a person out of the study: their tasks go to others, and a worker takes their ratings
-    out of the dataset (see `let_go`).
-
-    state: EXCLUDED, after which the ledger keeps their answers, or WITHDRAWN, after which they are
-    deleted.
-    """
-    handed, task, person = tables.handed, tables.tasks, tables.people
-
-    def write(connection: Connection) -> None:
-        if state_of(connection, rater) == WITHDRAWN:  # nobody brings somebody back who withdrew
-            return
-        theirs = handed.c.person == rater.id
-        in_use = theirs & handed.c.state.in_((HELD, ANSWERED))
-        rows = connection.execute(select(handed.c.task, handed.c.state).where(in_use)).all()
-        for of_task, was in rows:
-            fewer = {"answered": task.c.answered - 1} if was == ANSWERED else {}
-            change = update(task).where(task.c.id == of_task)
-            connection.execute(change.values(free=task.c.free + 1, **fewer))
-        left = update(handed).where(in_use)
-        connection.execute(left.values(state=SKIPPED, reason=TAKEN_OUT))
-        more = FORGOTTEN if state == WITHDRAWN else {}
-        connection.execute(
-            update(person).where(person.c.id == rater.id).values(state=state, **more)
-        )
-
-    ledger.writes(write)
-
-
-def readmit(ledger: ServingLedger, study: Study, rater: RaterInStudy) -> None:
-    """Let a person who was excluded rate again; their answers count as before."""
-    handed, task, answer, person = tables.handed, tables.tasks, tables.answers, tables.people
-
-    def write(connection: Connection) -> None:
-        if state_of(connection, rater) != EXCLUDED:
-            return
-        out = (handed.c.person == rater.id) & (handed.c.reason == TAKEN_OUT)
-        finished = select(answer.c.handed).where(answer.c.whole)
-        back = out & handed.c.id.in_(finished)
-        for of_task in connection.scalars(select(handed.c.task).where(back)).all():
-            change = update(task).where(task.c.id == of_task)
-            connection.execute(change.values(free=task.c.free - 1, answered=task.c.answered + 1))
-        connection.execute(update(handed).where(back).values(state=ANSWERED, reason=""))
-        connection.execute(update(handed).where(out & ~back).values(state=LAPSED, reason=""))
-        again = update(answer).where(answer.c.handed.in_(select(handed.c.id).where(
-            handed.c.person == rater.id)))  # fmt: skip
-        connection.execute(again.values(kept=0))
-        of_person = update(person).where(person.c.id == rater.id, person.c.state == EXCLUDED)
-        connection.execute(of_person.values(state=ACTIVE))
-
-    ledger.writes(write)
-
-
-def let_go(ledger: ServingLedger, root: Path, study: Study) -> int:
-    """Take what people who left a study answered in it out of its dataset, and delete the answers
-    of those who withdrew; return how many people there were.
-
-    What they answered in other studies of the dataset stays. If this is interrupted, it is done
-    again.
-    """
-    handed, answer, person = tables.handed, tables.answers, tables.people
-    pending = answer.c.kept > 0
-    wanted = (
-        select(person.c.id, person.c.name, person.c.state, person.c.made)
-        .where(person.c.study == study.id, person.c.state != ACTIVE)
-        .where(
-            exists()
-            .where(handed.c.person == person.c.id, handed.c.id == answer.c.handed)
-            .where(pending | (person.c.state == WITHDRAWN))
-        )
-    )
-    rows = ledger.reads(lambda connection: connection.execute(wanted).all())
-    folder = study.folder(root)
-    for key, name, state, came in rows:
-        wholly = state == WITHDRAWN
-        if study.settings.of_forms:
-            for part in study.languages:
-                (folder / _file_name(part, name)).unlink(missing_ok=True)
-            ledger.writes(partial(_note_left, study, key, name, wholly=wholly))
-            continue
-        with one_writer(folder):  # so that the marks do not differ for others
-            take_out(ledger, folder, study, key, name)
-            withdrawn = fingerprint(name, came) if wholly else ""
-            mark = _mark(folder, study, left=name, withdrawn=withdrawn)
-            ledger.writes(partial(_note_left, study, key, name, wholly=wholly, mark=mark))
-    return len(rows)
-
-
-def take_out(ledger: ServingLedger, folder: Path, study: Study, person: int, name: str) -> None:
-    """Take what a person answered in a study out of its dataset."""
-    take_out_rater(folder, name, _had(ledger, person), study.settings.criteria)
-
-
-def _had(ledger: ServingLedger, person: int) -> set[str]:
-    """Every task that a person was given."""
-    handed, task = tables.handed, tables.tasks
-    theirs = handed.c.person == person
-    wanted = select(task.c.task).select_from(handed.join(task)).where(theirs)
-    return set(ledger.reads(lambda connection: connection.scalars(wanted).all()))
-
-
-def _note_left(
-    study: Study, key: int, name: str, connection: Connection, *, wholly: bool, mark: str = ""
-) -> None:
-    """Note that the dataset has none of a person's answers in a study any more; wholly: delete
-    them. Their answers to the same tasks in other studies come in again. mark: of the dataset.
-    """
-    answer, handed, task = tables.answers, tables.handed, tables.tasks
-    person, every = tables.people, tables.studies
-    theirs = answer.c.handed.in_(select(handed.c.id).where(handed.c.person == key))
-    if wholly:
-        connection.execute(delete(answer).where(theirs))
-    else:
-        connection.execute(update(answer).where(theirs).values(kept=0))
-    had = select(task.c.task).select_from(handed.join(task)).where(handed.c.person == key)
-    same_tasks = (
-        select(handed.c.id)
-        .select_from(handed.join(task).join(person, handed.c.person == person.c.id))
-        .join(every, every.c.id == person.c.study)
-        .where(every.c.dataset == study.dataset, every.c.id != study.id)
-        .where(person.c.name == name, task.c.task.in_(had))
-    )
-    connection.execute(update(answer).where(answer.c.handed.in_(same_tasks)).values(kept=0))
-    if mark:
-        own = select(every.c.figures).where(every.c.id == study.id).with_for_update()
-        figures = {**(connection.scalar(own) or {}), MARK: mark}
-        connection.execute(update(every).where(every.c.id == study.id).values(figures=figures))

@@ -7,6 +7,7 @@ differ, one of the two was restored from a copy, and what the dataset lacks come
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -18,6 +19,9 @@ from metal.errors import DataError
 from metal.serving.studies import Study
 
 FILE = f"{FOLDER}/served.json"
+# among the figures of a study: the mark of the latest change of the dataset, and when the two were
+# found to differ
+MARK, RECOVERED = "mark", "recovered"
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,28 @@ def write_marks(folder: Path, marks: ServedMarks) -> None:
     (folder / FOLDER).mkdir(exist_ok=True)
     with new_file(folder / FILE) as unfinished:
         unfinished.write_text(json.dumps(vars(marks), ensure_ascii=False), encoding="utf-8")
+
+
+def leave_mark(
+    folder: Path,
+    study: Study,
+    *,
+    joined: Mapping[str, str] | None = None,
+    left: str = "",
+    withdrawn: str = "",
+) -> str:
+    """Leave a new mark in the dataset, and return it for the ledger.
+
+    joined: the fingerprints of people whose answers came in, by name. left: a person whose answers
+    were taken out. withdrawn: the fingerprint of a person who has withdrawn.
+    """
+    marks, mark = read_marks(folder), secrets.token_hex(8)
+    people = {name: person for name, person in marks.people.items() if name != left}
+    gone = {withdrawn: key_of(study)} if withdrawn else {}
+    studies = {**marks.studies, key_of(study): mark}
+    changed = ServedMarks(studies, {**people, **(joined or {})}, {**marks.withdrawn, **gone})
+    write_marks(folder, changed)
+    return mark
 
 
 def key_of(study: Study) -> str:

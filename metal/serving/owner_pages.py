@@ -25,8 +25,10 @@ from metal.serving import tables
 from metal.serving.agreeing import no_agreement
 from metal.serving.desk import OWNER_COOKIE, Desk, address, desk_of, fields_of, origin_of
 from metal.serving.handing import NotYours
-from metal.serving.keeping import RECOVERED, TROUBLE, readmit, set_aside
+from metal.serving.keeping import TROUBLE
+from metal.serving.leaving import readmit, set_aside
 from metal.serving.ledger import ServingLedger
+from metal.serving.marks import RECOVERED
 from metal.serving.people import (
     JOIN,
     OWNER,

@@ -39,7 +39,8 @@ from metal.serving.handing import (
     tasks_of,
     trial_of,
 )
-from metal.serving.keeping import answers_of, set_aside
+from metal.serving.keeping import answers_of
+from metal.serving.leaving import set_aside
 from metal.serving.people import (
     ACTIVE,
     RATER,

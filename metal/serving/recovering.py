@@ -12,9 +12,9 @@ from sqlalchemy import Connection, Select, func, select, update
 
 from metal.data.missing import no_such
 from metal.serving import tables
-from metal.serving.keeping import MARK, RECOVERED, set_aside, take_out
+from metal.serving.leaving import set_aside, take_out
 from metal.serving.ledger import ServingLedger
-from metal.serving.marks import fingerprint, key_of, read_marks
+from metal.serving.marks import MARK, RECOVERED, fingerprint, key_of, read_marks
 from metal.serving.people import ACTIVE, EXCLUDED, NUMBERS, WITHDRAWN, person_of
 from metal.serving.studies import Forms, Study, study_of
 

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from metal.errors import MetalError
 from metal.serving.agreeing import note_agreement
-from metal.serving.keeping import TROUBLE, Refusal, keep, let_go, note_trouble
+from metal.serving.keeping import TROUBLE, Refusal, keep, note_trouble
+from metal.serving.leaving import let_go
 from metal.serving.ledger import DiskFull, ServingLedger
 from metal.serving.recovering import recover
 from metal.serving.studies import Forms, Study, all_studies

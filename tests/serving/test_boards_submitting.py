@@ -24,7 +24,8 @@ from metal.raters import isolation
 from metal.serving import submissions, tables
 from metal.serving.board_worker import BoardWorker
 from metal.serving.jobs import claim
-from metal.serving.keeping import keep, let_go, set_aside
+from metal.serving.keeping import keep
+from metal.serving.leaving import let_go, set_aside
 from metal.serving.people import WITHDRAWN, people_of
 from metal.serving.studies import Forms, study_of
 from metal.serving.submissions import run_submission, submissions_of

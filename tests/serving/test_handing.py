@@ -26,7 +26,7 @@ from metal.serving.handing import (
     skip,
     tasks_of,
 )
-from metal.serving.keeping import readmit, set_aside
+from metal.serving.leaving import readmit, set_aside
 from metal.serving.ledger import ServingLedger
 from metal.serving.people import RaterInStudy, new_person
 from metal.serving.studies import (

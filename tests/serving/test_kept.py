@@ -11,7 +11,7 @@ import pytest
 from metal.building.forms.frame import load_frame, translation
 from metal.data.dataset import load_dataset
 from metal.data.files import bundled
-from metal.serving.keeping import set_aside
+from metal.serving.leaving import set_aside
 from metal.serving.people import person_named
 from metal.serving.studies import CLOSED, set_state, study_of
 from tests.saying import tells

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import metal
-from metal.serving.keeping import keep, let_go
+from metal.serving.keeping import keep
+from metal.serving.leaving import let_go
 from metal.serving.ledger import ServingLedger
 from metal.serving.studies import Forms, progress, study_of
 from tests import DEMO
