@@ -12,7 +12,7 @@ from metal.questions.audit.answer import cards
 from metal.questions.audit.brief import BLIND, BOTH, DAGGER, brief
 from metal.questions.audit.result import Audit
 from metal.questions.audit.verdicts import MISSES_BAD, by_judge
-from metal.show.pages import headline
+from metal.show.pages import headline, page
 from tests.conftest import MakeDataset
 from tests.saying import tells
 
@@ -60,6 +60,11 @@ def test_of_several_judges_only_the_blind_one_is_marked(ratings: Dataset) -> Non
     run = metal.audit(ratings)
     assert tells(headline(run), "blind can still help", "but not to find the bad ones")
     assert marked(run) == [("blind", "en"), ("blind", "hi")]
+
+
+def test_the_page_says_what_the_marks_mean(ratings: Dataset) -> None:
+    assert "finds less than half as many bad outputs" in page(metal.audit(ratings))
+    assert "Misses bad" not in page(metal.audit(ratings, judges=["seeing"]))
 
 
 @pytest.mark.reference

@@ -19,6 +19,7 @@ from metal.questions.audit.places import each_place
 from metal.questions.audit.run import AuditRun
 from metal.questions.audit.verdicts import (
     AGREEMENT,
+    MAY_MISS_BAD,
     MISSES_BAD,
     SIGNS,
     WORDS,
@@ -48,8 +49,8 @@ PERCENT = (
 LIMITS = "in brackets: a 90% interval"
 RANGES = "%: lead over always giving one answer (90% interval); 100% is a person's lead"
 DAGGER, DOUBLE = "†", "‡"
-UNSHOWN = f"{DOUBLE} not shown to find at least half as many bad outputs as a person."
-BOTH = f"{DAGGER} {MISSES_BAD} (finds less than half as many as a person); {DOUBLE} this is open."
+UNSHOWN = f"{DOUBLE} {MAY_MISS_BAD}: not shown to find at least half as many as a person."
+BOTH = f"{DAGGER} {MISSES_BAD} (finds less than half as many as a person); {DOUBLE} {MAY_MISS_BAD}."
 BLIND = f"{DAGGER} {MISSES_BAD}: finds less than half as many bad outputs as a person."
 IN_WORDS = 3, 16  # criteria and cells, of which either may be exceeded; else cells have signs
 Cells = Sequence[VerdictCell | None]

@@ -178,6 +178,9 @@ def content(run: AuditRun) -> dict[str, Any]:
         "names": dict(zip(run.languages, map(name, headings(run.languages)), strict=True)),
         "label": lambda criterion: criterion.title,
         "agreement": verdicts.AGREEMENT,
+        "bad_marked": any(
+            cell.misses_bad or cell.bad_open for of in ranked for cell in of.verdicts
+        ),
         "verdicts": cells,
         "bars": set(islice(lines, max(MATRIX_ROOM - CELL * cells, 0) // LINE)),
         "bars_left": any(True for _ in lines),

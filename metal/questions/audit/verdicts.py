@@ -69,8 +69,8 @@ WORDS = {
 # of runs before version 0.2
 OLD_WORDS = {"good": "As good as a person", "once": "As good once recalibrated"}
 UNCERTAIN = "too uncertain"
-MISSES_BAD = "misses bad"  # in a cell; the reason says how many it finds
-BAD_OPEN = "bad ones open"
+# in a cell whose judge is shown to miss the bad outputs, or not shown to find them
+MISSES_BAD, MAY_MISS_BAD = "misses bad", "may miss bad"
 KEY = ["judge", "criterion", "language"]
 PLACE = itemgetter(*KEY)  # of a verdict's row
 Place: TypeAlias = tuple[str, str, str]
@@ -290,7 +290,7 @@ def _cell(
     first_place = f"first place {percent(first)}" if known(first) else ""
     keeps, short = (" · ".join(filter(None, (note, first_place))) for note in _kept(row))
     parts = [items, keeps] if row["verdict"] in (DISAGREE, UNDECIDED) else [keeps, items]
-    parts += [MISSES_BAD] * bool(row.get("misses_bad")) + [BAD_OPEN] * bool(row.get("bad_open"))
+    parts += [MISSES_BAD] * bool(row.get("misses_bad")) + [MAY_MISS_BAD] * bool(row.get("bad_open"))
     elsewhere = tuple(map(sentence, lines))
     return VerdictCell(
         row,
