@@ -26,10 +26,10 @@ OUTPUTS = 12  # in each language
 # the outputs that at least two people rated, by language, as the owner's page tells
 AGREEING = """() => {
   const table = [...document.querySelectorAll("table")].find((each) =>
-    each.caption && each.caption.textContent === "How far people agree");
+    each.caption && each.caption.textContent === "How far people agree in this study");
   if (!table) return {};
   return Object.fromEntries([...table.tBodies[0].rows].map((row) =>
-    [row.cells[0].textContent, Number(row.cells[2].textContent)]));
+    [row.cells[0].textContent, Number(row.cells[4].textContent)]));
 }"""
 TELLS = f"(number) => {{ const all = Object.values(({AGREEING})());"
 TELLS += " return all.length === 3 && all.every((each) => each >= number); }"

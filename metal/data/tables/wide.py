@@ -128,7 +128,7 @@ def _nothing_found(table: WideTable, notes: Sequence[str]) -> NoColumn:
             " the rater"
         )
     answers = _may_be_asked_about(table)
-    if missing == "rater" and answers:
+    if missing == "rater" and (len(answers) > 1 or (answers and "score" not in table.roles)):
         remedy = remedy.replace("`wide=RATERS`", _as_option(answers, list(table.frame.columns)))
         remedy += f"; {ON_ITS_SIDE}" if len(answers) >= FEWEST else ""
         if len(answers) > 1 and answers[0] == table.roles.get("score"):
