@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from metal.auditing.clauses import MIN_COVERAGE
 from metal.auditing.verdict import (
@@ -16,7 +17,8 @@ from metal.auditing.verdict import (
     UNDECIDED,
     UNINFORMATIVE,
 )
-from metal.data.text import capital, coverage, listed, within
+from metal.data.languages import language_name
+from metal.data.text import capital, coverage, known, listed, within
 from metal.questions.audit.holds import (
     Cells,
     alone,
@@ -96,20 +98,47 @@ def _avoid_some(run: AuditRun, useless: Cells, cells: Cells, everywhere: Sequenc
 
 
 def silent(cells: Cells, judges: Sequence[str]) -> str:
-    """A sentence on judges that left many questions unanswered."""
-    asked, answered = (
-        Counter({judge: sum(cell[key] for cell in of_judge(judge, cells)) for judge in judges})
-        for key in ("asked", "answered")
-    )
-    often = [judge for judge in judges if answered[judge] < MIN_COVERAGE * asked[judge]]
+    """A sentence on judges that left many questions unanswered, in all or in some languages."""
+    shares = {judge: _answered(of_judge(judge, cells)) for judge in judges}
+    often = [judge for judge in judges if shares[judge] < MIN_COVERAGE]
     if not often:
-        return ""
+        return _silent_somewhere(cells)
     if len(often) > MOST_NAMED:
         return f"{len(often)} judges answered less than the {MIN_COVERAGE:.0%} needed."
-    shares = listed([coverage(answered[judge] / asked[judge]) for judge in often])
+    how_many = listed([coverage(shares[judge]) for judge in often])
     its = "its" if len(often) == 1 else "their"
     who = listed([*map(within, often)])
-    return f"{who} answered only {shares} of {its} questions ({MIN_COVERAGE:.0%} needed)."
+    return f"{who} answered only {how_many} of {its} questions ({MIN_COVERAGE:.0%} needed)."
+
+
+def _silent_somewhere(cells: Cells) -> str:
+    """A sentence on judges that answered enough questions in all, but not in some languages."""
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for cell in cells:
+        groups.setdefault((cell["judge"], cell["language"]), []).append(cell)
+    shares = {group: _answered(of_group) for group, of_group in groups.items()}
+    low = {group: share for group, share in shares.items() if share < MIN_COVERAGE}
+    names = list(dict.fromkeys(judge for judge, _ in low))
+    if not low:
+        return ""
+    if len(names) > 1 or len(low) > MOST_NAMED:
+        who = within(names[0]) if len(names) == 1 else "a judge"
+        number = len({language for _, language in low})
+        places = f"in {number:,} languages" if number > 1 else "in a language"
+        return f"{capital(places)} {who} answered less than the {MIN_COVERAGE:.0%} needed."
+    (_, first), *others = low
+    parts = [f"{coverage(low[names[0], first])} of its questions in {language_name(first)}"]
+    parts += [f"{coverage(low[key])} in {language_name(key[1])}" for key in others]
+    return f"{within(names[0])} answered only {listed(parts)} ({MIN_COVERAGE:.0%} needed)."
+
+
+def _answered(cells: Cells) -> float:
+    """The share of the questions in all these cells that were answered; 1 if none was asked. Cells
+    of scores do not count, because their questions are not counted.
+    """
+    counted = [cell for cell in cells if known(cell["asked"])]
+    asked = sum(cell["asked"] for cell in counted)
+    return sum(cell["answered"] for cell in counted) / asked if asked else 1.0
 
 
 def undecided(run: AuditRun, cells: Cells) -> str:

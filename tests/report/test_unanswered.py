@@ -1,0 +1,61 @@
+"""A judge that leaves questions unanswered: the headline says so, and where."""
+
+from __future__ import annotations
+
+import metal
+from metal.data.dataset import Dataset
+from metal.show.pages import headline
+from tests.conftest import MakeDataset
+from tests.saying import tells
+
+TRUTH = [0, 0, 1, 1, 2, 2] * 20
+THREE = {
+    f"A{number}": [
+        score + (1 if score < 2 else -1) if place % 10 == number else score
+        for place, score in enumerate(TRUTH)
+    ]
+    for number in (1, 2, 3)
+}
+
+
+def answered(refused: int) -> list[int | None]:
+    """A judge that answers as people do, but not the first questions."""
+    return [None if place < refused else score for place, score in enumerate(THREE["A3"])]
+
+
+def data(make_dataset: MakeDataset, refused: dict[str, dict[str, int]]) -> Dataset:
+    """A dataset in which judges refuse so many of 120 questions, by language."""
+    return make_dataset(
+        {
+            language: THREE | {judge: answered(number) for judge, number in of_judges.items()}
+            for language, of_judges in refused.items()
+        }
+    )
+
+
+def test_few_answers_in_one_language_are_named(make_dataset: MakeDataset) -> None:
+    ratings = data(make_dataset, {"en": {"gpt": 0}, "hi": {"gpt": 9}})
+    assert headline(metal.audit(ratings)).endswith(
+        "gpt answered only 92% of its questions in Hindi (95% needed)."
+    )
+
+
+def test_few_answers_in_two_languages_are_named(make_dataset: MakeDataset) -> None:
+    ratings = data(make_dataset, {"en": {"gpt": 0}, "hi": {"gpt": 9}, "ta": {"gpt": 7}})
+    assert tells(headline(metal.audit(ratings)), "92% of its questions in Hindi and 94% in Tamil")
+
+
+def test_few_answers_in_all_are_said_once(make_dataset: MakeDataset) -> None:
+    ratings = data(make_dataset, {"en": {"gpt": 3}, "hi": {"gpt": 30}})
+    text = headline(metal.audit(ratings))
+    assert text.endswith("gpt answered only 86% of its questions (95% needed).")
+
+
+def test_several_judges_are_counted(make_dataset: MakeDataset) -> None:
+    ratings = data(make_dataset, {"en": {"gpt": 0, "other": 8}, "hi": {"gpt": 9, "other": 0}})
+    assert tells(headline(metal.audit(ratings)), "In 2 languages a judge answered less than the 95%")
+
+
+def test_enough_answers_are_not_mentioned(make_dataset: MakeDataset) -> None:
+    ratings = data(make_dataset, {"en": {"gpt": 0}, "hi": {"gpt": 6}})
+    assert "answered" not in headline(metal.audit(ratings))
