@@ -14,6 +14,7 @@ from metal.serving.server import Served, begin
 from tests.serving.web import folder_with_demo
 
 SIZES = ((1400, 900), (390, 844))
+PATIENCE = 600  # seconds, within which workers come to everything, however busy the machine is
 
 
 class Site:
@@ -64,13 +65,37 @@ def start(page: Any, address: str) -> None:
     page.wait_for_selector("#view-task:not([hidden])")
 
 
-def rate_task(page: Any) -> None:
-    """Answer every question of the task by its digit keys, and go on."""
+def rate_task(page: Any, key: str = "1") -> None:
+    """Answer every question of the task by a digit key, and go on."""
     for _ in page.query_selector_all("fieldset"):
-        page.keyboard.press("1")
+        page.keyboard.press(key)
     page.keyboard.press("n")
 
 
 def wait_saved(page: Any) -> None:
     """Wait until nothing is left to send."""
     page.wait_for_function("() => !waiting().length && !left.length && !sending")
+
+
+def go_on(page: Any) -> None:
+    """Ask for more tasks, when all are saved."""
+    wait_saved(page)
+    assert page.locator("[role=alert]:visible").count() == 0
+    page.wait_for_selector("#more:not([hidden])")
+    with page.expect_navigation():
+        page.click("#more button")
+    page.wait_for_selector("body[data-ready]")
+    page.click("#start")
+
+
+def open_board(owner: Any, address: str) -> str:
+    """The owner opens the board to everybody, and makes a team; returns the team's token."""
+    owner.goto(f"{address}/owner/boards")
+    owner.select_option("[name=dataset]", "news")
+    owner.select_option("[name=readers]", "public")
+    owner.uncheck("[name=moderated]")
+    owner.click("text=Open the board")
+    owner.wait_for_selector("h2:has-text('Teams')")
+    owner.fill("[name=team]", "A team")
+    owner.click("text=Make its link")
+    return str(owner.locator(".links a").inner_text()).rpartition("/")[2]

@@ -19,7 +19,15 @@ from metal.serving.keeping import keep
 from metal.serving.ledger import ServingLedger
 from metal.serving.studies import Forms, study_of
 from tests.serving.boards_at_work import dataset, outputs_of, sent
-from tests.serving.browsing import Site, rate_task, start, wait_saved
+from tests.serving.browsing import (
+    PATIENCE,
+    Site,
+    go_on,
+    open_board,
+    rate_task,
+    start,
+    wait_saved,
+)
 from tests.serving.web import LANGUAGES, Person, ServedProcess, eventually, folder_with_demo, rate
 
 OUTPUTS = 12  # in each language
@@ -34,7 +42,6 @@ AGREEING = """() => {
 TELLS = f"(number) => {{ const all = Object.values(({AGREEING})());"
 TELLS += " return all.length === 3 && all.every((each) => each >= number); }"
 OVER = 0.0  # when a lease ends that has ended
-PATIENCE = 600  # seconds, within which workers come to everything, however busy the machine is
 
 
 @pytest.fixture
@@ -46,19 +53,6 @@ def server(tmp_path: Path, database: str) -> Iterator[ServedProcess]:
     yield started
     if started.process.poll() is None:
         started.stop()
-
-
-def open_board(owner: Any, address: str) -> str:
-    """The owner opens the board to everybody, and makes a team; returns the team's token."""
-    owner.goto(f"{address}/owner/boards")
-    owner.select_option("[name=dataset]", "news")
-    owner.select_option("[name=readers]", "public")
-    owner.uncheck("[name=moderated]")
-    owner.click("text=Open the board")
-    owner.wait_for_selector("h2:has-text('Teams')")
-    owner.fill("[name=team]", "A team")
-    owner.click("text=Make its link")
-    return str(owner.locator(".links a").inner_text()).rpartition("/")[2]
 
 
 def raters_of(address: str, links: list[tuple[str, str]], new_page: Any) -> list[Any]:
@@ -80,17 +74,6 @@ def rate_at_once(pages: list[Any], number: int) -> None:
     for _ in range(number):
         for page in pages:
             rate_task(page)
-
-
-def go_on(page: Any) -> None:
-    """Ask for more tasks, when all are saved."""
-    wait_saved(page)
-    assert page.locator("[role=alert]:visible").count() == 0
-    page.wait_for_selector("#more:not([hidden])")
-    with page.expect_navigation():
-        page.click("#more button")
-    page.wait_for_selector("body[data-ready]")
-    page.click("#start")
 
 
 @pytest.mark.slow
