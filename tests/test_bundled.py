@@ -147,7 +147,7 @@ def test_commands_name_no_disk_where_the_datasets_lie_below(
 
 def test_the_command(folder: Path) -> None:
     said = (folder / "said.txt").read_text(encoding="utf-8")
-    assert len(said.splitlines()) <= 41  # with the address of each page
+    assert len(said.splitlines()) <= 42  # with the address of each page
     for name in ("mlqe", "demo"):
         assert f"Report: metal-demo/{name}/report.html" in said
         assert (folder / "metal-demo" / name / "report.html").is_file()

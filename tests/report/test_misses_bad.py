@@ -9,7 +9,7 @@ import pytest
 import metal
 from metal.data.dataset import Dataset
 from metal.questions.audit.answer import cards
-from metal.questions.audit.brief import BLIND, BOTH, DAGGER, brief
+from metal.questions.audit.brief import BLIND, BOTH, DAGGER, DOUBLE, UNSHOWN, brief
 from metal.questions.audit.result import Audit
 from metal.questions.audit.verdicts import MISSES_BAD, by_judge
 from metal.show.pages import headline, page
@@ -96,3 +96,14 @@ def test_scores_that_more_ratings_would_not_help_are_corrected(reference: Path) 
     assert tells(following.words, "More ratings would not", "40 sources")
     assert following.command.startswith("metal correct ")
     assert following.command.endswith("--labels 40")
+
+
+def test_with_one_person_an_item_nobody_knows_who_finds_the_bad_ones(
+    make_dataset: MakeDataset,
+) -> None:
+    run = metal.audit(make_dataset({"en": {"A1": TRUTH, "seeing": people(5)}}))
+    assert tells(headline(run), "help to rank outputs", "not shown to find the bad ones")
+    assert marked(run) == []
+    (matrix,) = brief(run)
+    assert DOUBLE in matrix.rows[0][1].text
+    assert UNSHOWN in matrix.notes
