@@ -4,13 +4,14 @@ them.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.needed import found_or_not
 
 FLAGS = (
     "--no-sandbox",
@@ -24,14 +25,10 @@ FLAGS = (
 
 
 def chromium() -> str:
-    """Where Chromium is. In CI it must be there."""
-    for name in ("chromium", "chromium-browser", "google-chrome"):
-        found = shutil.which(name)
-        if found:
-            return found
-    if os.environ.get("CI"):
-        pytest.fail("no Chromium found")
-    pytest.skip("no Chromium found (Debian: apt install chromium)")
+    """Where Chromium is. Fails or skips the test if there is none."""
+    paths = map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))
+    message = "no Chromium found (Debian: apt install chromium)"
+    return found_or_not(next(filter(None, paths), None), "chromium", message)
 
 
 # while it runs, no other test of the process can have an event loop of its own

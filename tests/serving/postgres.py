@@ -12,22 +12,20 @@ from itertools import count
 from pathlib import Path
 
 import psycopg
-import pytest
+
+from tests.needed import found_or_not
 
 USER = "metal"
 NAMES = count(1)
 
 
 def program(name: str) -> str:
-    """Where a program of PostgreSQL is. In CI it must be there."""
+    """Where a program of PostgreSQL is. Fails or skips the test if it is nowhere."""
     folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     search = os.pathsep.join([*map(str, folders), os.environ.get("PATH", "")])
-    found = shutil.which(name, path=search)
-    if found:
-        return str(Path(found).resolve())
-    if os.environ.get("CI"):
-        pytest.fail(f"no PostgreSQL found ({name})")
-    pytest.skip(f"no PostgreSQL found: {name} is missing (Debian: apt install postgresql)")
+    message = f"no PostgreSQL found: {name} is missing (Debian: apt install postgresql)"
+    path = found_or_not(shutil.which(name, path=search), "postgresql", message)
+    return str(Path(path).resolve())
 
 
 class Cluster:
