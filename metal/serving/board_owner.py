@@ -27,7 +27,15 @@ from metal.serving.boards import (
     teams_of,
 )
 from metal.serving.desk import Desk, address, fields_of, origin_of
-from metal.serving.owner_pages import check_form, datasets_in, owner_at_desk
+from metal.serving.once import counted_once, new_once
+from metal.serving.owner_pages import (
+    LONGEST_TEXT,
+    check_form,
+    datasets_in,
+    notes_on,
+    owner_at_desk,
+    text_of,
+)
 from metal.serving.people import Visitor
 from metal.serving.studies import StudySettings
 from metal.serving.submissions import accept, dismiss, refuse, submission_of, submissions_of
@@ -100,6 +108,8 @@ def _board_page(
         "readers": READERS,
         "link": link,
         "whose": whose,
+        "notes": notes_on(request),
+        "once": new_once(),
         "csrf": visitor.csrf,
     }
     return respond(request, "owner_board.html", content)
@@ -119,11 +129,13 @@ def _change(request: Request, fields: Mapping[str, Any]) -> Response:
     if what in ("team", "viewer"):
         team = str(fields.get("team", ""))
         is_team = what == "team"
-        secret = (
-            new_team(desk.ledger, board.id, team)
-            if is_team
-            else new_viewer_link(desk.ledger, board.id)
-        )
+        once, page = text_of(fields, "once"), f"/owner/board/{board.id}"
+        with counted_once(desk.ledger, once, f"{what} {team}"[:LONGEST_TEXT], page):
+            secret = (
+                new_team(desk.ledger, board.id, team)
+                if is_team
+                else new_viewer_link(desk.ledger, board.id)
+            )
         origin = origin_of(request)
         link = f"{origin}{address(request, f'/boards/{board.id}/with/{secret}')}"
         return _board_page(request, desk, visitor, board, link, team if is_team else "")

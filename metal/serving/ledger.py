@@ -17,7 +17,7 @@ from sqlalchemy.exc import DataError as ValueRefused
 
 from metal.data.files import new_file
 from metal.errors import MetalError, UsageError
-from metal.serving.tables import VERSION, metadata, schema, tasks_out
+from metal.serving.tables import VERSION, metadata, schema, sent, tasks_out
 
 FILE = "metal-serve.db"  # in the server's folder
 PATIENCE = 30  # seconds to wait for a database that is busy or gone
@@ -232,4 +232,4 @@ def check_ledger(file: Path) -> None:
 
 
 # version -> what brings its tables to the next
-UPGRADES: dict[int, Callable[[Connection], None]] = {1: tasks_out.create}
+UPGRADES: dict[int, Callable[[Connection], None]] = {1: tasks_out.create, 2: sent.create}

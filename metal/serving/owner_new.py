@@ -15,6 +15,7 @@ from metal.errors import UsageError
 from metal.running.handing_out import AskingPeople, askable_in
 from metal.serving.desk import address, desk_of, fields_of, origin_of
 from metal.serving.making import begin_study, is_plan
+from metal.serving.once import counted_once, new_once
 from metal.serving.owner_pages import (
     LONGEST_CONSENT,
     MOST_NEW,
@@ -40,6 +41,7 @@ def form(request: Request) -> Response:
     chosen = _chosen(desk.root, request.query_params.get("dataset", ""))
     folder = desk.root / chosen
     content: dict[str, Any] = {"dataset": chosen, "csrf": visitor.csrf, "most_new": MOST_NEW}
+    content["once"] = new_once()
     content["choices"] = None if is_plan(folder) else askable_in(folder)
     return respond(request, "owner_new.html", content)
 
@@ -62,16 +64,18 @@ def _make(request: Request, fields: FormData) -> Response:
     check_form(visitor, fields)
     folder = desk.root / _chosen(desk.root, text_of(fields, "dataset"))
     notes: list[str] = []
-    study, links = begin_study(
-        desk.ledger,
-        desk.root,
-        folder,
-        _asking(fields),
-        _settings(fields),
-        notes.append,
-        name=text_of(fields, "name"),
-        people=number_of(fields, "people", 0, 0, MOST_NEW),
-    )
+    with counted_once(desk.ledger, text_of(fields, "once"), "study", "/owner") as form:
+        study, links = begin_study(
+            desk.ledger,
+            desk.root,
+            folder,
+            _asking(fields),
+            _settings(fields),
+            notes.append,
+            name=text_of(fields, "name"),
+            people=number_of(fields, "people", 0, 0, MOST_NEW),
+        )
+        form.page = f"/owner/study/{study.id}"
     if not links and not notes:
         return RedirectResponse(address(request, f"/owner/study/{study.id}"), 303)
     start = f"{origin_of(request)}{address(request, '')}"

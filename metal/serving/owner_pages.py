@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import math
-import secrets
 import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -29,6 +28,7 @@ from metal.serving.keeping import TROUBLE
 from metal.serving.leaving import readmit, set_aside
 from metal.serving.ledger import ServingLedger
 from metal.serving.marks import RECOVERED
+from metal.serving.once import AGAIN, LONGEST_ONCE, counted_once, new_once
 from metal.serving.people import (
     JOIN,
     OWNER,
@@ -66,7 +66,6 @@ from metal.serving.watching import pace_of, skipped_of, waiting_in
 OF_A_PERSON = ("exclude", "readmit", "link")
 LONGEST_CONSENT, LONGEST_TEXT = 20_000, 100  # characters
 MOST_NEW = 100  # people at a time
-LONGEST_ONCE = 40  # characters
 MOST_MONEY = 1e9
 YEARS = 3650.0
 
@@ -118,6 +117,7 @@ def start(request: Request) -> Response:
     desk, _ = owner_at_desk(request)
     rows = [(study, progress(desk.ledger, study.id)) for study in all_studies(desk.ledger)]
     content = {"studies": rows, "datasets": datasets_in(desk.root), "plans": plans_in(desk.root)}
+    content["notes"] = notes_on(request)
     return respond(request, "owner.html", content)
 
 
@@ -178,7 +178,13 @@ def study_page(request: Request) -> Response:
     """A study as it is now."""
     desk, visitor = owner_at_desk(request)
     study = study_of(desk.ledger, request.path_params["study"])
-    return respond(request, "owner_study.html", study_content(desk, visitor, study))
+    content = {**study_content(desk, visitor, study), "notes": notes_on(request)}
+    return respond(request, "owner_study.html", content)
+
+
+def notes_on(request: Request) -> list[str]:
+    """What a page says after a form was sent again."""
+    return [AGAIN] if "again" in request.query_params else []
 
 
 def study_content(desk: Desk, visitor: Visitor, study: Study) -> dict[str, Any]:
@@ -207,7 +213,7 @@ def study_content(desk: Desk, visitor: Visitor, study: Study) -> dict[str, Any]:
         "late": desk.late,
         "recovered": study.figures.get(RECOVERED),
         "refused": study.figures.get("refused", {}),
-        "once": secrets.token_hex(8),
+        "once": new_once(),
         "csrf": visitor.csrf,
     }
 
@@ -260,7 +266,9 @@ def _change(request: Request, fields: Mapping[str, Any]) -> Response:
     if what in OF_A_PERSON and rater is None:
         raise UsageError(f"nobody in {study.id} is called {person!r}")
     if what in ("people", "link", "open-link"):
-        links = _new_links(request, desk, study, what, fields)
+        once, page = text_of(fields, "once"), f"/owner/study/{study.id}"
+        with counted_once(desk.ledger, once, f"{what} {person}", page):
+            links = _new_links(request, desk, study, what, fields)
         content = {**study_content(desk, visitor, study), "links": links}
         return respond(request, "owner_study.html", content)
     if what == "state":

@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -32,9 +32,10 @@ from metal.serving import (
 )
 from metal.serving.beside import AttendedWorker
 from metal.serving.boards import NoSuchBoard
-from metal.serving.desk import Desk, NotLetIn, TooMany
+from metal.serving.desk import Desk, NotLetIn, TooMany, address
 from metal.serving.handing import NotYours
 from metal.serving.ledger import DiskFull, ServingLedger
+from metal.serving.once import SentAgain
 from metal.serving.people import NotValid
 from metal.serving.slow import PunctualConnection
 from metal.serving.studies import Forms, NoSuchStudy
@@ -135,6 +136,7 @@ def app_of(desk: Desk) -> Starlette:
     handlers = {
         NotLetIn: coming_in.not_let_in,
         MetalError: _refused,
+        SentAgain: _sent_again,
         ClientDisconnect: _too_large,
         HTTPException: _no_page,
         Exception: _failed,
@@ -147,6 +149,11 @@ def app_of(desk: Desk) -> Starlette:
 def _refused(request: Request, error: Exception) -> Response:
     status = next((code for kind, code in STATUSES.items() if isinstance(error, kind)), 400)
     return respond(request, "message.html", {"message": str(error)}, status)
+
+
+def _sent_again(request: Request, error: Exception) -> Response:
+    assert isinstance(error, SentAgain)
+    return RedirectResponse(address(request, f"{error.page}?again=1"), 303)
 
 
 def _too_large(request: Request, error: Exception) -> Response:

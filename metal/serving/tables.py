@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-VERSION = 2  # of these tables; `metal.serving.ledger` upgrades older ones
+VERSION = 3  # of these tables; `metal.serving.ledger` upgrades older ones
 Number = BigInteger().with_variant(Integer, "sqlite")  # what SQLite counts up by itself
 
 metadata = MetaData()
@@ -182,6 +182,17 @@ sessions = Table(
     Column("link", ForeignKey("links.hash"), nullable=False, index=True),
     Column("csrf", Text, nullable=False),
     Column("until", Float, nullable=False),
+)
+
+# Forms of the owner that make links. once: the name of the form, with what it makes. by: the
+# attempt that carries it out. page: the path that shows what came of it.
+sent = Table(
+    "sent",
+    metadata,
+    Column("once", Text, primary_key=True),
+    Column("by", Text, nullable=False),
+    Column("page", Text, nullable=False),
+    Column("made", Float, nullable=False),
 )
 
 # state: held, answered, skipped or lapsed. until: when a held task may be given to somebody else.

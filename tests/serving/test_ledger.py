@@ -160,12 +160,24 @@ def test_an_older_ledger_is_upgraded_and_a_copy_is_kept(
 def test_a_ledger_of_version_1_gets_the_index_of_budgets(open_ledger: OpenLedger) -> None:
     def age(connection: Connection) -> None:
         tables.tasks_out.drop(connection)
+        tables.sent.drop(connection)
         connection.execute(tables.schema.update().values(version=1))
 
     open_ledger().writes(age)
     later = open_ledger()
     indexes = later.reads(lambda connection: inspect(connection).get_indexes("tasks"))
     assert "tasks_out" in {each["name"] for each in indexes}
+    assert later.reads(lambda c: c.scalar(select(tables.schema.c.version))) == tables.VERSION
+
+
+def test_a_ledger_of_version_2_gets_the_table_of_forms(open_ledger: OpenLedger) -> None:
+    def age(connection: Connection) -> None:
+        tables.sent.drop(connection)
+        connection.execute(tables.schema.update().values(version=2))
+
+    open_ledger().writes(age)
+    later = open_ledger()
+    assert later.reads(lambda connection: inspect(connection).has_table("sent"))
     assert later.reads(lambda c: c.scalar(select(tables.schema.c.version))) == tables.VERSION
 
 
