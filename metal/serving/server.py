@@ -20,7 +20,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from metal.app.guard import is_own, limited, with_headers
 from metal.app.server import SECONDS_TO_STOP, bound
-from metal.errors import MetalError
+from metal.errors import MetalError, UsageError
 from metal.serving import (
     board_api,
     board_owner,
@@ -45,6 +45,8 @@ from metal.serving.templating import respond, static_file
 
 LARGEST_BODY = 2 * 2**20  # bytes
 LARGEST_SUBMISSION = LARGEST_FILE + 2**16  # with the fields beside the file
+# of a proxy: parts that no browser changes and no page must escape
+PATH = re.compile(r"(/(?!\.+(/|$))[A-Za-z0-9._~-]+)*/?")
 SUBMITTING = re.compile(r"/boards/[^/]+/(api/)?submissions")
 # of pages that have no policy of their own
 POLICY = (
@@ -220,8 +222,14 @@ def begin(
 ) -> Served:
     """Start the server in a thread of its own, and its workers as processes.
 
-    Raises UsageError if the port or the database cannot be had.
+    Raises UsageError if the port or the database cannot be had, or if `root_path` is no path.
     """
+    if not PATH.fullmatch(root_path):
+        raise UsageError(
+            f"`root_path` is {root_path[:60]!r}; write the path under which the proxy shows the"
+            " server, e.g. /metal"
+        )
+    under = root_path.rstrip("/")
     ledger = ServingLedger(folder, database)
     listening = bound(port, host)
     desk = Desk(ledger, folder, https, Forms(ledger), attended=worker)
@@ -233,14 +241,14 @@ def begin(
         ws="none",
         lifespan="off",
         server_header=False,
-        proxy_headers=bool(root_path) or https,
-        root_path=root_path.rstrip("/"),
+        proxy_headers=bool(under) or https,
+        root_path=under,
         timeout_graceful_shutdown=SECONDS_TO_STOP,
     )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
-    own = f"http://{host}:{listening.getsockname()[1]}{root_path.rstrip('/')}"
+    own = f"http://{host}:{listening.getsockname()[1]}{under}"
     beside = tuple(AttendedWorker(each, folder, database) for each in WORKERS if worker)
     first = not owner_pages.owner_known(ledger)
     return Served(own, first, folder, desk, server, thread, beside)

@@ -75,8 +75,8 @@ def serve(
         the owner.
 
     Raises:
-        UsageError: If there is no such folder, the port or the database cannot be used, or the
-            extra `serve` is not installed.
+        UsageError: If there is no such folder, if the port, the database or the path cannot be
+            used, or if the extra `serve` is not installed.
 
     Example:
         metal.serve("datasets")
