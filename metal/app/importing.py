@@ -44,14 +44,12 @@ from metal.app.table_view import (
 )
 from metal.app.templating import respond
 from metal.app.uploads import Upload, Uploads
-from metal.app.ways import FILES, MOST_PEOPLE
 from metal.data.records import DIRECTIONS, KINDS
 from metal.data.text import HARMFUL, capital
 from metal.errors import MetalError, UsageError
 from metal.show.commands import typed_options
 
 MOST_FILES, MOST_FIELDS = 200, 20_000  # of a form
-RATERS = 3  # people for an output, unless somebody chooses another number
 WHOLE = "whole"  # in an address: all rows of a large table are read
 KEPT = 500_000  # ratings of tables as read; the last table is always kept
 NAME = re.compile(rf"[^/\\.{HARMFUL}\t\n][^/\\{HARMFUL}\t\n]{{0,99}}")
@@ -253,26 +251,7 @@ def _make_aside(
     return RedirectResponse(f"{request.scope['root_path']}/job/{job.key}", 303)
 
 
-# ---------------------------------------------------------------- a dataset that was made
-
-
-def imported(request: Request) -> Response:
-    """Show a dataset that was just made, and what comes next."""
-    library: Library = request.app.state.library
-    key = request.path_params["key"]
-    folder = library.folder(key)
-    kinds = folder.raters or {}
-    content = {
-        "key": key,
-        "folder": folder,
-        "path": library.path(key),
-        "people": kinds.get("human", 0),
-        "judges": kinds.get("llm", 0) + kinds.get("baseline", 0),
-        "raters": RATERS,
-        "most_people": MOST_PEOPLE,
-        "forms": FILES,
-    }
-    return respond(request, "imported.html", content)
+# ---------------------------------------------------------------- an audit of a dataset
 
 
 def audit(request: Request) -> Response:
@@ -293,6 +272,5 @@ ROUTES = [
     Route("/import", take, methods=["POST"]),
     Route("/import/{key}", table),
     Route("/import/{key}", change, methods=["POST"]),
-    Route("/imported/{key:path}", imported),
     Route("/audit/{key:path}", audit, methods=["POST"]),
 ]

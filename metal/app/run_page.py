@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from metal.api.folders import DAMAGED, NOUNS
+from metal.api.folders import DAMAGED
 from metal.app.drawing import drawn
 from metal.app.guard import IN_NOTEBOOKS
 from metal.app.library import Library
@@ -48,16 +48,4 @@ def run_page(request: Request) -> Response:
     return HTMLResponse(drawn(library, folder, links), headers=OWN_POLICY)
 
 
-def dataset_page(request: Request) -> Response:
-    """Show what a dataset holds."""
-    library: Library = request.app.state.library
-    key = request.path_params["key"]
-    folder = library.path(key)
-    content = {"key": key, "folder": library.folder(key), "path": folder, "nouns": NOUNS}
-    return respond(request, "dataset.html", content)
-
-
-ROUTES = [
-    Route("/run/{key:path}", run_page, name="run"),
-    Route("/dataset/{key:path}", dataset_page, name="dataset"),
-]
+ROUTES = [Route("/run/{key:path}", run_page, name="run")]

@@ -26,6 +26,7 @@ from metal.app import (
     about,
     answers_page,
     comparing,
+    dataset_page,
     going_on,
     handed_out,
     importing,
@@ -87,6 +88,7 @@ def app_of(folder: Path) -> Starlette:
     routes = [
         *start.ROUTES,
         *run_page.ROUTES,
+        *dataset_page.ROUTES,
         *answers_page.ROUTES,
         *about.ROUTES,
         *jobs.ROUTES,

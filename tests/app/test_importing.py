@@ -448,6 +448,26 @@ def test_a_dataset_that_no_person_rated_is_given_to_people(desk: View) -> None:
     assert tells(page(desk, "handed-out/runs/judged-csv"), "Files to send", "en-1.csv", "en-2.csv")
 
 
+@pytest.mark.parametrize(
+    ("name", "raters", "offered"),
+    [
+        ("by-people", ["Ann", "Ben"], ["No judge rated these outputs yet", "Have a judge rate it"]),
+        ("by-judges", ["gpt-4o"], ["No person rated these outputs", "Write their files"]),
+        ("by-metrics", ["bleu"], ["No person rated these outputs", "Write their files"]),
+        ("by-both", ["Ann", "gpt-4o"], ["An audit says", "Audit it"]),
+    ],
+)
+def test_the_page_of_a_dataset_says_what_comes_next(
+    desk: View, name: str, raters: list[str], offered: list[str]
+) -> None:
+    table = "id,text,language,rater,score\n"
+    table += "".join(f"{n},text {n},en,{rater},{n % 3}\n" for n in range(9) for rater in raters)
+    address = sent(desk, (f"{name}.csv", table))
+    assert chosen(desk, address, do="make", name=name)[0] == 303
+    text = page(desk, f"dataset/datasets/{name}")
+    assert tells(text, "9 outputs", *offered)
+
+
 def test_of_many_columns_those_that_are_not_alike_are_shown(desk: View) -> None:
     answers = [f"judge_{number}" for number in range(300)]
     lines = [",".join([*answers, "id", "note", "language"])]
