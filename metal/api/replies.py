@@ -206,8 +206,15 @@ def _repeated(call: AskedCall) -> str:
     return call.judge + (f"#{call.sample}" if call.sample > 1 else "")
 
 
+class NothingAsked(UsageError):
+    """An audit of ratings that came with the data: METAL asked no judge for them."""
+
+
 def judges_runs(run: Path) -> list[Path]:
-    """The judges' runs in which to look: the run itself, or those from which an audit was made."""
+    """The judges' runs in which to look: the run itself, or those from which an audit was made.
+
+    Raises UsageError if there are none; NothingAsked if there never were any.
+    """
     command = command_of(run)
     if command == "judge":
         return [run]
@@ -220,7 +227,9 @@ def judges_runs(run: Path) -> list[Path]:
             if command
             else "not a run"
         )
-        raise UsageError(f"{run}: {what}; give the run folder of `metal.judge`")
+        gone = not command or not all(path.exists() for path in paths)
+        refusal = UsageError if gone else NothingAsked
+        raise refusal(f"{run}: {what}; give the run folder of `metal.judge`")
     return journaled
 
 

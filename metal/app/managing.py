@@ -75,7 +75,8 @@ def to_bin(request: Request) -> Response:
 def bin_page(request: Request) -> Response:
     """List what is in the bin."""
     library: Library = request.app.state.library
-    return respond(request, "bin.html", {"binned": sorted(_binned(library))})
+    content = {"binned": sorted(_binned(library)), "folder": library.root.resolve() / BIN}
+    return respond(request, "bin.html", content)
 
 
 def restore(request: Request) -> Response:

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 NO_SCORE = "no score"  # before the reason
 TEXTS = ("language", "generator", "title", "source_text", "output_text")
+OTHERS_ASKED = (
+    "The scores of the judges came with the data. METAL did not ask these judges, so it has no"
+    " messages and no replies."
+)
 
 
 @dataclass(frozen=True)
@@ -214,8 +218,12 @@ def level_of(criterion: Criterion | None, score: float) -> str:
 
 def _calls(library: Library, audit: Path, output: str) -> tuple[Sequence[AskedCall], Sequence[str]]:
     """The calls about an output of an audit, and what is missing."""
+    from metal.api.replies import NothingAsked
+
     try:
         opened = replies_in(library, audit)
+    except NothingAsked:
+        return (), (OTHERS_ASKED,)
     except MetalError as error:
         return (), (f"Messages and raw replies are missing: {error}",)
     return opened.calls(output), opened.notes

@@ -13,7 +13,6 @@ from metal.app.drawing import drawn
 from metal.app.guard import IN_NOTEBOOKS
 from metal.app.library import Library
 from metal.app.live import FOLLOWED, has_ended
-from metal.app.templating import respond
 from metal.app.ways import COMMANDS
 from metal.data.holdings import FILLED_IN
 from metal.errors import UsageError

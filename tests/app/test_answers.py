@@ -202,3 +202,18 @@ def test_on_a_phone_outputs_are_cards(browser: Any, view: View) -> None:
     clip = card.locator(".clip").first
     assert clip.evaluate("node => getComputedStyle(node).direction") == "rtl"
     page.close()
+
+
+def test_judges_whose_scores_came_with_the_data_have_no_replies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    lines = [f"o{n},text {n},en,{n % 3},{(n + n % 2) % 3},{n * n % 3}" for n in range(12)]
+    table = tmp_path / "ratings.csv"
+    table.write_text("\n".join(["id,text,language,human_a,human_b,gpt-4o", *lines]))
+    metal.audit(table, resamples=100).save(tmp_path / "runs" / "audit")
+    own = View.begin(tmp_path, 0)
+    text = asked(own, "output/runs/audit?output=o2")[1]
+    own.stop()
+    assert tells(unescape(text), "gpt-4o", "METAL did not ask these judges")
+    assert "`" not in text

@@ -13,6 +13,7 @@ import pytest
 from metal.app.managing import checked_name
 from metal.app.server import View
 from metal.errors import UsageError
+from tests.app.shop import DEMO
 from tests.app.test_guard import asked
 from tests.saying import tells
 
@@ -82,6 +83,18 @@ def test_the_bin_gives_back_what_it_took(own: View) -> None:
     assert posted(own, "restore/runs/audit")[0] == 303
     after = {path.name: path.read_bytes() for path in audit.iterdir() if path.is_file()}
     assert after == before
+
+
+def test_the_bin_says_where_it_is_wherever_the_app_was_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    shutil.copytree(DEMO, tmp_path / ".bin" / "datasets" / "demo")
+    monkeypatch.chdir(tmp_path)
+    here = View.begin(Path(), 0)
+    text = asked(here, "bin")[1]
+    here.stop()
+    assert str(tmp_path.resolve() / ".bin") in text
 
 
 def test_nothing_outside_the_folder_is_moved(own: View) -> None:
