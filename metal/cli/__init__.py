@@ -175,7 +175,7 @@ def loaded(target: str) -> click.Command:
 @click.group(
     cls=Verbs,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Each verb explains itself: metal VERB --help",
+    epilog="Each command explains itself: metal COMMAND --help",
 )
 @click.version_option(__version__, prog_name="metal")
 def metal() -> None:

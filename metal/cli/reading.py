@@ -82,7 +82,7 @@ def _lines_on_reading(data: Path, report: Sequence[str], verbose: bool | None) -
     these = "these options, or " if any("--" in note for note in named) else ""
     more = _more_remarks(len(report) - len(notes), verbose)
     lines.append(
-        console.clean(f"To change it: {these}metal import {shlex.quote(str(data))} -i{more}")
+        console.clean(f"To correct this: {these}metal import {shlex.quote(str(data))} -i{more}")
     )
     return lines
 

@@ -48,7 +48,7 @@ def marked(run: Audit) -> list[tuple[str, str]]:
 
 def test_the_cells_are_named_and_marked(ratings: Dataset) -> None:
     run = metal.audit(ratings, judges=["blind"])
-    assert tells(headline(run), "rank outputs", "but not to find the bad ones")
+    assert tells(headline(run), "rank outputs there, but not to find the bad ones")
     assert marked(run) == [("blind", "en"), ("blind", "hi")]
     (matrix,) = brief(run)
     cells = [cell for row in matrix.rows for cell in row[1:]]

@@ -205,7 +205,7 @@ def test_how_a_table_was_read_is_said_in_few_lines_and_guesses_always(
     assert len(short) <= 8
     assert max(map(len, short[:-1])) <= 80
     assert "taken for people (see --kinds)" in " ".join(map(str.strip, short))
-    again = "To change it: these options, or metal import t.csv -i (4 more remarks: -v)"
+    again = "To correct this: these options, or metal import t.csv -i (4 more remarks: -v)"
     assert short[-1] == again
     assert capsys.readouterr().err.count("note") == 5
 

@@ -582,7 +582,7 @@ def test_the_surest_case_lucky_choices_and_recalibration_are_said(
         lead(run) == "Of 4 cases (one for each judge and language), in 1 a judge is like a person"
         " once recalibrated; in 3 a judge is informative (better than always giving the same"
         " answer). Surest case: task_quality in Hindi, where j keeps at least 42% of what a person"
-        " knows (not how often it is right), even after correction for the choice among all 4"
+        " knows (not how often it is right), even after correction for having picked it from 4"
         " cases. The best of several judges looks a little better than it is: take up to 66"
         " percentage points off the share that it keeps of what a person knows."
     )
@@ -766,7 +766,7 @@ def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
         headline(run)
         == "gpt-4-32k/detailed agrees with people less than they agree with each other in 7 of 15"
         " cases; in 7 this is still open. It can still help to rank outputs in 11 of 15 cases, but"
-        " in 5 of these not to find the bad ones; in 4 more this is open. Do not use it for"
+        " not to find the bad ones in 5 of these; in 4 more this is open. Do not use it for"
         " hallucinations in Malayalam. People disagree on hallucinations in Tamil: no judge can be"
         " tested there."
     )

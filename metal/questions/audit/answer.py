@@ -81,7 +81,7 @@ def scope(run: AuditRun) -> str:
     languages = [plural(len(named), "language")] * bool(named)
     parts = [*judges, plural(people, "person", "people"), *languages]
     return " · ".join(
-        [*parts, f"{items:,} outputs {'compared' if run.judge_names else 'with a full panel'}"]
+        [*parts, f"{items:,} outputs {'compared' if run.judge_names else 'fully rated'}"]
     )
 
 
@@ -189,7 +189,7 @@ def _beware(run: AuditRun, cells: Cells) -> Remark | None:
 
 def _of_fewer(cell: dict[str, Any]) -> str:
     """A remark on the outputs that F1 is based on, if they are not those of the verdict."""
-    counted = f" on {plural(int(cell['answered']), 'output')} with a full panel"
+    counted = f" on {plural(int(cell['answered']), 'fully rated output')}"
     return counted if cell["answered"] != cell["items"] else ""
 
 
@@ -279,8 +279,8 @@ def _decide(run: AuditRun, why: str) -> Remark:
     """
     advice = (
         f"{why} To learn whether a judge is as often right as a person, let somebody who knows"
-        f" decide {DECISIONS} outputs per case, from those on which they differ; the plan says how"
-        " good the chances are:"
+        f" decide {DECISIONS} outputs per case on which the two differ; the plan says how likely an"
+        " answer is:"
     )
     return Remark("What to do next", advice, go_on(run, "adjudicate plan"))
 
@@ -305,7 +305,7 @@ def _of_metrics(run: AuditRun) -> Iterator[tuple[str, str]]:
     """
     rankable = run.rankable
     if rankable.layout:
-        advice = f"Make the usual table of the field ({rankable.title}):"
+        advice = f'Make the usual table of the field, "{rankable.title}":'
         yield advice, standard_table(run, rankable.layout)
     elif rankable.metrics:
         metrics = plural(rankable.metrics, "metric")

@@ -44,7 +44,7 @@ MOST_NAMED = 2  # of these
 # What a percentage is, without and with the order of outputs on some scale.
 PERCENT = (
     "%: its lead over always giving the same answer, as a share of a person's lead",
-    "%: its lead over always giving one answer, and its order, as shares of a person's",
+    "%: its lead over always giving one answer, by exact answers and by order; 100% is a person's",
 )
 LIMITS = "in brackets: a 90% interval"
 RANGES = "%: lead over always giving one answer (90% interval); 100% is a person's lead"

@@ -73,7 +73,7 @@ def _it_helps(run: AuditRun, helpful: Cells, cells: Cells) -> str:
     if LIKE_A_PERSON in verdicts_of(cells):
         it = "it agrees less, but" if all(map(falls_short, helpful)) else "it"
         claim = f"{capital(in_cases.strip())} {it} can still help to rank outputs{misses}."
-    elif less == helpful and len(less) < len(cells):  # the claim has named them
+    elif less == helpful and len(cells) > 1:  # the claim has named them
         claim = f"It can still help to rank outputs there{misses}."
     if not recalibrated:
         return claim
@@ -96,8 +96,7 @@ def _misses_bad(run: AuditRun, helpful: Cells, cells: Cells) -> str:
         return ", but not to find the bad ones"
     if len(blind) <= MOST_NAMED:
         return f", but not to find the bad ones {in_words(run, blind, helpful)}{_open_too(helpful)}"
-    in_these = f"in {len(blind):,} of these"
-    return f", but {in_these} not to find the bad ones{_open_too(helpful)}"
+    return f", but not to find the bad ones in {len(blind):,} of these{_open_too(helpful)}"
 
 
 def _open_too(helpful: Cells) -> str:

@@ -156,10 +156,9 @@ def surest_in_words(run: AuditRun) -> str:
     if most:
         it = "it" if single else within(most["judge"])
         kept = f"{it} keeps at least {percent(most['kept_at_least'])} of what a person knows"
-        every = "both" if most["cells"] == 2 else f"all {most['cells']:,}"
         return (
             f"Surest case: {case_of(run, most)}, where {kept} {NOT_RIGHT}, even after correction"
-            f" for the choice among {every} cases."
+            f" for having picked it from {most['cells']:,} cases."
         )
     nearest = min(cells, key=partial(rank, end="_low"))  # a wide interval makes no best case
     it = "it" if single else within(nearest["judge"])

@@ -110,7 +110,7 @@ def cards(run: Billboard) -> Iterator[Remark]:
             f"metal judge {data_of(run)} --judge MODEL",
         )
     if run.rankable.layout:
-        advice = f"Make the usual table of the field ({run.rankable.title}):"
+        advice = f'Make the usual table of the field, "{run.rankable.title}":'
         yield Remark(OR, advice, standard_table(run, run.rankable.layout))
 
 

@@ -4,7 +4,7 @@ from metal.runs.kinds import Kind
 
 KIND = Kind(
     command="select",
-    summary="Find answers a judge can give without people.",
+    summary="Find the outputs that a judge can rate alone.",
     group="Trust",
     position=4,
     function="metal.questions.select.verb:select",

@@ -100,7 +100,7 @@ async function explain() {
       const all = items.length < chosen.n ? `${items.length.toLocaleString("en")} of its ${chosen.n.toLocaleString("en")} disagreements` : "All its disagreements";
       why.append(make("h3", "Typical disagreements"), ...cards, make("a", all, { href: `#disagreements?${new URLSearchParams(wanted)}` }));
     } else {
-      const none = "Judge and people agree on every output with a full panel.";
+      const none = "Judge and people agree on every fully rated output.";
       const elsewhere = `None of the ${chosen.n.toLocaleString("en")} outputs on which judge and people differ is on this page; they are in disagreements.parquet.`;
       why.append(make("p", chosen.n ? elsewhere : none, { class: "soft" }));
     }
