@@ -5,16 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from sqlalchemy import func, select
 
 import metal
 from metal.serving import tables
 from metal.serving.ledger import ServingLedger
 from metal.serving.server import Served, begin
+from tests.serving.conftest import KINDS
 from tests.serving.web import folder_with_demo
 
 SIZES = ((1400, 900), (390, 844))
 PATIENCE = 600  # seconds, within which workers come to everything, however busy the machine is
+ON = pytest.mark.parametrize(
+    ("database", "size"), [*zip(KINDS, SIZES, strict=True)], indirect=["database"],
+    ids=("sqlite-desk", "postgresql-phone"),
+)  # fmt: skip
+MOST_TABS = 80
+FOCUSED = """() => {
+  const each = document.activeElement;
+  if (each === document.body) return "";
+  const label = each.labels && each.labels[0] ? each.labels[0].textContent : each.textContent;
+  return [each.tagName, each.getAttribute("aria-label") || label].join(" ");
+}"""
 
 
 class Site:
@@ -99,3 +112,21 @@ def open_board(owner: Any, address: str) -> str:
     owner.fill("[name=team]", "A team")
     owner.click("text=Make its link")
     return str(owner.locator(".links a").inner_text()).rpartition("/")[2]
+
+
+def tab_to(page: Any, named: str) -> None:
+    """Go on with the Tab key to what has this name; fails if it cannot be reached."""
+    passed = []
+    for _ in range(MOST_TABS):
+        page.keyboard.press("Tab")
+        passed.append(page.evaluate(FOCUSED))
+        if named in passed[-1]:
+            return
+    raise AssertionError(f"{named!r} is not among {passed}")
+
+
+def press(page: Any, named: str, key: str = "Enter") -> None:
+    """Go to a button or link by Tab, press a key, and wait for the page that comes."""
+    tab_to(page, named)
+    with page.expect_navigation():
+        page.keyboard.press(key)

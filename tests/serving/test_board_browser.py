@@ -22,21 +22,10 @@ from tests.serving.boards_at_work import (
     outputs_of,
     scores_of,
 )
+from tests.serving.browsing import ON, SIZES, press, tab_to
 from tests.serving.conftest import KINDS
 
-SIZES = ((1400, 900), (390, 844))
-ON = pytest.mark.parametrize(
-    ("database", "size"), [*zip(KINDS, SIZES, strict=True)], indirect=["database"],
-    ids=("sqlite-desk", "postgresql-phone"),
-)  # fmt: skip
 ARABIC_TEAM, ARABIC_NAME, ARABIC_WORDS = "فريق الواحة", "مولِّد الواحة", "يكتب ملخصات (قصيرة)."
-MOST_TABS = 80
-FOCUSED = """() => {
-  const each = document.activeElement;
-  if (each === document.body) return "";
-  const label = each.labels && each.labels[0] ? each.labels[0].textContent : each.textContent;
-  return [each.tagName, each.getAttribute("aria-label") || label].join(" ");
-}"""
 UNREACHABLE = """() => [...document.querySelectorAll(".scroll, pre")].filter((each) =>
   each.tabIndex < 0 || (each.matches(".scroll") && !each.getAttribute("aria-label"))).length"""
 
@@ -95,24 +84,6 @@ def board(opened: Callable[[str], Opened], database: str) -> Opened:
 def sqlite_board(opened: Callable[[str], Opened]) -> Opened:
     """The board on SQLite."""
     return opened("")
-
-
-def tab_to(page: Any, named: str) -> None:
-    """Go on with the Tab key to what has this name; fails if it cannot be reached."""
-    passed = []
-    for _ in range(MOST_TABS):
-        page.keyboard.press("Tab")
-        passed.append(page.evaluate(FOCUSED))
-        if named in passed[-1]:
-            return
-    raise AssertionError(f"{named!r} is not among {passed}")
-
-
-def press(page: Any, named: str, key: str = "Enter") -> None:
-    """Go to a button or link by Tab, press a key, and wait for the page that comes."""
-    tab_to(page, named)
-    with page.expect_navigation():
-        page.keyboard.press(key)
 
 
 def check_page(page: Any, width: int) -> None:

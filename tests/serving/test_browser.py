@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 import metal
 from metal.serving.people import JOIN, new_link
 from tests.app.shop import check_looks
-from tests.serving.browsing import SIZES, Site, rate_task, start, wait_saved
+from tests.serving.browsing import SIZES, Site, rate_task, start, tab_to, wait_saved
 from tests.serving.conftest import KINDS
 from tests.serving.postgres import Cluster
 from tests.serving.web import DATA, eventually
@@ -49,19 +50,26 @@ def any_site(request: pytest.FixtureRequest) -> Site:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", SIZES, ids=("desk", "phone"))
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("language", ["ar", "en"])
+@pytest.mark.parametrize(
+    ("any_site", "size", "scheme", "language"),
+    [
+        *product(["sqlite"], SIZES, ["light", "dark"], ["ar", "en"]),
+        ("postgresql", SIZES[0], "light", "en"),
+        ("postgresql", SIZES[1], "dark", "ar"),
+    ],
+    indirect=["any_site"],
+)
 def test_a_rater_works_by_keyboard_and_every_view_is_clean(
-    site: Site, new_page: Any, size: tuple[int, int], scheme: str, language: str
+    any_site: Site, new_page: Any, size: tuple[int, int], scheme: str, language: str
 ) -> None:
+    site = any_site
     page = new_page(*size, color_scheme=scheme)
     before = site.answers()
     page.goto(site.link(language))
     page.wait_for_selector("body[data-ready]")
     assert page.evaluate("document.documentElement.dir") == ("rtl" if language == "ar" else "ltr")
     check_looks(page, size[0])
-    page.focus("#start")
+    tab_to(page, f"A {page.locator('#start').inner_text()}")
     page.keyboard.press("Enter")
     page.wait_for_selector("#view-task:not([hidden])")
     check_looks(page, size[0])
