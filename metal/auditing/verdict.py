@@ -311,26 +311,19 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
         figures["not_like"] = any(clause.shown and clause.figure for clause in open_clauses)
         at_bad_end = [clause for clause in open_clauses if clause.bad_end]
         figures["misses_bad"] = any(clause.shown for clause in at_bad_end)
-        untested = bool(at_bad_end) or _nobody_to_compare(beside)
-        figures["bad_open"] = untested and not figures["misses_bad"]
+        figures["bad_open"] = bool(at_bad_end) and not figures["misses_bad"]
         return _said(beside, INFORMATIVE, f"{number}; {how}", items_needed=needed, **figures)
     needed = _needed(beside)
     return _said(beside, UNDECIDED, _not_shown(beside, needed), items_needed=needed, **figures)
 
 
-def _nobody_to_compare(beside: Standing) -> bool:
-    """Whether there is a bad end, but no second person tells how much of it people find."""
-    has_bad_end = isinstance(beside, ScoreStanding) or beside.cell.bad_end is not None
-    return beside.gold and has_bad_end
-
-
 def clauses_of(beside: Standing) -> list[Clause]:
     """The clauses of *like a person*."""
     if beside.gold:
-        return [
-            Clause(False, f"{few_with_two(beside)}: no judge can be shown to be like a person"),
-            answered(beside),
-        ]
+        untestable = f"{few_with_two(beside)}: no judge can be shown to be like a person"
+        # nor can anybody say how many of the bad outputs a person finds
+        has_bad_end = isinstance(beside, ScoreStanding) or beside.cell.bad_end is not None
+        return [Clause(False, untestable, bad_end=has_bad_end), answered(beside)]
     return (
         list(beside.clauses())
         if isinstance(beside, ScoreStanding)
