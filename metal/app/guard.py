@@ -3,20 +3,26 @@
 The token is the first part of every address. Other users of the machine do not know it, and neither
 do web pages. A page could still reach the server through a name of its own that points to
 127.0.0.1, so the host's name is checked, and the origin of everything that changes something.
+
+A browser is started with an address that works once, because every user of the machine can read the
+command line of a program.
 """
 
 from __future__ import annotations
 
 import hmac
+import secrets
+import time
 from collections.abc import Mapping
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 HOSTS = ("127.0.0.1", "localhost", "[::1]")
 LARGEST_BODY = 512 * 1024 * 1024  # bytes: a table of a million ratings has about 100 MB
 READING = ("GET", "HEAD")
+SECONDS_TO_OPEN = 120  # that an address for the browser may be used, once
 IN_NOTEBOOKS = "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:;"
@@ -41,6 +47,13 @@ class Guard:
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self.app, self.token = app, token
+        self._invitations: dict[str, tuple[str, float]] = {}
+
+    def invitation(self, page: str) -> str:
+        """The path of an address that leads once, within SECONDS_TO_OPEN, to a page of the app."""
+        code = secrets.token_urlsafe(24)
+        self._invitations[code] = (page, time.monotonic() + SECONDS_TO_OPEN)
+        return code
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -49,20 +62,40 @@ class Guard:
         if scope["type"] != "http":
             return
         headers = Headers(scope=scope)
-        status, why = self._refusal(scope, headers)
+        why = self._foreign(scope, headers)
+        page = None if why else self._page_invited_to(scope)
+        if page is not None:
+            await RedirectResponse(f"/{self.token}/{page}", 303, HEADERS)(scope, receive, send)
+            return
+        status = 403
+        if not why:
+            status, why = self._refusal(scope, headers)
         if why:
             await PlainTextResponse(why + "\n", status, HEADERS)(scope, receive, send)
             return
         inner = {**scope, "root_path": f"/{self.token}"}
         await self.app(inner, limited(receive, LARGEST_BODY), with_headers(send, HEADERS))
 
-    def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str]:
-        """The status and the reason if the request is refused; the reason is empty if it is not."""
+    def _page_invited_to(self, scope: Scope) -> str | None:
+        """The page to which an invitation leads, which is then used up; None without one."""
+        code = scope["path"].removeprefix("/")
+        if scope["method"] != "GET" or code not in self._invitations:
+            return None
+        page, until = self._invitations.pop(code)
+        return page if time.monotonic() < until else None
+
+    @staticmethod
+    def _foreign(scope: Scope, headers: Headers) -> str:
+        """Why a request does not come from the app's own pages; empty if it may."""
         host = headers.get("host", "")
         if host.rpartition(":")[0 if ":" in host.rpartition("]")[2] else 2] not in HOSTS:
-            return 403, "This server answers only as 127.0.0.1 or localhost."
+            return "This server answers only as 127.0.0.1 or localhost."
         if not is_own(scope["method"], headers, host):
-            return 403, "This request comes from another page."
+            return "This request comes from another page."
+        return ""
+
+    def _refusal(self, scope: Scope, headers: Headers) -> tuple[int, str]:
+        """The status and the reason if the request is refused; the reason is empty if it is not."""
         token = scope["path"].split("/", 2)[1]
         if not hmac.compare_digest(token.encode(), self.token.encode()):
             return 403, "Open the address that `metal view` printed: its token is missing here."

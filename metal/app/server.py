@@ -207,6 +207,7 @@ class View:
     address: str
     folder: Path
     _state: State
+    _guard: Guard
     _server: uvicorn.Server
     _thread: threading.Thread
 
@@ -216,8 +217,9 @@ class View:
         listening = bound(port)
         secret = token()
         app = app_of(folder)
+        guard = Guard(app, secret)
         config = uvicorn.Config(
-            Guard(app, secret),
+            guard,
             log_level="error",
             access_log=False,
             ws="none",
@@ -230,7 +232,13 @@ class View:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
         address = f"http://{HOST}:{listening.getsockname()[1]}/{secret}/"
         thread.start()
-        return cls(address, folder, app.state, server, thread)
+        return cls(address, folder, app.state, guard, server, thread)
+
+    def once(self, page: str = "") -> str:
+        """An address that leads to a page once, within two minutes. Other users of the machine can
+        read with which address a browser was started, and cannot use it again.
+        """
+        return f"{self.address.removesuffix('/').rpartition('/')[0]}/{self._guard.invitation(page)}"
 
     def wait(self) -> None:
         """Wait until the server ends."""

@@ -95,7 +95,7 @@ def wait_for(shown: metal.View, open_it: bool = True, page: str = "") -> None:
         if signal.getsignal(ending) == signal.SIG_DFL:  # ignored under nohup
             signal.signal(ending, signal.default_int_handler)
     try:
-        _say_where(f"{shown.address}{page}", open_it)
+        _say_where(shown, open_it, page)
         shown.wait()
     except KeyboardInterrupt:
         for command in shown.at_work:
@@ -104,12 +104,12 @@ def wait_for(shown: metal.View, open_it: bool = True, page: str = "") -> None:
         shown.stop()
 
 
-def _say_where(address: str, open_it: bool) -> None:
-    number = urlsplit(address).port
-    console.say(address, wrap=False)
+def _say_where(shown: metal.View, open_it: bool, page: str) -> None:
+    number = urlsplit(shown.address).port
+    console.say(f"{shown.address}{page}", wrap=False)
     if "SSH_CONNECTION" in os.environ:
         line = f"ssh -N -L {number}:127.0.0.1:{number} {getpass.getuser()}@{socket.gethostname()}"
         console.aside(f"From your own machine, run this first: {line}")
-    elif open_it and not webbrowser.open(address):
+    elif open_it and not webbrowser.open(shown.once(page)):
         console.aside("No browser could be opened; open the address in one.")
     console.aside("Ctrl-C ends it.")

@@ -26,7 +26,7 @@ from tests.saying import tells
 class Started:
     """`metal view` in a folder, with a folder of its own for private files."""
 
-    def __init__(self, folder: Path, **environment: str) -> None:
+    def __init__(self, folder: Path, *options: str, **environment: str) -> None:
         self.folder, self.temporary = folder, folder / "tmp"
         self.temporary.mkdir(exist_ok=True)
         self.output = folder / "output.txt"
@@ -34,7 +34,7 @@ class Started:
         plain = {key: value for key, value in os.environ.items() if key != "SSH_CONNECTION"}
         with self.output.open("wb") as file:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "metal", "view", ".", "--no-open"],
+                [sys.executable, "-m", "metal", "view", ".", *options],
                 cwd=folder, stdout=file, stderr=subprocess.STDOUT,
                 env={**plain, **own, **environment},
             )  # fmt: skip
@@ -64,8 +64,8 @@ class Started:
 def start(tmp_path: Path) -> Iterator[Any]:
     started: list[Started] = []
 
-    def begin(**environment: str) -> Started:
-        started.append(Started(tmp_path, **environment))
+    def begin(*options: str, **environment: str) -> Started:
+        started.append(Started(tmp_path, *(options or ("--no-open",)), **environment))
         return started[-1]
 
     yield begin
@@ -81,6 +81,20 @@ def test_it_ends_in_good_order(start: Any, how: int) -> None:
     assert app.end(how) == 0
     assert app.private == []
     assert "Traceback" not in app.says
+
+
+def test_the_command_line_of_the_browser_does_not_have_the_token(
+    start: Any, tmp_path: Path
+) -> None:
+    browser = tmp_path / "browser"
+    browser.write_text('#!/bin/sh\nprintf %s "$1" > new && mv new opened\n')
+    browser.chmod(0o700)
+    app = start("--open", BROWSER=f"{browser} %s")
+    until((tmp_path / "opened").exists)
+    address = (tmp_path / "opened").read_text()
+    assert app.address.split("/")[3] not in address
+    with urlopen(address, timeout=60) as page:
+        assert page.url == app.address
 
 
 @pytest.mark.slow

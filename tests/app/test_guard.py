@@ -90,6 +90,31 @@ def test_no_address_leads_outside(view: View, path: str) -> None:
     assert "root:" not in text
 
 
+def test_a_browser_is_started_with_an_address_that_works_once(view: View) -> None:
+    token = view.address.split("/")[3]
+    invitation = view.once("run/runs/audit")
+    assert token not in invitation
+    path = "//" + invitation.split("/", 3)[3]
+    for refused in ({"host": "evil.example"}, {"origin": "http://evil.example"}):
+        assert asked(view, path, **refused)[0] == 403  # and it still works
+    assert asked(view, path, "POST")[0] == 403
+    assert asked(view, path, "HEAD")[0] == 403
+    status, _, headers = asked(view, path)
+    assert (status, headers["location"]) == (303, f"/{token}/run/runs/audit")
+    assert headers["cache-control"] == "no-store"
+    status, text, headers = asked(view, path)
+    assert (status, headers.get("location")) == (403, None)
+    assert token not in text
+
+
+def test_an_address_for_the_browser_is_soon_too_old(
+    view: View, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("metal.app.guard.SECONDS_TO_OPEN", 0)
+    path = "//" + view.once().split("/", 3)[3]
+    assert asked(view, path)[0] == 403
+
+
 def test_unknown_choices_are_named(view: View) -> None:
     status, text, _ = asked(view, "answers/runs/audit?language=xx")
     assert status == 400
