@@ -1,5 +1,5 @@
-"""The sentences below an audit's headline: how often each verdict occurs, and which verdicts hold
-together.
+"""The sentences below an audit's headline: how often each verdict occurs, which verdicts hold
+together, and which judges refused too often.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from metal.auditing.verdict import (
     UNINFORMATIVE,
 )
 from metal.data.text import capital, known, listed, percent, plural, within
+from metal.questions.audit.avoid import silent
 from metal.questions.audit.headline import NOT_ERRORS, NOT_RIGHT, in_plain_words, rank
 from metal.questions.audit.holds import (
     Cells,
@@ -35,8 +36,8 @@ SHOWN = 0.005  # less is 0% in words
 
 
 def lead(run: AuditRun) -> str:
-    """Say in plain words how often each verdict occurs, and which of the best verdicts hold
-    together.
+    """Say in plain words how often each verdict occurs, which of the best verdicts hold together,
+    and which judges left too many questions unanswered.
     """
     cells = run.judged
     if len(cells) < 2:
@@ -62,7 +63,8 @@ def lead(run: AuditRun) -> str:
     if len(parts) == 1:
         every = "both" if len(cells) == 2 else f"all {len(cells):,}"
         sentences = [f"In {every} cases{_each_a(cells)} {says[next(iter(counts))]}."]
-    sentences += [surest_in_words(run), _list_in_words(run, cells), _luck(run)]
+    refused = silent(cells, judges_of(cells))
+    sentences += [surest_in_words(run), _list_in_words(run, cells), refused, _luck(run)]
     return " ".join(filter(None, sentences))
 
 
