@@ -247,8 +247,8 @@ def test_a_verdict_says_of_how_many_items_and_at_which_level(
     } <= {*titles}
     assert "people's alpha" in titles  # of 60, as the verdict is
     assert (
-        "constant on task_quality in English has F1 0.85 [0.69, 0.94] on 50 outputs with a full"
-        " panel;" in page.inner_text(".cards")
+        "constant on task_quality in English has F1 0.85 [0.69, 0.94] on 50 fully rated outputs;"
+        in page.inner_text(".cards")
     )
     assert "60 outputs compared" in page.inner_text(".scope")
 
