@@ -289,6 +289,8 @@ def _change(request: Request, fields: Mapping[str, Any]) -> Response:
             str(fields.get("once", ""))[:LONGEST_ONCE],
         )
         ask_more(desk.ledger, study.id, number, language, once)
+    else:
+        raise UsageError(f"nothing called {what[:40]!r} can be changed")
     return RedirectResponse(address(request, f"/owner/study/{study.id}"), 303)
 
 

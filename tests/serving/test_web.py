@@ -25,6 +25,7 @@ from metal.serving.ledger import ServingLedger
 from metal.serving.server import Served, begin
 from metal.serving.studies import Forms, all_studies, study_of
 from metal.serving.worker import KeepingWorker
+from tests import DEMO
 from tests.saying import tells
 from tests.serving.web import Person, answer_of, eventually, folder_with_demo, rate
 
@@ -131,6 +132,20 @@ class House:
             person.client.close()
         if self.served:
             self.served.stop()
+
+
+def plan_in(house: House, folder: Path) -> None:
+    """A plan of adjudication in the served folder: anna and ben decide about English outputs.
+
+    folder: for a judge's run.
+    """
+    news, judged = house.folder / "news", folder / "judged"
+    metal.read(DEMO).save(news)
+    metal.judge(news, "fake:blind", prompt="simple", languages="en", out=judged)
+    metal.adjudicate_plan(
+        news, judged, adjudicators="anna,ben", languages="en", criteria="task_quality", to="study",
+        out=house.folder / "plan",
+    )  # fmt: skip
 
 
 @pytest.fixture
@@ -759,3 +774,12 @@ def test_a_request_for_more_people_counts_once_however_often_it_is_sent(house: H
     owner.post("/owner/study/demo/more", {"raters": "1", "language": "hi"})
     assert ledger.reads(lambda c: c.scalars(wanted).all()) == [before + 3]
     ledger.close()
+
+
+def test_the_owner_is_told_what_cannot_be_changed(house: House) -> None:
+    house.study()
+    owner = house.owner()
+    owner.get("/owner/study/demo")
+    refused = owner.post("/owner/study/demo/withdraw", {"person": "hi-1"})
+    assert refused.status_code == 400
+    assert tells(refused.text, "withdraw", "changed")
