@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, select, update
 
-from metal.data.text import slug
 from metal.errors import MetalError
 from metal.serving import tables
 from metal.serving.agreeing import agreement_of, plain_value
+from metal.serving.answer_files import write_answers
 from metal.serving.ledger import ServingLedger
 from metal.serving.marks import MARK, RECOVERED, fingerprint, leave_mark, read_marks
 from metal.serving.people import ACTIVE, RaterInStudy
@@ -178,42 +176,15 @@ def _shown_refusals(rows: Sequence[Mapping[Any, Any]], why: Mapping[int, str]) -
 
 def _keep_as_files(ledger: ServingLedger, forms: Forms, folder: Path, study: Study) -> int:
     """Write the answers of a study of forms as the files that people would have sent back."""
-    from metal.data.files import new_file
+    from metal.data.files import one_writer
 
-    rows = new_answers(ledger, study)
-    changed = {(row["rater"], row["language"]) for row in rows}
-    for rater, part in sorted(changed):
-        name, dataset = answers_file_name(part, rater), forms.form(study.id, part).content
-        answers = _all_answers(ledger, study, rater, part)
-        content = {"metal": "answers", "version": 1, "dataset": dataset["dataset"], "rater": rater}
-        with new_file(folder / name) as unfinished:
-            text = json.dumps({**content, "answers": answers}, ensure_ascii=False, indent=1)
-            unfinished.write_text(text, encoding="utf-8")
-    _note_kept(ledger, study, rows, {})
+    with one_writer(folder):
+        rows = new_answers(ledger, study)
+        for rater, part in sorted({(row["rater"], row["language"]) for row in rows}):
+            write_answers(ledger, forms, folder, study, rater, part)
+        if rows:
+            _note_kept(ledger, study, rows, {}, leave_mark(folder, study))
     return len(rows)
-
-
-def answers_file_name(part: str, rater: str) -> str:
-    """The file of a person's answers to a part; names that differ in case alone have files of their
-    own.
-    """
-    told_apart = blake2b(rater.encode(), digest_size=3).hexdigest()
-    return f"{part}-{slug(rater)}-{told_apart}.answers.json"
-
-
-def _all_answers(
-    ledger: ServingLedger, study: Study, rater: str, part: str
-) -> list[dict[str, Any]]:
-    """Every answer of a person in a part of a study, as an answers file has it."""
-    answer, handed, person, task = tables.answers, tables.handed, tables.people, tables.tasks
-    wanted = (
-        select(task.c.task, answer.c.scores, answer.c.comment, answer.c.seconds)
-        .select_from(answer.join(handed).join(person).join(task))
-        .where(answer.c.study == study.id, person.c.name == rater, task.c.language == part)
-        .order_by(handed.c.id)
-    )
-    rows = ledger.reads(lambda connection: connection.execute(wanted).mappings().all())
-    return [{**row, "seconds": round(row["seconds"])} for row in rows]
 
 
 def _served(forms: Forms, study: Study, rows: Sequence[Mapping[Any, Any]]) -> list[Assigned]:

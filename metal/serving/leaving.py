@@ -11,8 +11,8 @@ from sqlalchemy import Connection, delete, exists, select, update
 from metal.data.files import one_writer
 from metal.running.annotating import take_out_rater
 from metal.serving import tables
+from metal.serving.answer_files import remove_answers
 from metal.serving.handing import ANSWERED, HELD, LAPSED, SKIPPED, state_of
-from metal.serving.keeping import answers_file_name
 from metal.serving.ledger import ServingLedger
 from metal.serving.marks import MARK, fingerprint, leave_mark
 from metal.serving.people import ACTIVE, EXCLUDED, WITHDRAWN, RaterInStudy
@@ -100,11 +100,6 @@ def let_go(ledger: ServingLedger, root: Path, study: Study) -> int:
     folder = study.folder(root)
     for key, name, state, came in rows:
         wholly = state == WITHDRAWN
-        if study.settings.of_forms:
-            for part in study.languages:
-                (folder / answers_file_name(part, name)).unlink(missing_ok=True)
-            ledger.writes(partial(_note_left, study, key, name, wholly=wholly))
-            continue
         with one_writer(folder):  # so that the marks do not differ for others
             take_out(ledger, folder, study, key, name)
             withdrawn = fingerprint(name, came) if wholly else ""
@@ -114,8 +109,11 @@ def let_go(ledger: ServingLedger, root: Path, study: Study) -> int:
 
 
 def take_out(ledger: ServingLedger, folder: Path, study: Study, person: int, name: str) -> None:
-    """Take what a person answered in a study out of its dataset."""
-    take_out_rater(folder, name, _had(ledger, person), study.settings.criteria)
+    """Take what a person answered in a study out of its dataset, or out of its plan's folder."""
+    if study.settings.of_forms:
+        remove_answers(folder, study, name)
+    else:
+        take_out_rater(folder, name, _had(ledger, person), study.settings.criteria)
 
 
 def _had(ledger: ServingLedger, person: int) -> set[str]:

@@ -29,10 +29,9 @@ def recover(ledger: ServingLedger, forms: Forms, root: Path, study: Study) -> No
     from metal.data.files import one_writer
 
     folder, mark = study.folder(root), study.figures.get(MARK, "")
-    if study.settings.of_forms:
-        return
-    if mark and not (folder / "dataset.toml").is_file():
-        raise no_such(folder, "dataset folder")
+    of_forms = study.settings.of_forms
+    if mark and not (folder / ("run.toml" if of_forms else "dataset.toml")).is_file():
+        raise no_such(folder, "plan of adjudication" if of_forms else "dataset folder")
     if read_marks(folder).studies.get(key_of(study), "") == mark:
         return
     with one_writer(folder):  # a worker that is about to note its mark has this lock
@@ -41,7 +40,8 @@ def recover(ledger: ServingLedger, forms: Forms, root: Path, study: Study) -> No
         left = marks.studies.get(key_of(study), "")
         if left == study.figures.get(MARK, ""):
             return
-        _hand_out_again(ledger, forms, folder, study)
+        if not of_forms:
+            _hand_out_again(ledger, forms, folder, study)
         _withdraw_again(ledger, folder, study, marks.withdrawn)
         _bring_in_again(ledger, study, left)
 

@@ -14,7 +14,7 @@ from metal.serving.people import people_of
 from metal.serving.studies import study_of
 from tests import DEMO
 from tests.saying import tells
-from tests.serving.test_web import House
+from tests.serving.test_web import House, plan_in
 from tests.serving.test_web import house as house
 from tests.serving.web import rate
 
@@ -104,18 +104,7 @@ def test_notes_on_a_new_study_are_shown(house: House) -> None:
 
 
 def test_a_plan_of_adjudication_becomes_a_study(house: House, tmp_path: Any) -> None:
-    metal.read(DEMO).save(house.folder / "news")
-    metal.judge(
-        house.folder / "news",
-        "fake:blind",
-        prompt="simple",
-        languages="en",
-        out=tmp_path / "judged",
-    )
-    metal.adjudicate_plan(
-        house.folder / "news", tmp_path / "judged", adjudicators="anna,ben",
-        languages="en", criteria="task_quality", to="study", out=house.folder / "plan",
-    )  # fmt: skip
+    plan_in(house, tmp_path)
     owner = house.owner()
     assert "<option>plan</option>" in owner.get("/owner").text
     page = owner.get("/owner/new?dataset=plan").text

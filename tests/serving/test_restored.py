@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,9 +18,9 @@ from metal.serving import tables
 from metal.serving.marks import FILE, read_marks
 from metal.serving.people import people_of
 from tests.saying import tells
-from tests.serving.test_web import House
+from tests.serving.test_web import House, plan_in
 from tests.serving.test_web import house as house
-from tests.serving.web import rate
+from tests.serving.web import Person, rate
 
 
 @pytest.fixture
@@ -150,3 +152,139 @@ def test_marks_hold_no_more_than_they_need(rated: House) -> None:
     marks = read_marks(rated.folder / "demo")
     assert set(marks.people) == {"hi-1", "hi-2"}
     assert json.loads((rated.folder / "demo" / FILE).read_text())["withdrawn"] == {}
+
+
+# ---------------------------------------------------------------- plans of adjudication
+
+
+class Deciding:
+    """A plan that anna has decided wholly and ben in part. before: a copy of it as it was made."""
+
+    def __init__(self, house: House, beside: Path) -> None:
+        plan_in(house, beside)
+        self.house, self.plan, self.before = house, house.folder / "plan", beside / "before"
+        shutil.copytree(self.plan, self.before)
+        _, links = metal.study_new(self.plan, folder=house.folder, database=house.database)
+        self.links = dict(links)
+        self.decide("anna")
+        self.decide("ben", 2)
+        assert self.decided == {"anna": self.tasks, "ben": 2}
+
+    def person(self, name: str) -> Person:
+        return self.house.person(self.links[name])
+
+    def decide(self, name: str, most: int = 10**6) -> None:
+        rate(self.person(name), "plan", most)
+        self.house.bring_in()
+
+    def leave(self, name: str) -> None:
+        person = self.person(name)
+        person.get("/study/plan/mine")
+        person.post("/study/plan/withdraw", {"sure": "1"})
+        self.house.bring_in()
+
+    def put_back(self, copy: Path) -> None:
+        shutil.rmtree(self.plan)
+        shutil.copytree(copy, self.plan)
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks each of them has."""
+        (file, _) = self.plan.glob("*.study.json")
+        return len(json.loads(file.read_bytes())["tasks"])
+
+    @property
+    def decided(self) -> dict[str, int]:
+        """How many answers the folder has, by person."""
+        files = [json.loads(each.read_bytes()) for each in self.plan.glob("*.answers.json")]
+        return {each["rater"]: len(each["answers"]) for each in files}
+
+    @property
+    def reported(self) -> dict[str, int]:
+        """How many answers the report has read, by person."""
+        lines = (self.plan / "answers.jsonl").read_text().splitlines()
+        return dict(Counter(json.loads(line)["adjudicator"] for line in lines))
+
+
+@pytest.fixture
+def deciding(house: House, tmp_path_factory: pytest.TempPathFactory) -> Deciding:
+    return Deciding(house, tmp_path_factory.mktemp("beside"))
+
+
+def test_an_older_copy_of_a_plan_gets_its_answers_again(deciding: Deciding) -> None:
+    before = {each.name: each.read_bytes() for each in deciding.plan.glob("*.answers.json")}
+    deciding.put_back(deciding.before)
+    assert deciding.decided == {}
+    deciding.house.bring_in()
+    after = {each.name: each.read_bytes() for each in deciding.plan.glob("*.answers.json")}
+    assert after == before
+    page = deciding.house.owner().get("/owner/study/plan").text
+    assert tells(page, "did not match", f"{deciding.tasks + 2} answers")
+    files = [*map(str, deciding.plan.glob("*.answers.json"))]
+    report = metal.adjudicate_report(deciding.plan, *files)
+    (row,) = report.tables["adjudicators"].itertuples()
+    assert (row.first, row.second, row.both) == ("anna", "ben", 2)
+
+
+def who_left(deciding: Deciding, how: str) -> None:
+    """Let anna leave the study."""
+    if how == "withdraws":
+        deciding.leave("anna")
+    else:
+        deciding.house.exclude("plan", "anna")
+        deciding.house.bring_in()
+
+
+@pytest.mark.parametrize("how", ["withdraws", "is excluded"])
+def test_who_left_is_taken_out_of_an_older_copy_of_a_plan(deciding: Deciding, how: str) -> None:
+    metal.adjudicate_report(deciding.plan, *deciding.plan.glob("*.answers.json"))
+    with_both = deciding.before.with_name("with-both")
+    shutil.copytree(deciding.plan, with_both)
+    who_left(deciding, how)
+    assert deciding.decided == deciding.reported == {"ben": 2}
+    deciding.put_back(with_both)
+    assert deciding.reported == {"anna": deciding.tasks, "ben": 2}
+    deciding.house.bring_in()
+    assert deciding.decided == deciding.reported == {"ben": 2}
+    if how == "is excluded":
+        owner = deciding.house.owner()
+        owner.get("/owner/study/plan")
+        owner.post("/owner/study/plan/readmit", {"person": "anna"})
+        deciding.house.bring_in()
+        assert deciding.decided == {"anna": deciding.tasks, "ben": 2}
+
+
+def restored_ledger(deciding: Deciding, since: Callable[[], None]) -> None:
+    """Restore the ledger from a copy, after something has happened since."""
+    house = deciding.house
+    copy = metal.serve_backup(deciding.before.with_name("ledger.db"), folder=house.folder)
+    since()
+    restart(house, copy)
+    house.bring_in()
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_an_older_ledger_takes_no_answers_out_of_a_plan(deciding: Deciding) -> None:
+    restored_ledger(deciding, lambda: deciding.decide("ben", 3))
+    assert deciding.decided == {"anna": deciding.tasks, "ben": 5}
+    deciding.decide("ben")
+    assert deciding.decided == {"anna": deciding.tasks, "ben": deciding.tasks}
+
+
+@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+def test_who_withdrew_from_a_plan_stays_away(deciding: Deciding) -> None:
+    restored_ledger(deciding, lambda: deciding.leave("anna"))
+    assert deciding.decided == {"ben": 2}
+    assert tells(deciding.person("anna").page.text, "withdrawn")  # type: ignore[union-attr]
+
+
+def test_a_file_of_answers_that_is_broken_is_said(deciding: Deciding) -> None:
+    (file,) = deciding.plan.glob("*-ben-*.answers.json")
+    file.write_text("[")
+    deciding.decide("ben", 1)
+    page = deciding.house.owner().get("/owner/study/plan").text
+    assert tells(page, "1 answer is", "not in the dataset", file.name)
+    assert file.read_text() == "["
+    file.unlink()
+    deciding.house.bring_in()
+    assert deciding.decided["ben"] == 3
