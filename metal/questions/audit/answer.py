@@ -55,7 +55,7 @@ LITTLE = 0.03  # above the F1 of the most frequent answer
 GOOD_ALPHA = 0.8  # of people, by Krippendorff's custom
 NOT_WHO_IS_RIGHT = (
     "Agreement cannot show who is right where people hardly confirm each other. Let somebody who"
-    f" knows decide {DECISIONS} outputs per case, from those on which they differ:"
+    f" knows decide {DECISIONS} outputs per case on which judge and people differ:"
 )
 MORE_IN_VAIN = "More ratings alone would not show that a judge is like a person."
 ONE_PERSON_ONLY = "One person per output cannot show whether a judge is like a person."
