@@ -43,7 +43,7 @@ def criterion_new(
         Literal["higher", "lower"], Option("Which scores are better.", choices=("higher", "lower"))
     ] = "higher",
 ) -> Criterion:
-    """Add the criterion NAME to a dataset; without a dataset, write it to a file.
+    """Add the criterion `name` to a dataset; without a dataset, write it to a file.
 
     Give `scale` and `question`, which are all that prompts and forms need, or a `template` that has
     the criterion with its descriptions. `metal prompt DATA --criterion NAME` shows what judges are

@@ -87,7 +87,7 @@ def judges_list() -> KnownJudges:
 
 @documented
 def judges_test(judge: str, *, base_url: BaseUrl = "") -> Tried:
-    """Ask the judge JUDGE one small question; show latency, tokens, cost and the score METAL reads.
+    """Ask `judge` one small question; show latency, tokens, cost and the score METAL reads.
 
     Args:
         judge: PROVIDER:MODEL, or a name of judges.toml.

@@ -101,7 +101,7 @@ def read(
     progress: Progress | None = None,
     **reading: Unpack[TableOptions],
 ) -> Dataset:
-    """Read ratings from PATH, a table or a published release, into a dataset folder.
+    """Read a table of ratings, or a published release, into a dataset folder.
 
     A table may have a rating, a rater or a criterion per row or column. METAL reports what it
     recognized, guessed and left out, each with the option that changes it. Judges' replies

@@ -95,7 +95,7 @@ def replies(
         int, Option("Show at most N replies; 0 for all.", metavar="N", least=0)
     ] = MOST,
 ) -> Replies:
-    """Show judges' replies in RUN: to OUTPUT in full or, without it, a table of outputs.
+    """Show judges' replies in `run`: to `output` in full or, without it, a table of outputs.
 
     In full means the messages sent, the raw reply, how METAL read it, tokens and cost, and people's
     ratings of the same output. Messages are not stored; METAL rebuilds them from prompt and texts,

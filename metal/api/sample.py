@@ -115,7 +115,7 @@ def sample(
     force: Force = False,
     progress: Callable[[str, int], None] | None = None,
 ) -> Sampled:
-    """Start a dataset: draw passages of similar length from SOURCE, language by language.
+    """Start a dataset: draw passages of similar length from `source`, language by language.
 
     METAL draws the sample at random from the fullest bin of a histogram of token counts, because
     languages should be compared on passages of typical, similar length (METAL 3.1.1). It leaves out

@@ -228,7 +228,7 @@ def metric_check(
         StrPath | None, Option("Also try it on this dataset's texts.", metavar="DATASET")
     ] = None,
 ) -> CheckedMetric:
-    """Test the metric METRIC on sentences in 45 languages.
+    """Test the metric `metric` on sentences in 45 languages.
 
     The tests: identical texts get the best score, a second reference never lowers a score, scores
     stay in range, empty and odd texts do no harm, equal texts get equal scores, Unicode forms make

@@ -59,7 +59,7 @@ def view_bundle(
     ] = False,
     progress: Progress | None = None,
 ) -> Bundle:
-    """Write the datasets and runs of FOLDER as web pages for others.
+    """Write the datasets and runs of `folder` as web pages for others.
 
     The pages are plain files: put them on any web server, or open index.html from the disk. The
     index lists all runs and can be searched; it links to each run's page and to lists of its

@@ -20,7 +20,7 @@ def view(
         int | None, Option("Port. [default: 8642, or a free one]", metavar="N", least=1)
     ] = None,
 ) -> View:
-    """Look at the datasets and runs of FOLDER in the browser.
+    """Look at the datasets and runs of `folder` in the browser.
 
     The start page lists them. A run shows its page; each output has a page with everybody's scores,
     the messages to the judges and their raw replies. The app is for one person: it listens to this
