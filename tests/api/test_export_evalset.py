@@ -204,3 +204,19 @@ def test_what_is_no_translation_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"hi: no language pair.*holds translations"):
         metal.export(frame, to="evalset", out=tmp_path / "set", language="hi")
     assert not (tmp_path / "set").exists()
+
+
+def test_what_a_folder_does_not_say_is_counted(tmp_path: Path) -> None:
+    """Who gave a score and the comments were lost in silence, and a judge became a metric."""
+    outputs = [f"{number}/{name}" for number in (1, 2) for name in ("A", "B")]
+    rows = [(rater, output) for rater in ("ana", "ben", "gpt") for output in outputs]
+    frame = pd.DataFrame(rows, columns=["rater", "output"])
+    frame["source"] = frame["output"].str[0]
+    frame["generator"] = frame["output"].str[2]
+    frame = frame.assign(language="en-de", criterion="da", score=range(12), comment="")
+    frame.loc[:2, "comment"] = "fluent", "odd", '{"errors": []}'
+    dataset = metal.read(frame, kinds={"gpt": "llm"}, ranges={"da": "0..100"})
+    warnings = metal.export(dataset, to="evalset", out=tmp_path / "out").attrs["warnings"]
+    assert tells(warnings, "7 scores by 2 people", "mean")  # the marked errors have their own file
+    assert tells(warnings, "2 comments left out")
+    assert tells(warnings, "1 LLM judge", "metrics", "`kinds`")

@@ -140,6 +140,16 @@ def test_what_pairs_lose_is_said(to: str, tmp_path: Path) -> None:
     assert tells(table.attrs["warnings"], "3 comparisons", "pairs")
 
 
+@pytest.mark.parametrize("to", HARNESSES)
+def test_outputs_that_were_made_from_others_are_counted(to: str, through: Read) -> None:
+    """Verdicts in both orders, without the texts of the pairs, became those of two outputs."""
+    cells = {"rater": ["gpt", "gpt"] * 2, "order": ["AB", "BA"] * 2, "winner": ["1", "2", "1", "1"]}
+    frame = pd.DataFrame({"output": ["a", "a", "b", "b"], "language": "en", **cells})
+    dataset = metal.read(frame, kinds={"gpt": "llm"})
+    assert [output.of for output in dataset.outputs.values()].count("") == 2
+    assert tells(through(dataset, to)[1], "2 ratings", "from others")
+
+
 # ---------------------------------------------------------------- references
 
 

@@ -148,7 +148,15 @@ def notes_on_lacking(exported: Exported, target: Target) -> Iterator[str]:
 def _note_on_pairs(exported: Exported) -> Iterator[str]:
     outputs = with_swapped(exported.dataset.outputs, exported.table["output"].unique())
     pairs = [output.output for output in outputs.values() if output.is_pair]
+    derived = [output.output for output in outputs.values() if output.of and not output.is_pair]
     count = int(exported.table["output"].isin(pairs).sum())
+    from_others = int(exported.table["output"].isin(derived).sum())
+    if from_others:
+        yield (
+            f"{plural(from_others, 'rating')} of outputs that were made from others lose from which"
+            " one and how, such as by exchanging the two outputs of a pair (csv, jsonl, parquet and"
+            " hf keep it)"
+        )
     if count:
         yield (
             f"{plural(count, 'comparison')} of pairs lose who wrote the two outputs, where each"

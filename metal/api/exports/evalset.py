@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from metal.api.exports import Exported, Target
+from metal.api.exports.evalset_notes import are_errors, notes_on_left_out
 from metal.data.dataset import Dataset
-from metal.data.files import parse_json, whole_text
+from metal.data.files import whole_text
 from metal.data.formats.evalset.folder import NO_TRANSLATION, NOT_TRANSLATED
 from metal.data.holdings import EVALSET_MARK
 from metal.data.languages import sides
@@ -153,18 +154,7 @@ def write(exported: Exported, path: Path, progress: Progress) -> Iterable[str]:
         notes += _write_texts(pair, path)
         notes += _write_people(pair, path)
         notes += _write_metrics(pair, path)
-    return [*notes, *_note_on_repeats(exported)]
-
-
-def _note_on_repeats(exported: Exported) -> Iterator[str]:
-    raters = exported.dataset.raters
-    repeating = [name for name, rater in raters.items() if "repeats" in rater.about]
-    count = int(exported.table["rater"].isin(repeating).sum())
-    if count:
-        yield (
-            f"{plural(count, 'rating')} by judges asked again are written as those of scorers of"
-            " their own: an EvalSet folder has no repeats"
-        )
+    return [*notes, *notes_on_left_out(exported)]
 
 
 def _pair(dataset: Dataset, language: str) -> WrittenPair:
@@ -378,7 +368,7 @@ def _rating_files(
     pair: WrittenPair, name: str, rows: Rows, people: Mapping[str, Rater]
 ) -> dict[str, list[str]]:
     """The raters of each rating file, for raters whose comments are marked errors."""
-    marked = (rater for _, rater, comment in pair.ratings(rows) if _are_errors(comment))
+    marked = (rater for _, rater, comment in pair.ratings(rows) if are_errors(comment))
     raters = list(dict.fromkeys(marked))
     files: dict[str, list[str]] = {}
     for file, named in pair.rating_files.items():
@@ -397,7 +387,7 @@ def _write_errors(pair: WrittenPair, rows: Rows, file: Path) -> None:
     """Write a rating file; its name says the rater if it holds the ratings of one."""
     segments = len(pair.sources)
     lines = ["None"] * (segments * len(pair.systems))
-    marked = [rating for rating in pair.ratings(rows) if _are_errors(rating[2])]
+    marked = [rating for rating in pair.ratings(rows) if are_errors(rating[2])]
     several = len({rater for _, rater, _ in marked}) > 1
     for position, rater, comment in marked:
         who = f"\t{_plain(rater.removeprefix(f'{pair.folder}/'))}" if several else ""
@@ -405,16 +395,6 @@ def _write_errors(pair: WrittenPair, rows: Rows, file: Path) -> None:
     names = list(pair.systems.values())
     numbered = enumerate(lines)
     _write_lines(file, (f"{names[at // segments]}\t{line}" for at, line in numbered))
-
-
-def _are_errors(comment: str) -> bool:
-    """Whether a comment holds marked errors as JSON on one line."""
-    if "\n" in comment or "\t" in comment:
-        return False
-    try:
-        return isinstance(parse_json(comment).get("errors"), list)
-    except (ValueError, AttributeError):
-        return False
 
 
 TARGET = Target("an EvalSet folder for mt-metrics-eval", write, folder=True, lacks=("pairs",))
