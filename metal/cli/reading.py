@@ -12,7 +12,7 @@ import click
 import metal
 from metal.cli.flags import in_flags
 from metal.cli.parameters import Flag
-from metal.data.people import MEANS, NAMELESS, WIN_RATES
+from metal.data.people import MEANS, NAMELESS, ONE_PAGE, WIN_RATES
 from metal.data.text import name, plural
 from metal.show.terminal import console
 from metal.show.terminal.console import WIDTH
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from metal.data.dataset import Dataset
 
 MOST_LENGTH = 300  # of one remark on how a table was read
+ALWAYS = (MEANS, NAMELESS, ONE_PAGE, WIN_RATES)  # how the remarks begin that are always printed
 ASK = Flag(
     ["-i", "--ask"],
     shared=True,
@@ -69,8 +70,8 @@ def _lines_on_reading(data: Path, report: Sequence[str], verbose: bool | None) -
     notes = []
     for number, note in enumerate(report):
         # What was guessed names the option that changes it: never left out. Means are what the
-        # users of a harness know.
-        if verbose or number == 0 or "`" in note or note.startswith((MEANS, NAMELESS, WIN_RATES)):
+        # users of a harness know, and results that are not all there must not look whole.
+        if verbose or number == 0 or "`" in note or note.startswith(ALWAYS):
             notes.append(note)
     named = [in_flags(note, context.command, root) for note in notes or ["as it is"]]
     cleaned = list(map(console.clean, (f"Read {data}: {named[0]}", *named[1:])))

@@ -15,6 +15,7 @@ import pytest
 
 import metal
 from metal.data.dataset import Dataset
+from metal.data.people import ONE_PAGE
 from metal.errors import MetalError
 from tests.formats.harness_files import kinds, scores, written
 from tests.saying import tells
@@ -558,3 +559,55 @@ def test_people_whom_a_tool_does_not_name_stay_several(tmp_path: Path, tool: str
     assert scores(data, "annotator_1") == [1, 0, 1]
     assert scores(data, "annotator_2") == [0, 1]
     assert tells(data.report, "people without a name: 5 ratings")
+
+
+# ---------------------------------------------------------------- pages of an API
+
+
+def test_copies_of_a_score_count_once(tmp_path: Path) -> None:
+    """Pages that overlap made a judge that answers twice, and always the same."""
+    rows = [score(f"t{n}", value=n % 2, id=f"s{n}") for n in range(4)]
+    data = metal.read(as_csv(tmp_path, [*rows, *rows[:2]]))
+    assert kinds(data) == {"evaluator": "llm"}
+    assert tells(data.report, "2 copies of earlier scores")
+    again = score("t0", value=1, id="s0")
+    assert kinds(metal.read(as_csv(tmp_path, [*rows, again]))).keys() == {
+        "evaluator",
+        "evaluator#2",
+    }
+    rows = [annotation(f"s{n}", "LLM", "", n % 2, id=f"a{n}") for n in range(4)]
+    data = metal.read(as_csv(tmp_path, rows + rows))
+    assert kinds(data) == {"evaluator": "llm"}
+    assert tells(data.report, "4 copies of earlier annotations")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"meta": {"page": 1, "totalItems": 9, "totalPages": 3}}, "4 of 9 records"),
+        ({"meta": {"limit": 4, "cursor": "bmV4dA"}}, "4 records"),
+        ({"meta": {"page": 1, "totalItems": 4, "totalPages": 1}}, ""),
+        ({"meta": {"limit": 4, "cursor": None, "totalItems": "9"}}, ""),
+        ({"meta": {"totalItems": 10**300}}, ""),
+        ({"meta": [9]}, ""),
+    ],
+)
+def test_one_page_of_several_is_said(tmp_path: Path, more: dict[str, Any], said: str) -> None:
+    rows = [score(f"t{n}", value=n % 2) for n in range(4)]
+    report = metal.read(written(tmp_path, "api.json", {"data": rows, **more})).report
+    assert any(note.startswith(ONE_PAGE) for note in report) == bool(said)
+    assert not said or tells(report, ONE_PAGE.strip(), said)
+
+
+def test_one_page_of_phoenix_and_mlflow_is_said(tmp_path: Path) -> None:
+    own = {"name": "tone", "annotator_kind": "LLM"}
+    rows = [
+        {"span_id": f"s{n}", "result": {"label": "", "score": n % 2, "explanation": ""}, **own}
+        for n in range(4)
+    ]
+    file = written(tmp_path, "page.json", {"data": rows, "next_cursor": "x"})
+    assert tells(metal.read(file).report, ONE_PAGE.strip(), "4 records")
+    feedback = {"name": "ok", "source": {"source_type": "HUMAN"}, "feedback": {"value": 1}}
+    traces = [{"trace_id": f"t{n}", "assessments": [feedback]} for n in range(3)]
+    file = written(tmp_path, "traces.json", {"traces": traces, "next_page_token": "x"})
+    assert tells(metal.read(file).report, ONE_PAGE.strip(), "3 records")

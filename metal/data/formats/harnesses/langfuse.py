@@ -67,6 +67,9 @@ def _gathered(scores: Iterable[Mapping[str, Any]]) -> HarnessRows:
         if not subject:
             gathered.leave_out("scores of no trace, observation or session")
             continue
+        if repeats.is_copy(score):
+            gathered.leave_out("copies of earlier scores")
+            continue
         rater, criterion = _rater(score, kind), str(score.get("name") or "score")
         sent += str(score.get("source")).upper() == SENT
         unnamed += rater is None

@@ -52,6 +52,9 @@ def _gathered(annotations: Iterable[Mapping[str, Any]]) -> HarnessRows:
             what = "annotations of other kinds" if kind is None else "annotations of no span"
             gathered.leave_out(what)
             continue
+        if repeats.is_copy(annotation):
+            gathered.leave_out("copies of earlier annotations")
+            continue
         criterion = str(annotation.get("annotation_name") or annotation.get("name") or "score")
         rater = _rater(annotation, kind, criterion)
         label, number = _result(annotation, "label"), _result(annotation, "score")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from json import JSONDecodeError
 from pathlib import Path
@@ -17,11 +17,14 @@ import pandas as pd
 from metal.data.files import parse_json, read_json, read_jsonl
 from metal.data.formats.harnesses import HarnessRows
 from metal.data.formats.harnesses.values import is_number, mapping, objects
+from metal.data.people import ONE_PAGE
 from metal.data.tables.cells import is_missing
 from metal.data.tables.files import read_frame
 from metal.data.tables.first_names import content_ending
 
 EVALUATOR = "evaluator"  # a judge without a name
+MOST_RECORDS = 10**12  # a larger number of records is none
+_NEXT_PAGE = ("next_page_token", "nextPageToken", "next_cursor", "nextCursor")
 _LABEL = re.compile(r"[^,=<*]+")  # what can be written into the option `levels`
 
 
@@ -46,8 +49,24 @@ def records_in(path: Path, shape: str, *lists: str) -> Records:
     content = read_json(path, shape)
     for name in lists:
         if isinstance(content, dict) and isinstance(content.get(name), list):
-            return Records(objects(content[name]))
+            records = Records(objects(content[name]))
+            records.notes = list(_note_on_pages(content, len(content[name])))
+            return records
     return Records(objects(content) or objects([content]))
+
+
+def _note_on_pages(answer: Mapping[str, Any], read: int) -> Iterator[str]:
+    """A note if the answer of an API is one page of several."""
+    meta = mapping(answer.get("meta"))
+    total = meta.get("totalItems", answer.get("total"))
+    cursors = [answer.get(name) for name in _NEXT_PAGE]
+    cursors += [meta.get("cursor"), mapping(answer.get("cursors")).get("next")]
+    of_all = f" of {int(total):,}" if type(total) is int and read < total < MOST_RECORDS else ""
+    if of_all or any(isinstance(cursor, str) and cursor for cursor in cursors):
+        yield (
+            f"{ONE_PAGE}{read:,}{of_all} records are in the file; get the other pages, and put all"
+            " records into one list"
+        )
 
 
 def records_of(frame: pd.DataFrame) -> list[Mapping[str, Any]]:
@@ -100,6 +119,20 @@ def _with_underscores(name: str) -> str:
 
 class Repeats(Counter[tuple[str, ...]]):
     """How often each thing was rated by the same rater."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._with_id: dict[str, Mapping[str, Any]] = {}
+
+    def is_copy(self, record: Mapping[str, Any]) -> bool:
+        """Whether an earlier rating has the same id and is the same, as where pages overlap. A
+        rating without an id is no copy.
+        """
+        name = record.get("id")
+        if name in (None, ""):
+            return False
+        earlier = self._with_id.setdefault(str(name), record)
+        return earlier is not record and earlier == record
 
     def number(self, *rated: Any) -> int:
         """The number of this rating among those of the same output, criterion and rater."""
