@@ -30,7 +30,7 @@ from metal.data.generator_scores import generator_scores
 from metal.data.progress import no_progress
 from metal.data.records import METRIC_SCORE, Criterion, Rater, Scale
 from metal.errors import DataError, UnknownName, UsageError
-from metal.questions.official.answer import headline
+from metal.questions.official.answer import cards, headline
 from metal.questions.official.page import answer
 from metal.show.view import Cell
 from tests.billboard.conftest import made
@@ -413,6 +413,18 @@ def test_an_average_of_accuracies_is_called_the_average(
     assert tells(headline(run), f"leads the table with {share:.3f}")
     assert answer(run).columns[2] == "average"
     assert Cell.of(answer(run).rows[0][2]).text == f"{share:.3f}"
+
+
+def test_raters_with_the_same_values_lead_together(tmp_path: Path) -> None:
+    """The first of them in the alphabet led, and was first in every task."""
+    (tmp_path / "mine.toml").write_text(
+        "title = 'Mine'\ngold = 'quality'\n[[tasks]]\nstatistic = 'spearman'\nlevel = 'outputs'\n"
+    )
+    data = dataset_of(PEOPLE, {"bad": BAD, "good": GOOD, "twin": GOOD})
+    run = metal.billboard_layout(data, layout=str(tmp_path / "mine.toml"), permutations=100)
+    assert tells(headline(run), "good and twin lead the table")
+    assert "not shown to be worse" not in headline(run)
+    assert tells([card.words for card in cards(run)], "good and twin in rho")
 
 
 def test_accuracies_with_ties_that_group_otherwise_have_names_of_their_own(

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from metal.boards.official.table import AVERAGE
 from metal.data.text import known, listed, plural, within
 from metal.questions.official.run import OfficialTable
+from metal.runs.columns import Row
 from metal.show.parts import data_of, places
 from metal.show.view import Remark
 
 MOST_NAMED = 4
+EQUAL = 1e-12  # values that differ by no more are the same
 
 
 def headline(run: OfficialTable) -> str:
@@ -21,12 +23,18 @@ def headline(run: OfficialTable) -> str:
         return f"No rater has a value in every one of the {tasks} of {run.titled}."
     best = rows[0]
     average = f"{'a mean correlation of ' if run.are_correlations else ''}{run.average(best)}"
-    lead = f"{within(best['rater'])} leads the table with {average} over {tasks}"
-    others = [within(row["rater"]) for row in rows[1:] if row["rank"] == best["rank"]]
+    leaders = [row for row in rows if abs(row["average"] - best["average"]) <= EQUAL]
+    first = places([within(row["rater"]) for row in leaders], MOST_NAMED)
+    does = "leads" if len(leaders) == 1 else "lead"
+    lead = f"{first} {does} the table with {average} over {tasks}"
+    others = [
+        within(row["rater"]) for row in rows if row["rank"] == best["rank"] and row not in leaders
+    ]
     if others:
         does = "is" if len(others) == 1 else "are"
         return f"{lead}; {places(others, MOST_NAMED)} {does} not shown to be worse."
-    return f"{lead}, alone in the first cluster." if len(rows) > 1 else f"{lead}."
+    alone = len(leaders) == 1 < len(rows)
+    return f"{lead}, alone in the first cluster." if alone else f"{lead}."
 
 
 def scope(run: OfficialTable) -> str:
@@ -37,12 +45,20 @@ def scope(run: OfficialTable) -> str:
     return " · ".join(parts)
 
 
+def _first_in(run: OfficialTable, best: Row) -> str:
+    """The raters with the highest value in a task. best: the row of one of them."""
+    rows = run.records("tasks", task=best["task"])
+    rated = [row for row in rows if known(row["value"])]
+    equal = [row for row in rated if abs(row["value"] - best["value"]) <= EQUAL]
+    return places([within(row["rater"]) for row in equal], MOST_NAMED)
+
+
 def cards(run: OfficialTable) -> Iterator[Remark]:
     """Cards: who leads which task, where the second is close, and what to do next."""
     best: dict[str, list[str]] = {}
     for row in run.task_list:
         if known(row["value"]):
-            best.setdefault(within(row["rater"]), []).append(run.heading(row))
+            best.setdefault(_first_in(run, row), []).append(run.heading(row))
     leaders = [f"{who} in {listed(tasks)}" for who, tasks in best.items()]
     if len(best) == 1 and len(run.task_list) > 1:
         leaders = [f"{who} in all {len(run.task_list)} tasks" for who in best]
