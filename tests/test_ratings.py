@@ -353,6 +353,12 @@ def test_wrong_codes_are_answered_with_the_right_one(wrong: str, message: str) -
         check_language(wrong, "outputs.jsonl row 3")
 
 
+def test_an_endless_code_is_shortened() -> None:
+    with pytest.raises(DataError) as raised:
+        check_language("a" * 100_000, "outputs.jsonl row 3")
+    assert len(str(raised.value)) < 400
+
+
 @pytest.mark.parametrize("text", ["=1+1", "+cmd", "-cmd|x", "@SUM(A1)", "\t=1", "\r=1"])
 def test_formulas_are_guarded(text: str) -> None:
     assert guarded(text).startswith("'")

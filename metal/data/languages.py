@@ -9,6 +9,7 @@ from functools import lru_cache
 
 import langcodes
 
+from metal.data.text import name
 from metal.errors import DataError, UnknownName, nearest
 
 # Names of languages that CLDR does not have: in released data sets, and English ones besides that
@@ -97,7 +98,7 @@ def check_language(code: str, location: object) -> None:
     meant = find_language(code)
     if meant:
         raise DataError(location, f"language {code!r} is not a language code", f"Write {meant!r}")
-    raise DataError(location, f"language {code!r} is not known", how_to_write(code))
+    raise DataError(location, f"language {name(code)!r} is not known", how_to_write(code))
 
 
 def how_to_write(unknown: str) -> str:

@@ -115,6 +115,16 @@ def test_experts_count_once_and_the_panel_where_none_rated(tmp_path: Path) -> No
     assert people["comment"].tolist() == [errors(1), errors(5, 0.1)]
 
 
+def test_a_panel_that_rated_nothing_is_not_said_to_stand_for_experts(tmp_path: Path) -> None:
+    one = blocks(A=[errors(1), "None"], B=[errors(5, 0.1), "None"])
+    two = blocks(A=["None", "None"], B=["None", errors()])
+    dataset = metal.read(
+        test_set(tmp_path / "wmt", **{RATING.format("rater1"): one, RATING.format("rater2"): two})
+    )
+    assert tells(dataset.report, "2 experts", "do not count again")
+    assert not tells(dataset.report, "0 outputs")
+
+
 def test_experts_whose_mean_was_not_released_have_a_criterion_of_their_own(tmp_path: Path) -> None:
     one = blocks(A=[errors(1), "None"], B=[errors(5), "None"])
     dataset = metal.read(

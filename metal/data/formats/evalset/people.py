@@ -248,11 +248,11 @@ def _notes(
     if not experts:
         yield f"{start}: a score per output; {panel.rater} stands for the people behind it"
     elif own is criterion:
-        both = plural(left, "output")
+        stands = f". {panel.rater} stands for the experts on the {plural(left, 'output')} that have"
         yield (
             f"{start}: {len(experts)} experts; the released scores are the means of their ratings"
-            f" and do not count again. {panel.rater} stands for the experts on the {both} that"
-            " have a released score, but no rating by an expert"
+            " and do not count again"
+            f"{f'{stands} a released score, but no rating by an expert' if left else ''}"
         )
     else:
         yield (
