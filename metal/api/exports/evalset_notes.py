@@ -33,7 +33,10 @@ def notes_on_left_out(exported: Exported) -> Iterator[str]:
     yield from _note_on_repeats(exported)
     count = int(((comments != "") & ~written).sum())
     if count:
-        yield f"{plural(count, 'comment')} left out: the only comments in an EvalSet folder are marked errors"
+        yield (
+            f"{plural(count, 'comment')} left out: an EvalSet folder has no comments but the errors"
+            " that people marked"
+        )
 
 
 def _note_on_single_people(exported: Exported, written: pd.Series) -> Iterator[str]:
