@@ -178,14 +178,19 @@ def unused(root: Path, stem: str, jobs: Jobs) -> str:
 
 def audit_of(request: Request) -> tuple[str, AuditRun]:
     """The key and the audit that a page is about. Raises NoSuchPage for another run."""
-    from metal.questions.audit.run import AuditFigures
-
     library: Library = request.app.state.library
     key = request.path_params["key"]
     folder = library.path(key)
     if library.folder(key).kind != "audit":
         raise NoSuchPage(f"{name(folder)} is not an audit; only audits have verdicts to go on from")
-    return key, library.opened(folder, "tables", lambda: AuditFigures.read(folder))
+    return key, audit_in(library, folder)
+
+
+def audit_in(library: Library, folder: Path) -> AuditRun:
+    """The audit in a folder, with its tables."""
+    from metal.questions.audit.run import AuditFigures
+
+    return library.opened(folder, "tables", lambda: AuditFigures.read(folder))
 
 
 def cell_of(request: Request, asked: Mapping[str, str]) -> OpenedCell | None:

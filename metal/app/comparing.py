@@ -22,6 +22,7 @@ from metal.app.outputs import Shown, level_of, of_run, plain_rows
 from metal.app.processes import called
 from metal.app.run_page import OWN_POLICY
 from metal.app.templating import respond
+from metal.app.verdicts_compared import are_audits, compare_verdicts
 from metal.data.languages import language_name
 from metal.data.text import first_few, name, percent, printable
 from metal.show import pages
@@ -44,13 +45,20 @@ def compare(request: Request) -> Response:
     """Show what `metal diff` says of two runs, the later one against the earlier one, and the
     outputs whose answer has changed. Ask for two runs if there are more or fewer.
     """
+    from metal.questions.drift.verb_diff import RatingsGone
+
     library: Library = request.app.state.library
     keys = _keys(request)
     if len(keys) != 2:
         runs = [entry for entry in library.folders().items() if entry[1].kind in COMPARED]
         return respond(request, "compare.html", {"runs": runs, "ticked": keys})
     run, baseline = _in_order(library, keys)
-    diff = diff_of(library, run, baseline)
+    try:
+        diff = diff_of(library, run, baseline)
+    except RatingsGone:
+        if not are_audits(library, keys):
+            raise
+        return compare_verdicts(request, run, baseline)
     asked = {each: request.query_params.get(each, "") for each in CHOICES}
     every = diff.changed_answers
     chosen = every

@@ -21,6 +21,7 @@ from metal.app.server import View
 from metal.data.dataset import Card, Dataset, assemble
 from metal.data.ratings import tidy_facts
 from metal.data.records import Criterion, Level, Output, Rater, Scale, Source
+from metal.errors import UsageError
 from metal.questions.drift.changed import changed_answers
 from tests.app.shop import SIZES, check_looks
 from tests.app.test_guard import asked
@@ -175,3 +176,54 @@ def test_a_comparison_works_without_script(two: View, browser: Any) -> None:
     assert page.locator(".text[lang=ar]").count() > 0
     assert page.locator("ins").count() > 0
     context.close()
+
+
+@pytest.fixture
+def audited_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[View]:
+    """The app on two audits, between which somebody rated again: first all people agree with the
+    judge, then none does.
+    """
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    for name, people in (("first", lambda score: score), ("second", lambda score: 2 - score)):
+        lines = ["id,text,language,human_a,human_b,human_c,gpt-4o"]
+        for number in range(60):
+            scores = [people(number % 3)] * 3
+            lines.append(f"o{number},text {number},en,{','.join(map(str, scores))},{number % 3}")
+        table = tmp_path / "ratings.csv"
+        table.write_text("\n".join(lines))
+        metal.audit(table, resamples=100).save(tmp_path / "runs" / name)
+    os.utime(tmp_path / "runs" / "first" / "run.toml", (1e9, 1e9))
+    view = View.begin(tmp_path, 0)
+    yield view
+    view.stop()
+
+
+def test_when_ratings_have_changed_the_verdicts_are_compared(
+    audited_twice: View, browser: Any
+) -> None:
+    with pytest.raises(UsageError, match="earlier ones are gone"):
+        metal.diff(
+            audited_twice.folder / "runs" / "second", audited_twice.folder / "runs" / "first"
+        )
+    page = browser.new_page(viewport={"width": 390, "height": 844})
+    page.goto(f"{audited_twice.address}compare?run=runs/first&run=runs/second")
+    assert page.inner_text("h1") == "1 of 1 verdict has changed"
+    assert tells(page.inner_text("main"), "with the earlier", "Only the verdicts can be compared")
+    before, now = (cell.inner_text() for cell in page.locator("tbody td").all()[-2:])
+    assert "Like a person" in before
+    assert "Like a person" not in now
+    assert "60 items" in now
+    check_looks(page, 390)
+    page.get_by_role("link", name="gpt-4o").click()
+    page.get_by_role("heading", name="gpt-4o on ratings in English").wait_for()
+    page.close()
+
+
+def test_one_audit_whose_ratings_have_changed_is_not_compared_with_a_judges_run(
+    audited_twice: View, shelf: Path
+) -> None:
+    shutil.copytree(shelf / "runs" / "judged", audited_twice.folder / "runs" / "judged")
+    shutil.copytree(shelf / "datasets", audited_twice.folder / "datasets")
+    status, text, _ = asked(audited_twice, "compare?run=runs/first&run=runs/judged")
+    assert status == 400
+    assert "earlier ones are gone" in text

@@ -152,6 +152,10 @@ class Side:
         return self.inputs.manifest(command, self.dataset, asked, sorted(pairs), signed)
 
 
+class RatingsGone(UsageError):
+    """The ratings from which an audit was made are not there any more."""
+
+
 def side(
     run: Ratings | Data | Run, data: Data | None = None, reading: ReadingOptions | None = None
 ) -> Side:
@@ -201,7 +205,7 @@ def _audited(
     )
     dataset, _ = inputs.without_noisy(asked.get("exclude_noisy", ""))
     if dataset.digest != first.get("digest"):
-        raise UsageError(
+        raise RatingsGone(
             f"{called}: its ratings have changed since it was made, and the earlier ones are gone;"
             " give the runs of `metal.judge` that are compared"
         )
