@@ -4,6 +4,7 @@ What a target cannot hold is said, with its count.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from metal.auditing.as_read import as_read
 from metal.data.dataset import Card, Dataset, assemble
 from metal.data.ratings import facts_from
 from metal.data.records import COMPARED, Criterion, Level, Output, Rater, Rating, Scale, Source
+from metal.errors import DataError
 from tests.saying import tells
 
 TABLES = ("csv", "jsonl", "parquet", "hf")
@@ -101,6 +103,20 @@ def test_a_log_with_epochs_is_audited_as_before(through: Read) -> None:
     sources = tuple(Source(f"s{number}", "en", f"{number}?") for number in range(1, 9))
     again, _ = through(of_answers(ratings, *raters, sources=sources), "csv")
     assert {row["judge"] for row in metal.audit(again).judged} == {"gpt"}
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("number", [1e308, float("inf"), 2.5, -3, 0])
+def test_numbers_of_repeats_that_say_nothing_are_refused(tmp_path: Path, number: float) -> None:
+    """1e308 printed a warning of numpy with the path of a file of METAL."""
+    again = asked_again()
+    metal.export(again, to="jsonl", out=tmp_path / "out.jsonl")
+    lines = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
+    table = pd.DataFrame(map(json.loads, lines))
+    twice = table[table["repeat"] == 1].tail(1).assign(repeat=number)
+    table = pd.concat([table.astype({"repeat": object}), twice], ignore_index=True)
+    with pytest.raises(DataError, match="a second time"):
+        metal.read(table)
 
 
 # ---------------------------------------------------------------- pairs

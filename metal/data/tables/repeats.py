@@ -13,6 +13,7 @@ from metal.data.tables.cells import as_numbers, as_texts
 from metal.data.text import first_few, plural
 
 KEY = ["output", "criterion", "rater"]
+MOST_REPEATS = 10**9  # a larger number does not say how often a judge was asked
 
 
 def without_copies_of_rows(
@@ -49,7 +50,7 @@ def with_numbered_repeats(
     rater = tidy["rater"].astype(object)
     repeated: dict[str, tuple[str, int]] = {}
     names_of = rater.copy()
-    later = np.isfinite(numbers) & (numbers > 1)
+    later = (numbers > 1) & (numbers <= MOST_REPEATS)
     for name, number in sorted(set(zip(rater[later], numbers[later].astype(int), strict=True))):
         repeated[f"{name}#{number}"] = (name, int(number))
         names_of[(rater == name) & (numbers == number)] = f"{name}#{number}"
