@@ -1,7 +1,8 @@
-"""What a dataset notes of the ledgers whose answers it has: annotation/served.json.
+"""What a dataset, or a plan of adjudication, notes of the ledgers whose answers it has:
+annotation/served.json.
 
-Each change that a worker makes leaves the same mark in the dataset and in the ledger. If the marks
-differ, one of the two was restored from a copy, and what the dataset lacks comes in again.
+Each change that a worker makes leaves the same mark in the folder and in the ledger. If the marks
+differ, one of the two was restored from a copy, and what the folder lacks comes in again.
 """
 
 from __future__ import annotations

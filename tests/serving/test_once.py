@@ -99,7 +99,7 @@ def test_links_of_a_board_stay_valid(what: str, database: str, tmp_path: Path) -
 
 def test_of_two_attempts_at_the_same_moment_one_counts(open_ledger: OpenLedger) -> None:
     ledgers = [open_ledger(), open_ledger()]
-    together, over = threading.Barrier(2, timeout=60), threading.Event()
+    together, over = threading.Barrier(2, timeout=600), threading.Event()
     made, refused = [], []
 
     def attempt(number: int) -> None:
@@ -107,7 +107,7 @@ def test_of_two_attempts_at_the_same_moment_one_counts(open_ledger: OpenLedger) 
         try:
             with counted_once(ledgers[number], "a", "study", "/owner"):
                 made.append(number)
-                over.wait(60)
+                over.wait(600)
         except SentAgain as error:
             refused.append(error.page)
             over.set()
