@@ -5,6 +5,7 @@ asked and replied.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import isnan
 from operator import itemgetter
@@ -69,7 +70,8 @@ class OutputPart:
 class Shown:
     """An output with all that is known of it.
 
-    calls: the calls to judges about it. notes: what is missing, and why.
+    calls: the calls to judges about it. notes: what is missing, and why. references: what would
+    have been right, as the dataset has it.
     """
 
     output: str
@@ -81,6 +83,7 @@ class Shown:
     parts: Sequence[OutputPart]
     calls: Sequence[AskedCall]
     notes: Sequence[str]
+    references: Sequence[str] = ()
 
 
 def of_run(library: Library, folder: Path, output: str, rows: Sequence[int]) -> Shown:
@@ -107,7 +110,8 @@ def of_disagreements(
     parts = [_part(row["criterion"], criteria, row["people"], list(row["ratings"])) for row in rows]
     calls, notes = _calls(library, folder, output)
     texts = {name: rows[0][name] or "" for name in TEXTS}
-    return Shown(output, **texts, parts=parts, calls=calls, notes=notes)
+    references = _references(_audited(library, folder), output)
+    return Shown(output, **texts, parts=parts, calls=calls, notes=notes, references=references)
 
 
 def of_judges(library: Library, folder: Path, output: str) -> Shown:
@@ -125,7 +129,14 @@ def of_judges(library: Library, folder: Path, output: str) -> Shown:
     if kind_in(library, folder) == "judge":
         opened = replies_in(library, folder)
         calls, notes = opened.calls(output), opened.notes
-    return Shown(output, **_texts(dataset, output), parts=parts, calls=calls, notes=notes)
+    return Shown(
+        output,
+        **_texts(dataset, output),
+        parts=parts,
+        calls=calls,
+        notes=notes,
+        references=_references(dataset, output),
+    )
 
 
 def of_data(library: Library, folder: Path, output: str) -> Shown:
@@ -133,7 +144,9 @@ def of_data(library: Library, folder: Path, output: str) -> Shown:
     dataset = dataset_in(library, folder)
     ratings = _about(dataset.ratings, output)
     parts = _parts(answers_of(library, folder), output, ratings, dataset.criteria)
-    return Shown(output, **_texts(dataset, output), parts=parts, calls=(), notes=())
+    references = _references(dataset, output)
+    texts = _texts(dataset, output)
+    return Shown(output, **texts, parts=parts, calls=(), notes=(), references=references)
 
 
 def _about(ratings: pd.DataFrame, output: str) -> list[dict[str, Any]]:
@@ -167,6 +180,22 @@ def _texts(dataset: Dataset | None, output: str) -> dict[str, str]:
     source = dataset.sources[written.source]
     values = (written.language, written.generator, source.title, source.text, written.text)
     return dict(zip(TEXTS, values, strict=True))
+
+
+def _references(dataset: Dataset | None, output: str) -> Sequence[str]:
+    if dataset is None or output not in dataset.outputs:
+        return ()
+    return dataset.sources[dataset.outputs[output].source].references
+
+
+def _audited(library: Library, audit: Path) -> Dataset | None:
+    """The dataset of an audit, if it is in the library, whole, and not too large for a page."""
+    for key in library.datasets_of(audit):
+        folder = library.path(key)
+        if not library.is_large(folder):
+            with suppress(MetalError):
+                return dataset_in(library, folder)
+    return None
 
 
 def _part(

@@ -128,7 +128,8 @@ class Sharing:
             return shown
         empty = dict.fromkeys(TEXTS, "")
         parts = [*map(_without_comments, shown.parts)]
-        return replace(shown, **empty, parts=parts, calls=(), notes=(MESSAGES_HIDDEN,))
+        hidden = replace(shown, **empty, references=(), parts=parts)
+        return replace(hidden, calls=(), notes=(MESSAGES_HIDDEN,))
 
 
 def unpacked(blob: str) -> str:

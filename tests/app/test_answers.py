@@ -18,6 +18,7 @@ import pytest
 
 import metal
 from metal.app.server import View
+from metal.data.dataset import save_dataset
 from tests.app.shop import check_looks, listened
 from tests.app.test_guard import asked
 from tests.formats.test_promptfoo import table
@@ -217,3 +218,41 @@ def test_judges_whose_scores_came_with_the_data_have_no_replies(
     own.stop()
     assert tells(unescape(text), "gpt-4o", "METAL did not ask these judges")
     assert "`" not in text
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> Iterator[View]:
+    """The app on a dataset with references, a run of a judge and audits, one of them of a dataset
+    that is gone.
+    """
+    folder = tmp_path_factory.mktemp("expected")
+    lines = ["id,source_text,text,reference,language,human_a,human_b,gpt-4o"]
+    for n in range(12):
+        lines.append(f"o{n},question {n},text {n},<b>gold {n}</b>,ar,{n % 3},{-n % 3},{n * n % 3}")
+    (folder / "ratings.csv").write_text("\n".join(lines))
+    data, judged = folder / "datasets" / "set", folder / "runs" / "judged"
+    save_dataset(metal.read(folder / "ratings.csv"), data)
+    metal.judge(data, "fake:blind", out=judged, prompt="simple")
+    metal.audit(data, judged, resamples=100).save(folder / "runs" / "both")
+    metal.audit(data, resamples=100).save(folder / "runs" / "alone")
+    metal.audit(folder / "ratings.csv", resamples=100).save(folder / "runs" / "table")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setenv("XDG_STATE_HOME", str(folder / "state"))
+        view = View.begin(folder, 0)
+    yield view
+    view.stop()
+
+
+@pytest.mark.parametrize("key", ["datasets/set", "runs/judged", "runs/both", "runs/alone"])
+def test_the_page_of_an_output_shows_its_reference(expected: View, key: str) -> None:
+    status, text, _ = asked(expected, f"output/{key}?output=o2")
+    assert status == 200
+    assert tells(text, "Reference", "&lt;b&gt;gold 2&lt;/b&gt;")
+    assert "gold 3" not in text
+
+
+def test_without_its_dataset_an_audit_shows_no_reference(expected: View) -> None:
+    status, text, _ = asked(expected, "output/runs/table?output=o2")
+    assert status == 200
+    assert "text 2" in text
+    assert "Reference" not in text

@@ -149,13 +149,16 @@ def test_sharing_replaces_whole_paths_only(tmp_path: Path) -> None:
 def marked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder whose texts, comments, messages and replies all have a word of their own."""
     root = tmp_path_factory.mktemp("marked")
-    rows = ["language,source,output,text,source_text,title,criterion,rater,kind,score,comment"]
+    rows = [
+        "language,source,output,text,source_text,title,reference,criterion,rater,kind,score,comment"
+    ]
     for number in range(8):
         for rater, kind, score in (("Ann", "human", 1), ("Bo", "human", 1), ("gpt", "llm", 2)):
             comment = f"{MARK} said {number}"
             rows.append(
                 f"sw,s{number},o{number},{MARK} output {number},{MARK} source {number},{MARK},"
-                f"quality,{rater},{kind},{score if number % 2 else 1},{comment}"
+                f"{MARK} reference {number},quality,"
+                f"{rater},{kind},{score if number % 2 else 1},{comment}"
             )
     (root / "table.csv").write_text("\n".join(rows), encoding="utf-8")
     save_dataset(metal.read(root / "table.csv"), root / "datasets" / "set")
@@ -168,7 +171,9 @@ def marked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_hidden_texts_are_nowhere(marked: Path, tmp_path: Path) -> None:
     shown = metal.view_bundle(marked, out=tmp_path / "shown")
     hidden = metal.view_bundle(marked, out=tmp_path / "hidden", hide_texts=True)
-    assert everything(tmp_path / "shown").count(MARK) > 50
+    in_full = everything(tmp_path / "shown")
+    assert in_full.count(MARK) > 50
+    assert f"{MARK} reference" in in_full
     text = everything(tmp_path / "hidden")
     assert MARK not in text
     assert "User message" not in text
