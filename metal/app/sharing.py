@@ -126,10 +126,9 @@ class Sharing:
         """An output as others may see it. Its page must still be passed through `text`."""
         if not self.hide_texts:
             return shown
-        empty = dict.fromkeys(TEXTS, "")
-        parts = [*map(_without_comments, shown.parts)]
-        hidden = replace(shown, **empty, references=(), parts=parts)
-        return replace(hidden, calls=(), notes=(MESSAGES_HIDDEN,))
+        empty: dict[str, Any] = dict.fromkeys(TEXTS, "")
+        empty |= {"references": (), "calls": (), "notes": (MESSAGES_HIDDEN,)}
+        return replace(shown, **empty, parts=[*map(_without_comments, shown.parts)])
 
 
 def unpacked(blob: str) -> str:
