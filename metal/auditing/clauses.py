@@ -18,6 +18,7 @@ HALF = 0.5  # of what people find of a label, that the judge must find
 # items on which two or more others all say the bad end: from here on the judge is asked about them
 AGREED = 5
 FOUND = 0.7  # of what people find there
+ANSWERED_ONLY = "it answered only"
 
 
 @dataclass(frozen=True)
@@ -202,5 +203,5 @@ def on_people(beside: Standing) -> Iterator[Clause]:
 def answered(beside: Standing) -> Clause:
     """The clause on coverage: the share of questions that the judge answered."""
     share = beside.items / beside.asked
-    statement = f"it answered only {coverage(share)} of the questions ({MIN_COVERAGE:.0%} needed)"
+    statement = f"{ANSWERED_ONLY} {coverage(share)} of the questions ({MIN_COVERAGE:.0%} needed)"
     return Clause(share >= MIN_COVERAGE - 1e-9, statement, shown=True, plain=True)

@@ -9,7 +9,17 @@ import pytest
 import metal
 from metal.data.dataset import Dataset
 from metal.questions.audit.answer import cards
-from metal.questions.audit.brief import BLIND, BOTH, DAGGER, DOUBLE, UNSHOWN, brief
+from metal.questions.audit.brief import (
+    BLIND,
+    BOTH,
+    DAGGER,
+    DOUBLE,
+    LESS,
+    LESS_OR_OPEN,
+    LUCK,
+    UNSHOWN,
+    brief,
+)
 from metal.questions.audit.result import Audit
 from metal.questions.audit.verdicts import MISSES_BAD, by_judge
 from metal.show.pages import headline, page
@@ -72,12 +82,15 @@ def test_many_cells_are_counted_and_found_by_their_mark(reference: Path) -> None
     run = metal.audit(reference / "alttest" / "lesion")
     assert tells(
         headline(run),
-        "In 5 of 15 comparisons",
+        "In 5 of 20 comparisons a judge does not help to find the bad ones",
         "in 4 more this is open",
     )
     assert len(marked(run)) == 5
-    tally, _ = brief(run)
-    assert tally.notes == (BOTH,)
+    tally, matrix = brief(run)
+    assert tally.notes == (LESS_OR_OPEN, BOTH)
+    assert {LESS_OR_OPEN, BLIND, UNSHOWN}.isdisjoint(matrix.notes)  # said once
+    assert tally.rows[0][1].text == "5 informative (2 <, 1 ‡)"
+    assert [LESS in row[1].text for row in matrix.rows] == [True, False, True, False, False]
     assert any(DAGGER in row[1].text for row in tally.rows)
 
 
@@ -86,7 +99,15 @@ def test_a_judge_that_agrees_less_is_named_among_those_of_which_it_is_open(
     reference: Path,
 ) -> None:
     run = metal.audit(reference / "alttest" / "cebab_stars")
-    assert tells(headline(run), "gemini_flash agrees less", "for the other judge")
+    assert tells(headline(run), "gemini_flash agrees less", "for mistral-v03 this is not shown")
+
+
+@pytest.mark.reference
+def test_what_holds_only_alone_is_marked(reference: Path) -> None:
+    tally, matrix = brief(metal.audit(reference / "alttest" / "cebab_aspects"))
+    assert tally.rows[0][1].text == "4 like a person (1 *)"
+    assert tells(tally.notes[0], "looked at alone", "24 comparisons")
+    assert [LUCK in row[1].text for row in matrix.rows] == [True, False, False, False]
 
 
 @pytest.mark.reference

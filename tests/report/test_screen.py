@@ -237,10 +237,10 @@ def test_a_table_with_columns_by_their_names_is_read_in_four_lines(
 
 @pytest.mark.slow
 @pytest.mark.reference
-def test_one_judge_in_five_languages_takes_30_lines(reference: Path, tmp_path: Path) -> None:
+def test_one_judge_in_five_languages_takes_31_lines(reference: Path, tmp_path: Path) -> None:
     done = shared().at(tmp_path, dict(os.environ))("audit", reference / "pariksha")
     lines = [*done.err.splitlines(), *done.out.splitlines()]
-    assert len(lines) <= 30
+    assert len(lines) <= 31
     assert max(map(len, lines[3:])) <= 80
     assert lines[3].startswith("gpt-4-32k/detailed agrees with people less than")
     assert re.search(

@@ -450,7 +450,7 @@ FOUR = ("en", "hi", "sw", "ta")
         ),
         (
             {"j": [LIKE_A_PERSON] * 3 + [UNDECIDED], "k": [UNDECIDED] * 3 + [UNINFORMATIVE]},
-            f"j {AGREES} in English, Hindi and Swahili (task_quality); for the other judge this"
+            f"j {AGREES} in English, Hindi and Swahili (task_quality); for k this"
             " is not shown. Do not use k for task_quality in Tamil. In 4 of 8 comparisons nothing"
             " can be said yet.",
         ),

@@ -39,11 +39,11 @@ from metal.questions.audit.confirmed import (
 from metal.questions.audit.headline import headline as headline
 from metal.questions.audit.headline import opening as opening
 from metal.questions.audit.headline import rank
-from metal.questions.audit.holds import Cells, alone
+from metal.questions.audit.holds import Cells, alone, of_judge
 from metal.questions.audit.lead import lead as lead
 from metal.questions.audit.places import MOST_NAMED, place
 from metal.questions.audit.run import AuditRun
-from metal.questions.audit.verdicts import KEY, PLACE
+from metal.questions.audit.verdicts import KEY, PLACE, by_judge, standing
 from metal.runs.run import DISQUALIFIES, NOTED, WARNS
 from metal.show.parts import OR, data_of, go_on, in_a_folder, standard_table
 from metal.show.view import Remark
@@ -51,6 +51,7 @@ from metal.show.view import Remark
 DECIDED = "adjudicated: "  # begins these lines
 HIGH_F1 = 0.7
 FEW = 10  # outputs; on fewer, no F1 looks good
+NEAR = 4.0  # times the items now: a case that more ratings may well decide
 LITTLE = 0.03  # above the F1 of the most frequent answer
 GOOD_ALPHA = 0.8  # of people, by Krippendorff's custom
 NOT_WHO_IS_RIGHT = (
@@ -61,8 +62,8 @@ MORE_IN_VAIN = "More ratings alone would not show that a judge is like a person.
 ONE_PERSON_ONLY = "One person per output cannot show whether a judge is like a person."
 LABELS = 40  # of people for each language, beside which a judge's scores help
 CORRECT = (
-    "More ratings would not make a judge like a person. To see people's mean estimated from"
-    f" {LABELS} sources per language with a judge's help:"
+    "More ratings would not make a judge like a person. To try if people's ratings of"
+    f" {LABELS} sources per language, with the judge's of the rest, give people's mean:"
 )
 SECOND_PERSON = 60  # items of each language that a second person is to rate
 
@@ -361,16 +362,31 @@ def _what_tells(run: AuditRun, cells: Cells) -> Remark:
     ]
     if not undecided:
         return _without_more_items(run, cells, decided)
-    near = min(undecided, key=lambda cell: cell["items_needed"] / cell["items"])
+    near = _nearest(run, undecided)
     what = LIKE_A_PERSON if near["verdict"] == INFORMATIVE else INFORMATIVE
     who = "it" if len(run.judge_names) == 1 else within(near["judge"])
     needed, now = near["items_needed"], near["items"]
-    items, claim = f"About {needed:,.0f} items (now {now:,.0f})", f"that {who} is {what}"
+    odds = (
+        f"About {needed:,.0f} items (now {now:,.0f}) give even odds of showing that {who} is {what}"
+        f" {place(run, near)}."
+    )
     if needed - now > DECISIONS and _on_levels(run, near) and not decided:
-        why = f"{items} would be needed to show {claim} {place(run, near)}."
-        return replace(_decide(run, why), cell=_named(near))
-    advice = f"{items} give even odds of showing {claim} {place(run, near)}. To plan every case:"
-    return Remark("What to do next", advice, go_on(run, "design"), _named(near))
+        return replace(_decide(run, odds), cell=_named(near))
+    return Remark(
+        "What to do next", f"{odds} To plan every case:", go_on(run, "design"), _named(near)
+    )
+
+
+def _nearest(run: AuditRun, cells: Cells) -> Mapping[str, Any]:
+    """The case that the fewest further items would decide, of the best judge that has one near."""
+
+    def more(cell: Mapping[str, Any]) -> float:
+        return float(cell["items_needed"] / cell["items"])
+
+    near = [cell for cell in cells if more(cell) <= NEAR] or cells
+    best_first = [of.judge for of in sorted(by_judge(run), key=standing)]
+    best = min((cell["judge"] for cell in near), key=best_first.index)
+    return min(of_judge(best, near), key=more)
 
 
 def _without_more_items(run: AuditRun, cells: Cells, decided: bool) -> Remark:

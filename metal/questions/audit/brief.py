@@ -4,7 +4,8 @@ language.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any
@@ -13,6 +14,7 @@ from metal.auditing.verdict import LIKE_A_PERSON, UNINFORMATIVE
 from metal.data.records import Criterion
 from metal.data.text import UNDEFINED, capital, known, listed, name, percent, plural
 from metal.questions.audit.headline import headline
+from metal.questions.audit.holds import stands_together
 from metal.questions.audit.judges import winners_table
 from metal.questions.audit.people import kappa_table
 from metal.questions.audit.places import each_place
@@ -21,9 +23,11 @@ from metal.questions.audit.verdicts import (
     AGREEMENT,
     MAY_MISS_BAD,
     MISSES_BAD,
+    PLACE,
     SIGNS,
     WORDS,
     JudgeVerdicts,
+    Place,
     VerdictCell,
     by_judge,
     judged_criteria,
@@ -48,9 +52,15 @@ PERCENT = (
 )
 LIMITS = "in brackets: a 90% interval"
 RANGES = "%: lead over always giving one answer (90% interval); 100% is a person's lead"
-DAGGER, DOUBLE = "†", "‡"
+# after a verdict, in this order
+MARKS = LUCK, LESS, DAGGER, DOUBLE = "*", "<", "†", "‡"
+AGREES_LESS = f"{LESS} agrees with people less than they agree with each other."
+LESS_OR_OPEN = (
+    f"{LESS} agrees less than people do; informative without {LESS}: it may agree as well."
+)
 UNSHOWN = f"{DOUBLE} {MAY_MISS_BAD}: not shown to find at least half as many as a person."
 BOTH = f"{DAGGER} {MISSES_BAD} (finds less than half as many as a person); {DOUBLE} {MAY_MISS_BAD}."
+MAY_BE_LUCK = f"{LUCK} looked at alone; among {{}} comparisons some look so by luck."
 BLIND = f"{DAGGER} {MISSES_BAD}: finds less than half as many bad outputs as a person."
 IN_WORDS = 3, 16  # criteria and cells, of which either may be exceeded; else cells have signs
 Cells = Sequence[VerdictCell | None]
@@ -70,7 +80,8 @@ def brief(run: AuditRun) -> Iterator[TableView]:
     if len(judges) > 3 or (len(judges) > 1 and len(judges) * len(run.languages) > MOST_ROWS):
         tally, judges = _tally(run, judges), judges[:1]
         yield tally
-        above += tally.notes
+        above += [*tally.notes, *(BLIND, UNSHOWN) * (BOTH in tally.notes)]
+        above += [AGREES_LESS] * (LESS_OR_OPEN in tally.notes)
     for number, of in enumerate(judges):
         matrix = _matrix(run, of)
         notes = [note for note in matrix.notes if note not in above]
@@ -79,24 +90,47 @@ def brief(run: AuditRun) -> Iterator[TableView]:
 
 def _tally(run: AuditRun, judges: list[JudgeVerdicts]) -> TableView:
     """How often each judge got each verdict, best judge first."""
-    rows = [(name(of.judge), Cell(_counts(of))) for of in judges]
-    notes = _what_daggers_say([cell for _, cell in rows])
+    lucky = _looked_at_alone(run)
+    rows = [(name(of.judge), Cell(_counts(of, lucky))) for of in judges]
+    of_judges = chain.from_iterable(of.verdicts for of in judges)
+    notes = _what_marks_say(run, [cell for _, cell in rows], of_judges)
     return TableView.of(
         run, "verdicts", "Judges, best first", ("", ""), rows, name="tally", notes=notes, turns=True
     )
 
 
-def _counts(of: JudgeVerdicts) -> str:
-    """How often the judge got each verdict, and in how many cases it misses the bad outputs."""
-    blind = sum(cell.misses_bad for cell in of.verdicts)
-    unclear = sum(cell.bad_open for cell in of.verdicts)
-    counted = [
-        f"{number} {mark}" for number, mark in ((blind, DAGGER), (unclear, DOUBLE)) if number
-    ]
-    marks = {"some": f" ({', '.join(counted)})"} if counted else {}
-    return ", ".join(
-        f"{number} {verdict.lower()}{marks.get(style, '')}" for style, verdict, number in of.counts
-    )
+def _looked_at_alone(run: AuditRun) -> set[Place]:
+    """The places of verdicts *like a person* that hold only if each is looked at alone; empty if
+    there is only one case.
+    """
+    cells = run.judged
+    _, own = stands_together(run, cells)
+    return set(map(PLACE, own)) if len(cells) > 1 else set()
+
+
+def _counts(of: JudgeVerdicts, lucky: Collection[Place]) -> str:
+    """How often the judge got each verdict, and each mark beside it."""
+    counts = []
+    for style, verdict, number in of.counts:
+        cells = [cell for cell in of.verdicts if cell.style == style]
+        often = Counter("".join(_marks([cell], lucky) for cell in cells))
+        beside = ", ".join(f"{often[mark]} {mark}" for mark in MARKS if often[mark])
+        counts.append(f"{number} {verdict.lower()}" + f" ({beside})" * bool(beside))
+    return ", ".join(counts)
+
+
+def _marks(cells: Sequence[VerdictCell], lucky: Collection[Place]) -> str:
+    """The marks of some cells with the same verdict.
+
+    lucky: the places that are like a person only if looked at alone.
+    """
+    marks = {
+        LUCK: any(PLACE(cell.row) in lucky for cell in cells),
+        LESS: all(cell.agrees_less for cell in cells),
+        DAGGER: any(cell.misses_bad for cell in cells),
+    }
+    marks[DOUBLE] = not marks[DAGGER] and any(cell.bad_open for cell in cells)
+    return "".join(mark for mark in MARKS if marks[mark])
 
 
 def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
@@ -114,10 +148,14 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
     signs = len(criteria) > IN_WORDS[0] and len(criteria) * len(shown) > IN_WORDS[1]
     # two shares with their intervals need a whole line
     narrow = len(shown) > 1 and len(criteria) > 1
+    lucky = _looked_at_alone(run)
     rows = [
         (
             name(criterion.title),
-            *(_shared([cells[column] for _, cells in group], signs, narrow) for group in shown),
+            *(
+                _shared([cells[column] for _, cells in group], lucky, signs=signs, narrow=narrow)
+                for group in shown
+            ),
         )
         for column, criterion in enumerate(criteria[:MOST_CRITERIA])
     ]
@@ -126,7 +164,7 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
     if signs:
         notes.append(_what_signs_say(columns))
     notes.append(_what_shares_say(run, criteria, cells, narrow=narrow))
-    notes += _what_daggers_say(cells)
+    notes += _what_marks_say(run, cells, of.verdicts)
     if len(groups) < len(columns):
         notes.append("Languages with the same verdicts share a row.")
     unshown = sum(map(len, groups[len(shown) :]))
@@ -197,12 +235,18 @@ def _what_is_left_out(languages: int, criteria: int) -> str:
     return f"With -v also: {' and '.join(more)} more." if more else ""
 
 
-def _what_daggers_say(cells: Sequence[Cell]) -> list[str]:
-    """The meanings of the marks of judges that miss the bad outputs, or may miss them."""
-    marks = {mark for mark in (DAGGER, DOUBLE) if any(mark in cell.text for cell in cells)}
-    if len(marks) == 2:
-        return [BOTH]
-    return [note for note in (BLIND, UNSHOWN) if note[0] in marks]
+def _what_marks_say(
+    run: AuditRun, cells: Sequence[Cell], verdicts: Iterable[VerdictCell]
+) -> list[str]:
+    """The meanings of the marks in some cells, which show these verdicts."""
+    marks = {mark for mark in MARKS if any(mark in cell.text for cell in cells)}
+    notes = [MAY_BE_LUCK.format(f"{len(run.judged):,}")] * (LUCK in marks)
+    if LESS in marks:
+        may_agree = any(cell.style == "some" and not cell.agrees_less for cell in verdicts)
+        notes.append(LESS_OR_OPEN if may_agree else AGREES_LESS)
+    if {DAGGER, DOUBLE} <= marks:
+        return [*notes, BOTH]
+    return notes + [note for note in (BLIND, UNSHOWN) if note[0] in marks]
 
 
 def _sign(cell: VerdictCell) -> tuple[str, str]:
@@ -227,7 +271,7 @@ def _called(languages: list[str]) -> str:
     )
 
 
-def _shared(cells: Cells, signs: bool, narrow: bool) -> Cell | str:
+def _shared(cells: Cells, lucky: Collection[Place], *, signs: bool, narrow: bool) -> Cell | str:
     """One entry for languages with equal verdicts: the verdict and the share that the judge keeps.
 
     signs: write signs instead of words. narrow: write only the interval of the share.
@@ -236,19 +280,18 @@ def _shared(cells: Cells, signs: bool, narrow: bool) -> Cell | str:
     if not first:
         return UNDEFINED
     have = [*filter(None, cells)]
-    blind = DAGGER * any(cell.misses_bad for cell in have)
-    blind = blind or DOUBLE * any(cell.bad_open for cell in have)
+    marks = _marks(have, lucky)
     if signs:
-        return Cell(f"{_sign(first)[0]}{blind}", mark=first.style)
+        return Cell(f"{_sign(first)[0]}{marks}", mark=first.style)
     rows = [cell.row for cell in have]
     shorts = {cell.short for cell in have}
     shares = all(short[:1].isdigit() or short.startswith("order") for short in shorts)
     if shares and narrow:
-        return Cell(f"{first.words} {_limits(rows)}".rstrip() + blind, mark=first.style)
+        return Cell(f"{first.words} {_limits(rows)}".rstrip() + marks, mark=first.style)
     ends = next(iter(shorts)) if len(shorts) == 1 else ""
     if shares and len(shorts) > 1:
         ends = shortly_kept(first.row, lambda column: _least_to_most(rows, column))
-    return Cell(f"{first.words}{blind}", ends, first.style)
+    return Cell(f"{first.words}{marks}", ends, first.style)
 
 
 def _limits(rows: Sequence[Row]) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+from metal.auditing.clauses import ANSWERED_ONLY
 from metal.auditing.standing import NOTHING, ONE_PERSON
 from metal.auditing.together import ERROR
 from metal.auditing.verdict import (
@@ -173,11 +174,10 @@ def _not_like(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     """
     less = [cell for cell in cells if falls_short(cell)]
     recalibrated = list(filter(once, cells))
-    still_open = [
-        cell
-        for cell in cells
-        if cell not in less and cell not in recalibrated and cell["verdict"] != DISAGREE
-    ]
+    settled = [*less, *recalibrated, *with_verdict(DISAGREE, cells)]
+    # what refuses too often is not like a person, which the headline says at its end
+    settled += [cell for cell in cells if ANSWERED_ONLY in cell["reason"]]
+    still_open = [cell for cell in cells if cell not in settled]
     whom = within(judges[0]) if len(judges) == 1 else f"any of the {len(judges)} judges"
     if not still_open:
         return _not_open(run, less, recalibrated, judges)
@@ -250,7 +250,9 @@ def _why_not(run: AuditRun, cell: Mapping[str, Any]) -> str:
     judge = within(cell["judge"])
     if once(cell):
         return f"{judge} {AGREES} {place(run, cell)}, but {ONCE_RECALIBRATED}."
-    claim = f"{judge} is not shown to {AGREE} {place(run, cell)}"
+    claim = f"Whether {judge} {AGREES} {place(run, cell)} is still open"
+    if ANSWERED_ONLY in cell["reason"]:
+        claim = f"{judge} is not shown to {AGREE} {place(run, cell)}"
     if cell.get("not_like"):
         claim = f"{judge} {LESS} {place(run, cell)}"
     return f"{claim}. {capital(cell.get('plainly') or 'it ' + in_plain_words(cell))}."
@@ -348,12 +350,15 @@ def _of_the_others(rest: Cells) -> str:
 def _worse_and_others(rest: Cells, judges: Sequence[str]) -> str:
     """A sentence on judges that were not named, of which some may be like a person."""
     worse = [judge for judge in judges if all(map(falls_short, of_judge(judge, rest)))]
-    clause, left = "", len(judges)
+    clause, left = "", list(judges)
     if 0 < len(worse) <= MOST_NAMED:
         agree = "agrees" if len(worse) == 1 else "agree"
-        clause, left = f"; {listed([*map(within, worse)])} {agree} less", left - len(worse)
-    others = "judge" if left == 1 else f"{left} judges"
-    return f"{clause}; for the other {others} {NOT_SHOWN}"
+        clause = f"; {listed([*map(within, worse)])} {agree} less"
+        left = [judge for judge in judges if judge not in worse]
+    others = f"the other {len(left)} judges"
+    if len(left) <= MOST_NAMED:
+        others = listed([*map(within, left)])
+    return f"{clause}; for {others} {NOT_SHOWN}"
 
 
 def _several(run: AuditRun, good: Cells, judges: Sequence[str], does: str) -> str:
@@ -417,10 +422,10 @@ def _expected_wrong(run: AuditRun, good: Cells) -> str:
 
 
 def _only_alone(own: Cells) -> str:
-    """` In 2 more comparisons a judge does so only if each is looked at alone.`; empty if none."""
+    """How many more verdicts hold only for their own case, as a sentence; empty if none do."""
     each = "looked at" if len(own) == 1 else "each is looked at"
     more = plural(len(own), "more comparison")
-    return f" In {more} a judge does so only if {each} alone." if own else ""
+    return f" In {more} a judge does so only if {each} alone, which may be luck." if own else ""
 
 
 def _phrase(run: AuditRun) -> str:

@@ -134,6 +134,8 @@ def _who_misses_bad(run: AuditRun, helpful: Cells, cells: Cells) -> str:
     find = "help to find the bad ones"
     if not blind and len(unclear) == len(helpful):
         return f"; none is shown to {find}."
+    if len(blind) > MOST_NAMED and not {*judges_of(unclear)} <= {*judges_of(blind)}:
+        return f". {capital(count_of(blind, cells))} a judge does not {find}{_open_too(helpful)}."
     if blind:
         blind_ones = _each_says(run, blind, cells, f"does not {find}", f"do not {find}")
         return f".{blind_ones.removesuffix('.')}{_open_too(helpful)}."

@@ -71,6 +71,7 @@ OLD_WORDS = {"good": "As good as a person", "once": "As good once recalibrated"}
 UNCERTAIN = "too uncertain"
 # in a cell whose judge is shown to miss the bad outputs, or not shown to find them
 MISSES_BAD, MAY_MISS_BAD = "misses bad", "may miss bad"
+AGREES_LESS = "agrees less"  # of an informative judge that is shown to agree less than people do
 KEY = ["judge", "criterion", "language"]
 PLACE = itemgetter(*KEY)  # of a verdict's row
 Place: TypeAlias = tuple[str, str, str]
@@ -109,6 +110,11 @@ class VerdictCell:
         """The verdict in full, as its run words it."""
         old = self.row["verdict"] == AS_GOOD or AS_GOOD_ONCE in self.row["reason"]
         return OLD_WORDS[self.style] if old and self.style in OLD_WORDS else WORDS[self.style]
+
+    @property
+    def agrees_less(self) -> bool:
+        """Whether an informative judge is shown to agree with people less than they do."""
+        return self.style == "some" and bool(self.row.get("not_like"))
 
     @property
     def misses_bad(self) -> bool:
@@ -290,6 +296,7 @@ def _cell(
     first_place = f"first place {percent(first)}" if known(first) else ""
     keeps, short = (" · ".join(filter(None, (note, first_place))) for note in _kept(row))
     parts = [items, keeps] if row["verdict"] in (DISAGREE, UNDECIDED) else [keeps, items]
+    parts += [AGREES_LESS] * (style == "some" and bool(row.get("not_like")))
     parts += [MISSES_BAD] * bool(row.get("misses_bad")) + [MAY_MISS_BAD] * bool(row.get("bad_open"))
     elsewhere = tuple(map(sentence, lines))
     return VerdictCell(
