@@ -107,7 +107,7 @@ def test_pariksha_is_seen_on_a_phone(reference: Path, tmp_path: Path, visit: Vis
     phone = visit(folder / "report.html", folded=True, viewport={"width": 390, "height": 844}).page
     assert phone.locator("table.answers").bounding_box()["y"] <= 285  # the issue asks for 300
     last = phone.locator("a.v strong").last.bounding_box()
-    assert last["y"] + last["height"] <= 1090  # who agrees less, and who misses bad, take a line of some cells
+    assert last["y"] + last["height"] <= 1090  # with the marks below the figures
 
 
 @pytest.mark.parametrize("width", [1400, 390])
