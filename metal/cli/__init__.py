@@ -26,6 +26,8 @@ from metal.version import __version__
 if TYPE_CHECKING:
     from metal.runs.kinds import Kind
 
+LONGEST_MESSAGE = 3_000  # characters; the middle of a longer one is left out
+
 # Verbs that make no run with a page: where each is, and what it does. A kind of run names its own
 # (metal.runs.kinds).
 VERBS = {
@@ -275,10 +277,11 @@ def _defect(error: Exception) -> NoReturn:
 def _stop(message: str, code: int) -> NoReturn:
     if code == 130:  # one more Ctrl-C would only break into the interpreter's end
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # a message quotes files, whose text could rewrite the screen
+    # a message quotes files, whose text could rewrite the screen or fill it
+    from metal.data.text import name
     from metal.show.terminal.console import clean
 
-    one_line = " ".join(clean(as_typed(message)).split())
+    one_line = name(clean(as_typed(message)), LONGEST_MESSAGE)
     print(f"metal: {one_line}", file=sys.stderr)
     sys.exit(code)
 

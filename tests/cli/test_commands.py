@@ -493,6 +493,14 @@ TABLE = "output,language,criterion,rater,kind,score\n" + "".join(
 )
 
 
+def test_a_huge_cell_does_not_fill_the_screen(tmp_path: Path) -> None:
+    (tmp_path / "scores.csv").write_text(f"x,ende-tutorial1,{'z' * 70_000},1,1\n" * 2)
+    done = metal("import", "scores.csv", "--out", "mine", cwd=tmp_path, expect=2)
+    assert len(done.err) < 4_000
+    assert tells(done.err, "scores.csv", "…")
+    assert done.err.endswith("\n")
+
+
 def test_ratings_are_imported_and_audited(metal: Metal) -> None:
     (metal.cwd / "mine.csv").write_text(TABLE)
     done = metal("init", "--yes", typed="ratings\nmine.csv\n" + "\n" * 8)
