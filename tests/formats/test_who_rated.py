@@ -133,7 +133,7 @@ def test_a_judges_scores_beside_names_of_people_are_not_lost(
     path = written(tmp_path, columns)
     with pytest.raises(DataError, match=f"column {judge!r} is named like a judge") as refused:
         metal.read(path)
-    assert f'`wide=["{score}", "{judge}"]`' in str(refused.value)
+    assert tells(str(refused.value), "one rater", f'`wide=["{score}", "{judge}"]`', "who rated")
     assert kinds(path, wide=[score, judge]) == {score: "human", judge: "llm"}
     people = next(name for name in columns if name in ("user_id", "annotator", "reviewer"))
     alone = kinds(path, columns={"rater": people, "score": score})

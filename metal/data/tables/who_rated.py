@@ -280,7 +280,11 @@ def check_no_judge_beside(
         _one_to_each_output(frame, name, roles) for name in (*people, *judges)
     )
     if each_once and "rater" not in named:
-        remedy = f"To read both: `wide={json.dumps([*people, *judges], ensure_ascii=False)}`"
+        both = json.dumps([*people, *judges], ensure_ascii=False)
+        remedy = (
+            f"To read both, with all people as one rater: `wide={both}`; to keep who rated, give"
+            f" the judge rows of its own, with its name in {roles['rater']!r}"
+        )
     else:
         remedy = (
             f"To read both, give the judge rows of its own, with its name in {roles['rater']!r}"
