@@ -31,6 +31,7 @@ from metal.errors import DataError, UsageError
 Read = TypeVar("Read")
 
 LARGE = 1 << 28  # bytes that any packed file may have
+LARGEST_TOML = 10 * 1024 * 1024  # bytes
 MOST_RATIO = 100  # of the bytes of a larger one to those of its packed form
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -209,7 +210,12 @@ def write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The contents of a TOML file. Raises DataError with the place if it cannot be read."""
+    """The contents of a TOML file. Raises DataError with the place if it cannot be read, or is much
+    larger than people and METAL write them.
+    """
+    if path.stat().st_size > LARGEST_TOML:
+        problem = f"larger than {LARGEST_TOML // 2**20} MB, which no dataset and no run needs"
+        raise DataError(path, problem, "Restore the file")
     try:
         return tomllib.loads(read_text(path))
     # also a number of thousands of digits, arrays in arrays without end

@@ -11,6 +11,7 @@ import pytest
 import metal
 from metal.app.library import Kept, Library, changed
 from metal.app.server import View
+from metal.data.files import LARGEST_TOML
 from metal.data.run_toml import read_run_toml
 from tests.app.test_guard import asked
 from tests.app.test_managing import own as own
@@ -171,3 +172,12 @@ def test_room_is_made_before_something_new_is_read() -> None:
     kept = Kept(2)
     held = [kept.get(key, lambda: len(kept._values)) for key in range(4)]
     assert held == [0, 1, 1, 1]
+
+
+def test_a_card_that_is_far_too_large_is_not_read(tmp_path: Path) -> None:
+    run = tmp_path / "runs" / "large"
+    run.mkdir(parents=True)
+    (run / "run.toml").write_text(f'command = "audit"\nx = "{"a" * LARGEST_TOML}"\n')
+    (listed,) = metal.ls(tmp_path)
+    assert listed.state == "damaged"
+    assert tells(listed.answer, "cannot be read", "larger than 10 MB", "Restore the file")
