@@ -85,6 +85,11 @@ class Shown:
     notes: Sequence[str]
     references: Sequence[str] = ()
 
+    def titles(self, criteria: Sequence[str]) -> list[str]:
+        """The titles of criteria; of one that is not among the parts, its name."""
+        titles = {part.criterion: part.title for part in self.parts}
+        return [titles.get(criterion, criterion) for criterion in criteria]
+
 
 def of_run(library: Library, folder: Path, output: str, rows: Sequence[int]) -> Shown:
     """An output of a dataset, an audit, or a run of judges or metrics.

@@ -256,3 +256,11 @@ def test_without_its_dataset_an_audit_shows_no_reference(expected: View) -> None
     assert status == 200
     assert "text 2" in text
     assert "Reference" not in text
+
+
+def test_calls_have_the_titles_of_their_criteria(view: View) -> None:
+    text = asked(view, "output/runs/judged?output=hi-1/strong")[1]
+    summaries = re.findall(r"<summary>(.*?)</summary>", text)
+    assert len(summaries) == 4
+    assert tells(summaries[0], "fake:blind", " on Task quality")
+    assert "task_quality" not in "".join(summaries)
