@@ -219,4 +219,4 @@ def test_what_a_folder_does_not_say_is_counted(tmp_path: Path) -> None:
     warnings = metal.export(dataset, to="evalset", out=tmp_path / "out").attrs["warnings"]
     assert tells(warnings, "7 scores by 2 people", "mean")  # the marked errors have their own file
     assert tells(warnings, "2 comments left out")
-    assert tells(warnings, "1 LLM judge", "metrics", "`kinds`")
+    assert tells(warnings, "1 LLM judge", "metrics")

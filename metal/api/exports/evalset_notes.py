@@ -60,8 +60,8 @@ def _note_on_judges(exported: Exported) -> Iterator[str]:
     judges = table["rater"][table["kind"] == "llm"].unique()
     if len(judges):
         yield (
-            f"scores of {plural(len(judges), 'LLM judge')} are written like those of metrics: an"
-            " EvalSet folder has no judges; `kinds` says who is one when it is read"
+            f"scores of {plural(len(judges), 'LLM judge')} are written like those of metrics,"
+            " because an EvalSet folder has no judges: name them again when you read it"
         )
 
 
