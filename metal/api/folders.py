@@ -17,7 +17,7 @@ from metal.data.files import REPLACED
 from metal.data.holdings import ADJUDICATION
 from metal.data.missing import no_such
 from metal.data.progress import followed
-from metal.data.text import first_few
+from metal.data.text import first_few, plural
 from metal.errors import MetalError
 
 if TYPE_CHECKING:
@@ -214,7 +214,9 @@ def _of_dataset(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
         raters = dict(Counter(rater.kind for rater in read_raters(path)))
     title = content.get("title", "")
     counts = content.get("counts", {}).items()
-    sizes = ", ".join(f"{number:,} {what}" for what, number in counts if what != "raters")
+    sizes = ", ".join(
+        plural(number, what.removesuffix("s"), what) for what, number in counts if what != "raters"
+    )
     answer = "; ".join(filter(None, [title, sizes]))
     languages = content.get("languages")
     return {"languages": languages, "raters": raters, "title": title, "answer": answer}

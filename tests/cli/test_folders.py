@@ -18,6 +18,7 @@ import pytest
 import metal
 from metal.api.folders import is_listed
 from metal.auditing.verdict import VERDICTS
+from metal.data.dataset import save_dataset
 from metal.data.files import bundled
 from metal.errors import DataError, UsageError
 from metal.questions.audit.answer import headline
@@ -70,6 +71,14 @@ def test_ls_tells_kind_size_date_and_answer(place: Path) -> None:
     assert torn.languages is torn.raters is None  # not known, which is not none
     with pytest.raises(UsageError, match="no such folder"):
         metal.ls(place / "nowhere")
+
+
+def test_ls_counts_one_output_in_the_singular(tmp_path: Path) -> None:
+    table = tmp_path / "one.csv"
+    table.write_text("id,text,language,human_a,gpt-4o\no1,a text,en,1,2\n")
+    save_dataset(metal.read(table), tmp_path / "datasets" / "one")
+    (listed,) = metal.ls(tmp_path)
+    assert listed.answer == "1 source, 1 output, 2 ratings"
 
 
 def test_ls_says_what_judges_rated(tmp_path: Path) -> None:
