@@ -19,7 +19,7 @@ NO_PERSON = "no score by a person in it; to add some, "  # begins a note on resu
 MEANS = "mean scores: "  # begins a note on results of a harness
 WIN_RATES = "win rates (not length-controlled): "  # begins a note on results of AlpacaEval
 NAMELESS = "people without a name: "  # begins a note on results of a harness
-ONE_PAGE = "one page of several: "  # begins a note on the answer of a tool's API
+ONE_PAGE = "not all pages: "  # begins a note on the answer of a tool's API
 PERHAPS = "if people gave"  # in notes on scores that may be people's
 
 

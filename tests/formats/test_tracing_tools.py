@@ -599,6 +599,19 @@ def test_one_page_of_several_is_said(tmp_path: Path, more: dict[str, Any], said:
     assert not said or tells(report, ONE_PAGE.strip(), said)
 
 
+@pytest.mark.parametrize("file", ["pages.json", "pages.jsonl"])
+def test_pages_in_one_file_are_read_together(tmp_path: Path, file: str) -> None:
+    """They were results without a score."""
+    rows = [score(f"t{n}", value=n % 2) for n in range(6)]
+    meta = {"totalItems": 6, "totalPages": 3}
+    pages = [{"data": rows[at : at + 2], "meta": meta} for at in (0, 2, 4)]
+    data = metal.read(written(tmp_path, file, pages))
+    assert scores(data, "evaluator") == [0, 1, 0, 1, 0, 1]
+    assert not tells(data.report, ONE_PAGE.strip())
+    report = metal.read(written(tmp_path, file, pages[:2])).report
+    assert tells(report, ONE_PAGE.strip(), "4 of 6 records")
+
+
 def test_one_page_of_phoenix_and_mlflow_is_said(tmp_path: Path) -> None:
     own = {"name": "tone", "annotator_kind": "LLM"}
     rows = [

@@ -36,27 +36,33 @@ class Records(list[Mapping[str, Any]]):
 
 def records_in(path: Path, shape: str, *lists: str) -> Records:
     """The records in a file. shape: what the file should be, for messages. lists: keys that hold
-    the list where the file is one object (`data`).
+    the list where the file is the answer of an API (`data`), or several answers.
     """
     ending = content_ending(path)
     if ending == ".jsonl":
-        return Records(record for _, record in read_jsonl(path))
+        return _in_pages([record for _, record in read_jsonl(path)], lists)
     if ending != ".json":
         frame = read_frame(path)
         records = Records(records_of(frame))
         records.notes = frame.attrs.get("notes", ())
         return records
     content = read_json(path, shape)
+    return _in_pages(objects(content) or objects([content]), lists)
+
+
+def _in_pages(records: Sequence[Mapping[str, Any]], lists: Sequence[str]) -> Records:
+    """The records in the answers of an API, if the records are such answers; else the records."""
     for name in lists:
-        if isinstance(content, dict) and isinstance(content.get(name), list):
-            records = Records(objects(content[name]))
-            records.notes = list(_note_on_pages(content, len(content[name])))
-            return records
-    return Records(objects(content) or objects([content]))
+        pages = [record[name] for record in records if isinstance(record.get(name), list)]
+        if pages and len(pages) == len(records):
+            inside = Records(record for page in pages for record in objects(page))
+            inside.notes = list(_note_on_pages(records[-1], sum(map(len, pages))))
+            return inside
+    return Records(records)
 
 
 def _note_on_pages(answer: Mapping[str, Any], read: int) -> Iterator[str]:
-    """A note if the answer of an API is one page of several."""
+    """A note if there are more pages than those that were read. answer: the last of them."""
     meta = mapping(answer.get("meta"))
     total = meta.get("totalItems", answer.get("total"))
     cursors = [answer.get(name) for name in _NEXT_PAGE]
@@ -64,8 +70,8 @@ def _note_on_pages(answer: Mapping[str, Any], read: int) -> Iterator[str]:
     of_all = f" of {int(total):,}" if type(total) is int and read < total < MOST_RECORDS else ""
     if of_all or any(isinstance(cursor, str) and cursor for cursor in cursors):
         yield (
-            f"{ONE_PAGE}{read:,}{of_all} records are in the file; get the other pages, and put all"
-            " records into one list"
+            f"{ONE_PAGE}{read:,}{of_all} records are in the file; get the other pages, too, and put"
+            " all into one list"
         )
 
 
