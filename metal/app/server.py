@@ -26,6 +26,7 @@ from metal.app import (
     about,
     answers_page,
     comparing,
+    criterion_files,
     dataset_page,
     going_on,
     handed_out,
@@ -99,6 +100,7 @@ def app_of(folder: Path) -> Starlette:
         *going_on.ROUTES,
         *handed_out.ROUTES,
         *judging.ROUTES,
+        *criterion_files.ROUTES,
         Route("/static/{file}", static_file, name="static"),
     ]
     handlers = {MetalError: _refused, OSError: _impossible, HTTPException: _no_page}

@@ -274,3 +274,66 @@ def test_judges_and_functions_of_the_folder_are_asked_from_anywhere(shop: Shop) 
     assert shop.server.requests == 3
     status, text, _ = sent(shop, "look", judge="rates_all_alike:rate", base_url="")
     assert status == 200, text
+
+
+def given(shop: Shop, name: str, content: str, key: str = "datasets/demo") -> Answer:
+    """What the form for a criterion file answers."""
+    parts = urlsplit(shop.view.address)
+    assert parts.port
+    connection = http.client.HTTPConnection("127.0.0.1", parts.port, timeout=120)
+    head = f'--=\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n\r\n'
+    body = f"{head}{content}\r\n--=--\r\n".encode()
+    headers = {"Content-Type": "multipart/form-data; boundary=="}
+    connection.request("POST", f"{parts.path}criterion-file/{key}", body, headers)
+    response = connection.getresponse()
+    text = response.read().decode()
+    connection.close()
+    return response.status, html.unescape(text), dict(response.getheaders())
+
+
+POLITE = """label = "Tone"
+question = "Is it polite?"
+measure = "ordinal"
+direction = "higher"
+levels = [{ value = 0, label = "Rude" }, { value = 1, label = "Polite" }]
+"""
+
+
+def test_a_criterion_file_is_taken_and_chosen(shop: Shop) -> None:
+    status, _, headers = given(shop, "tone.toml", POLITE)
+    assert (status, headers["location"].rpartition("/judge/")[2]) == (
+        303,
+        "datasets/demo?criterion=tone",
+    )
+    file = shop.folder / "prompts" / "criteria" / "tone.toml"
+    assert file.read_text() == POLITE
+    assert '<option value="tone" selected>' in shop.page("judge/datasets/demo?criterion=tone")
+    assert tells(sent(shop, "look", criterion="tone")[1], "Is it polite?")
+    assert given(shop, "tone.toml", POLITE)[0] == 303  # the same again
+    status, text, _ = given(shop, "tone.toml", POLITE.replace("polite", "kind"))
+    assert status == 400
+    assert tells(text, "prompts/criteria/tone.toml exists")
+    assert file.read_text() == POLITE
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "facts"),
+    [
+        ("tone.txt", POLITE, ("tone.txt", ".toml")),
+        ("a b.toml", POLITE, ("'a b'", "letters")),
+        (".toml", POLITE, ("''", "letters")),
+        ("..%2f..%2fx.toml", POLITE, ("letters",)),
+        ("tone.toml", "levels = [", ("tone.toml", "TOML")),
+        ("tone.toml", "scale = 5\n", ("tone.toml: criterion", "'scale'")),
+        ("tone.toml", POLITE + f'simple = "{"x" * 2_000_000}"', ("larger",)),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_what_is_no_criterion_file_is_not_kept(
+    shop: Shop, name: str, content: str, facts: tuple[str, ...]
+) -> None:
+    status, text, _ = given(shop, name, content)
+    assert status == 400
+    assert tells(text, *facts)
+    assert "/criteria" not in text.replace("prompts/criteria", "")  # no private folder
+    assert not (shop.folder / "prompts").exists()
