@@ -159,6 +159,20 @@ def _question(side: str, language: str, source: Source, of: Source) -> Output:
     return Output(name, source.source, _GENERATOR[side], language, gold(of), note=of.source)
 
 
+def question_again(
+    name: str, language: str, text: str, sources: Mapping[str, Source]
+) -> Output | None:
+    """A test question that was asked before, from what its raters saw; None if its source is not
+    there any more.
+    """
+    side, source = side_of(name), name.removeprefix(_PREFIX).partition(":")[2].partition(":")[2]
+    if not side or source not in sources:
+        return None
+    candidates = [sources[source]] if side == POSITIVE else sources.values()
+    of = next((each.source for each in candidates if gold(each) == text), "")
+    return Output(name, source, _GENERATOR[side], language, text, note=of)
+
+
 def side_of(output: str) -> str:
     """`positive` or `negative` for the id of a test question, empty for any other output.
 

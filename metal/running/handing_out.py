@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from metal.errors import UsageError
 
@@ -79,6 +79,26 @@ class TasksForPeople:
         if self.questions:
             write_questions(folder, self.questions)
         note_tasks(folder, assignments, self.key)
+
+
+def ask_tests_again(folder: Path, tasks: Iterable[Mapping[str, Any]]) -> None:
+    """Record the test questions among tasks in a dataset's folder that does not know them.
+
+    tasks: as people saw them, as records of metal.building.tasks.Task.
+    """
+    from metal.data.dataset import load_dataset
+    from metal.genie.gold_questions import question_again, side_of
+    from metal.genie.store import read_questions, write_questions
+
+    present = read_questions(folder)
+    tests = [each for each in tasks if side_of(each["output"]) and each["output"] not in present]
+    if not tests:
+        return
+    sources = load_dataset(folder).sources
+    questions = [
+        question_again(each["output"], each["language"], each["text"], sources) for each in tests
+    ]
+    write_questions(folder, [each for each in questions if each])
 
 
 def tasks_for_people(

@@ -33,6 +33,7 @@ def set_aside(
     deleted.
     """
     handed, task, person = tables.handed, tables.tasks, tables.people
+    answer = tables.answers
 
     def write(connection: Connection) -> None:
         if state_of(connection, rater) == WITHDRAWN:  # nobody brings somebody back who withdrew
@@ -46,6 +47,10 @@ def set_aside(
             connection.execute(change.values(free=task.c.free + 1, **fewer))
         left = update(handed).where(in_use)
         connection.execute(left.values(state=SKIPPED, reason=TAKEN_OUT))
+        # An import may have been interrupted before it was noted: the dataset is looked through.
+        own = select(handed.c.id).where(theirs)
+        may_be_there = update(answer).where(answer.c.handed.in_(own))
+        connection.execute(may_be_there.values(kept=answer.c.version))
         more = FORGOTTEN if state == WITHDRAWN else {}
         connection.execute(
             update(person).where(person.c.id == rater.id).values(state=state, **more)

@@ -51,16 +51,17 @@ def _hand_out_again(ledger: ServingLedger, forms: Forms, folder: Path, study: St
     their criteria compare is not in the ledger.
     """
     from metal.building.store import note_tasks, read_reserved, read_tasks, reserve, task_key
+    from metal.running.handing_out import ask_tests_again
 
     task, shown = tables.tasks, tables.shown
     texts = select(task.c.task, shown.c.content, task.c.language).select_from(task.join(shown))
     wanted = texts.where(task.c.study == study.id)
     rows = ledger.reads(lambda connection: connection.execute(wanted).all())
     noted = read_tasks(folder).keys()
+    lost = [row for row in rows if row.task not in noted]
+    ask_tests_again(folder, [row.content for row in lost])
     for language in study.languages:
-        missing = [
-            content for name, content, part in rows if part == language and name not in noted
-        ]
+        missing = [content for _, content, part in lost if part == language]
         assignment = forms.form(study.id, language).assignment("", missing)
         if missing and not assignment.template.paired:
             note_tasks(folder, [assignment], task_key(folder))

@@ -7,6 +7,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from sqlalchemy import update
@@ -14,7 +15,8 @@ from sqlalchemy import update
 import metal
 from metal.building.store import read_reserved
 from metal.data.dataset import load_dataset
-from metal.serving import tables
+from metal.genie.store import read_answers, read_questions
+from metal.serving import keeping, tables
 from metal.serving.marks import FILE, read_marks
 from metal.serving.people import people_of
 from tests.saying import tells
@@ -288,3 +290,38 @@ def test_a_file_of_answers_that_is_broken_is_said(deciding: Deciding) -> None:
     file.unlink()
     deciding.house.bring_in()
     assert deciding.decided["ben"] == 3
+
+
+def test_who_is_excluded_after_an_interrupted_import_leaves_too(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (link,) = house.study()
+    rate(house.person(link), "demo")
+    with monkeypatch.context() as patched:
+        patched.setattr(keeping, "leave_mark", Mock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):  # the ratings are there, and nobody noted it
+            house.bring_in()
+    assert house.ratings_of("hi-1") == 24
+    house.exclude("demo", "hi-1")
+    house.bring_in()
+    assert house.ratings_of("hi-1") == 0
+    owner = house.owner()
+    owner.get("/owner/study/demo")
+    owner.post("/owner/study/demo/readmit", {"person": "hi-1"})
+    house.bring_in()
+    assert house.ratings_of("hi-1") == 24
+
+
+def test_a_copy_from_before_the_study_gets_its_test_questions_again(house: House) -> None:
+    dataset, before = house.folder / "demo", house.folder.parent / "before-study"
+    shutil.copytree(dataset, before)
+    (link,) = house.study(raters=2, test_questions="20%+20%")
+    rate(house.person(link), "demo")
+    house.bring_in()
+    questions, answers = read_questions(dataset), read_answers(dataset)
+    assert len(questions) == 4
+    assert len(answers)
+    put_back(house, "before-study")
+    house.bring_in()
+    assert read_questions(dataset) == questions
+    assert read_answers(dataset).equals(answers)

@@ -8,6 +8,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from metal.serving import tables
 from metal.serving import worker as workers
 from metal.serving.ledger import ServingLedger
 from metal.serving.server import Served, begin
-from metal.serving.studies import Forms, all_studies, study_of
+from metal.serving.studies import all_studies, study_of
 from metal.serving.worker import KeepingWorker
 from tests import DEMO
 from tests.saying import tells
@@ -86,11 +87,8 @@ class House:
 
     def bring_in(self) -> None:
         """Do what a worker does."""
-        ledger = self.ledger()
-        worker = KeepingWorker(ledger, self.folder)
-        worker.forms = Forms(ledger)
-        worker.look()
-        ledger.close()
+        with closing(self.ledger()) as ledger:
+            KeepingWorker(ledger, self.folder).look()
 
     def ratings_of(self, rater: str) -> int:
         """How many ratings of somebody the dataset has."""
