@@ -415,13 +415,13 @@ def _save(
         connection.execute(update(handed).where(handed.c.id == row).values(state=ANSWERED))
         fewer = 0 if state == HELD else 1  # it had been freed for somebody else
         connection.execute(change.values(answered=task.c.answered + 1, free=task.c.free - fewer))
-        if study.settings.one_more:
-            _ask_one_more(connection, study, of_task)
     elif not complete and state == ANSWERED:  # a question was cleared: it is to be answered again
         until = time.time() + study.settings.hours * 3600
         again = update(handed).where(handed.c.id == row)
         connection.execute(again.values(state=HELD, until=until))
         connection.execute(change.values(answered=task.c.answered - 1))
+    if complete and study.settings.one_more:  # also after somebody changed their mind
+        _ask_one_more(connection, study, of_task)
 
 
 def _ask_one_more(connection: Connection, study: Study, of_task: int) -> None:

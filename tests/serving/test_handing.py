@@ -495,3 +495,16 @@ def test_an_answer_is_cleaned_of_what_cannot_be_kept() -> None:
 
 def test_sides_are_those_of_test_questions() -> None:
     assert SIDES == gold_questions.SIDES
+
+
+def test_one_more_person_is_asked_where_somebody_changes_their_mind(ledger: ServingLedger) -> None:
+    study = made_study(ledger, 1, raters=2, one_more=True)
+    first, second, third = people(ledger, study, 3)
+    for rater in (first, second):
+        (task,) = held(ledger, study, rater, "hi")
+        answer(ledger, study, rater, task.task, "1")
+    assert held(ledger, study, third, "hi") == []
+    for level in ("2", "1", "2"):  # however often they do
+        answer(ledger, study, second, task.task, level)
+    assert [each.task for each in held(ledger, study, third, "hi")] == [task.task]
+    assert counted(ledger, study)[task.task]["wanted"] == 3
