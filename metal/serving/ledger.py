@@ -191,12 +191,13 @@ def _upgrade(engine: Engine, file: Path | None) -> None:
 
 def copy_of(file: Path, to: Path) -> None:
     """Write a copy of an SQLite ledger, as it is at this moment, also while a server is at work."""
-    with (
-        new_file(to) as partial,
-        closing(sqlite3.connect(file)) as source,
-        closing(sqlite3.connect(partial)) as target,
-    ):
-        source.backup(target)
+    with new_file(to) as partial:
+        partial.touch(0o600)  # before anything is in it
+        with (
+            closing(sqlite3.connect(file)) as source,
+            closing(sqlite3.connect(partial)) as target,
+        ):
+            source.backup(target)
 
 
 def stop_using(file: Path) -> None:

@@ -19,6 +19,7 @@ from metal.api.options import (
     names,
 )
 from metal.api.platforms import Say, silent
+from metal.data.files import read_text
 from metal.data.missing import no_such
 from metal.errors import MissingExtra, UsageError
 
@@ -223,7 +224,7 @@ def _text(file: StrPath | None) -> str:
     path = Path(file)
     if not path.is_file():
         raise no_such(path, "file")
-    return path.read_text(encoding="utf-8").strip()
+    return read_text(path).strip()
 
 
 @documented
@@ -316,6 +317,7 @@ def serve_restore(file: StrPath, *, folder: ServedFolder = ".", database: Databa
     Example:
         metal.serve_restore("ledger.db", folder="datasets")
     """
+    from metal.data.files import new_file
     from metal.data.replacing import kept_name
     from metal.serving.ledger import FILE, ServingLedger, check_ledger, copy_of, stop_using
     from metal.serving.making import note_names_since
@@ -329,7 +331,9 @@ def serve_restore(file: StrPath, *, folder: ServedFolder = ".", database: Databa
     check_ledger(Path(file))
     if target.is_file():
         stop_using(target)
-        shutil.copyfile(target, kept_name(target))
+        with new_file(kept_name(target)) as kept:
+            kept.touch(0o600)  # before anything is in it
+            shutil.copyfile(target, kept)
         for ending in ("-wal", "-shm"):  # they belong to the ledger that is replaced
             target.with_name(target.name + ending).unlink(missing_ok=True)
     copy_of(Path(file), target)

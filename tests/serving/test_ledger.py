@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import Connection, func, insert, inspect, select, text
 
 import metal
+from metal.data.replacing import kept_name
 from metal.errors import UsageError
 from metal.serving import ledger as ledgers
 from metal.serving import tables
@@ -348,3 +349,11 @@ def test_sessions_of_a_link_are_bounded(ledger: ServingLedger) -> None:
     assert ledger.reads(lambda connection: connection.scalar(number)) <= 50
     assert visitor_of(ledger, cookies[-1]) is not None
     assert visitor_of(ledger, cookies[0]) is None
+
+
+def test_only_the_owner_of_the_machine_reads_copies(tmp_path: Path) -> None:
+    ServingLedger(tmp_path, "").close()
+    copy = metal.serve_backup(tmp_path / "copy.db", folder=tmp_path)
+    restored = metal.serve_restore(copy, folder=tmp_path)
+    files = [copy, restored, kept_name(restored)]
+    assert [oct(each.stat().st_mode & 0o777) for each in files] == ["0o600"] * 3
