@@ -101,7 +101,7 @@ def owner_of(request: Request) -> Visitor | None:
 
 
 def _cookie_of(board: str) -> str:
-    return f"metal-board-{board}"
+    return f"metal_board-{board}"  # no study has this cookie: see OWNER_COOKIE
 
 
 def come_in(request: Request) -> Response:

@@ -10,13 +10,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, insert, select, update
 
-from metal.data.text import slug
 from metal.errors import UsageError
 from metal.serving import tables
 from metal.serving.jobs import add_job
 from metal.serving.ledger import ServingLedger
 from metal.serving.people import SUBMITTER, VIEWER, hashed, new_link
-from metal.serving.studies import NAME
+from metal.serving.studies import address_name, free_name
 
 PRIVATE, BY_LINK, PUBLIC = "private", "link", "public"
 READERS = (PRIVATE, BY_LINK, PUBLIC)
@@ -91,23 +90,22 @@ class NoSuchBoard(UsageError):
 
 def open_served_board(ledger: ServingLedger, dataset: str, rules: BoardRules) -> ServedBoard:
     """Open a dataset's board on the server. Raises UsageError if it is open."""
-    name = slug(dataset).lower().replace("_", "-")
-    if not NAME.fullmatch(name):
-        raise UsageError(f"{dataset} cannot be the address of a board; rename its folder")
-    moment = time.time()
+    board, moment = tables.boards, time.time()
 
-    def write(connection: Connection) -> None:
-        board = tables.boards
-        earlier = connection.scalar(select(board.c.made).where(board.c.id == name))
-        if earlier == moment:
-            return  # a connection that broke after it was written
-        if earlier is not None:
-            raise UsageError(f"the board {name} is open already")
+    def write(connection: Connection) -> str:
+        rows = connection.execute(select(board.c.id, board.c.dataset, board.c.made)).all()
+        for earlier in rows:
+            if earlier.dataset != dataset:
+                continue
+            if earlier.made == moment:
+                return str(earlier.id)  # a connection that broke after it was written
+            raise UsageError(f"the board {earlier.id} of {dataset} is open already")
+        name = free_name(address_name(dataset), {each.id for each in rows})
         row = {"id": name, "dataset": dataset, "settings": asdict(rules), "made": moment}
         connection.execute(insert(board).values(**row, seen="", version=0, says=""))
+        return name
 
-    ledger.writes(write)
-    return board_of(ledger, name)
+    return board_of(ledger, ledger.writes(write))
 
 
 def set_rules(ledger: ServingLedger, name: str, rules: BoardRules) -> None:

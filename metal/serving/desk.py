@@ -19,7 +19,8 @@ from metal.serving.people import DAY, SESSION_DAYS
 from metal.serving.studies import Forms, Study
 from metal.serving.watching import late_by
 
-OWNER_COOKIE = "metal-owner"
+# Names of studies have no underscore, so that no study has this cookie.
+OWNER_COOKIE = "metal_owner"
 TRIES = 60  # that one address may have with codes and the owner's link in a minute
 NEWCOMERS = 600  # from one address in a minute: a class may share it
 WITHIN = 60.0  # seconds

@@ -17,8 +17,10 @@ from metal.serving.studies import (
     Study,
     StudySettings,
     StudyTask,
+    address_name,
     all_studies,
     change_settings,
+    free_name,
     make_study,
 )
 
@@ -48,6 +50,11 @@ def begin_study(
     Returns the study, and (person, path of their link) for each person. Raises UsageError and
     UnknownName, as `new_study` and `study_of_forms` do.
     """
+    if settings.budget and not settings.pay:
+        raise UsageError(
+            f"`budget` is {settings.budget:g}, and nothing says what an answer costs; pass `pay`,"
+            " too, so that METAL can keep to the budget"
+        )
     if is_plan(folder):
         return study_of_forms(ledger, root, folder, settings, name=name)
     study = new_study(
@@ -91,7 +98,7 @@ def new_study(
     from metal.running.prompting import prompt_folders as folders_of_prompts
 
     inside = _inside(root, dataset)
-    called = _free_name(ledger, name or slug(dataset.resolve().name), asked_for=bool(name))
+    called = _free_name(ledger, name or address_name(dataset.resolve().name), asked_for=bool(name))
     folders = folders_of_prompts(prompt_folders, dataset)
     with dataset_to_change(dataset) as before:
         handing = tasks_for_people(before, dataset, asking, folders, say)
@@ -187,22 +194,24 @@ def study_of_forms(
             "adjudicate plan DATASET --to study`"
         )
     inside = _inside(root, folder)
-    called = _free_name(ledger, name or slug(folder.resolve().name), asked_for=bool(name))
+    called = _free_name(ledger, name or address_name(folder.resolve().name), asked_for=bool(name))
     forms: dict[str, Any] = {}
     people: dict[str, list[str]] = {}
+    parts: dict[tuple[str, ...], str] = {}
     tasks: dict[str, StudyTask] = {}
     for file in files:
         content = tasks_in(str(file), file.read_bytes())
-        questions = [each["name"] for each in content["form"]["questions"]]
-        part = slug(f"{content['language']} {questions[0]}")
+        asked = (content["language"], *(each["name"] for each in content["form"]["questions"]))
+        plain = slug(" ".join(asked[:2]))  # the same for two criteria in another script
+        part = parts.setdefault(asked, free_name(plain, parts.values()))
         forms[part] = content["form"]
         people.setdefault(content["rater"], []).append(part)
         tasks |= {each["task"]: StudyTask(part, each) for each in content["tasks"]}
     settings = replace(settings, raters=len(people), of_forms=True)
     study = make_study(ledger, called, inside, list(tasks.values()), forms, settings)
     links = []
-    for person, parts in people.items():
-        rater, _ = new_person(ledger, study, parts, name=person)
+    for person, theirs in people.items():
+        rater, _ = new_person(ledger, study, theirs, name=person)
         secret = new_link(ledger, RATER, study=study.id, person=rater.id)
         links.append((person, f"/r/{secret}"))
     return study, links
@@ -231,11 +240,7 @@ def _free_name(ledger: ServingLedger, name: str, *, asked_for: bool) -> str:
     taken = {study.id for study in all_studies(ledger)}
     if name in taken and asked_for:
         raise UsageError(f"there is a study {name} already; give this one another `name`")
-    free, number = name, 1
-    while free in taken:
-        number += 1
-        free = f"{name[:55]}-{number}"
-    return free
+    return free_name(name, taken)
 
 
 def note_names_since(ledger: ServingLedger, root: Path) -> None:

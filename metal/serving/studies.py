@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import lru_cache
 from hashlib import blake2b
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import Connection, func, insert, select, update
 
+from metal.data.text import slug
 from metal.errors import UsageError
 from metal.serving import tables
 from metal.serving.ledger import ServingLedger
@@ -127,6 +128,20 @@ class StudyTask:
     part: str
     content: Mapping[str, Any]
     kind: str = RATE
+
+
+def address_name(folder: str) -> str:
+    """The name that a study or a board of a folder has in addresses."""
+    return slug(folder).lower().replace("_", "-").strip("-") or "x"
+
+
+def free_name(name: str, taken: Collection[str]) -> str:
+    """The name, with a number if it is taken."""
+    free, number = name, 1
+    while free in taken:
+        number += 1
+        free = f"{name[:55]}-{number}"
+    return free
 
 
 class NoSuchStudy(UsageError):

@@ -76,8 +76,8 @@ HEADERS: tuple[dict[str, str], ...] = (
     {"Host": "evil.example"},
     {"X-CSRF": "x" * 3000},
     {"X-CSRF": "\xff"},
-    {"Cookie": "metal-owner=../../x; metal-demo=%00"},
-    {"Cookie": "metal-owner=" + "a" * 5000},
+    {"Cookie": "metal_owner=../../x; metal-demo=%00"},
+    {"Cookie": "metal_owner=" + "a" * 5000},
     {"Content-Type": "multipart/form-data; boundary=x; charset=idna"},
     {"Content-Type": "multipart/form-data"},
     {"Content-Type": "text/xml"},
@@ -319,7 +319,7 @@ def test_another_persons_task_and_another_studys_cookie(
     )
     assert status == 401
     assert b'id="data"' not in content
-    status, _, _ = asked(served, "GET", "/owner", headers={"Cookie": f"metal-owner={cookie}"})
+    status, _, _ = asked(served, "GET", "/owner", headers={"Cookie": f"metal_owner={cookie}"})
     assert status == 404
     first.client.close()
     second.client.close()

@@ -4,6 +4,7 @@ names.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,12 @@ import metal
 from metal.building.store import read_given, read_reserved
 from metal.errors import DataError, UsageError
 from metal.serving import tables
+from metal.serving.boards import BoardRules, open_served_board
 from metal.serving.ledger import ServingLedger
 from metal.serving.people import NUMBERS, new_person, people_of
-from metal.serving.studies import change_settings, study_of
+from metal.serving.studies import Forms, change_settings, progress, study_of
 from tests.saying import tells
-from tests.serving.test_web import House
+from tests.serving.test_web import House, plan_in
 from tests.serving.test_web import house as house
 from tests.serving.web import rate
 
@@ -140,3 +142,54 @@ def test_a_damaged_note_of_names_is_refused(tmp_path: Path, line: str) -> None:
     (tmp_path / "annotation" / "reserved.jsonl").write_text(line + "\n")
     with pytest.raises(DataError, match=r"reserved\.jsonl"):
         read_reserved(tmp_path)
+
+
+def test_a_study_called_owner_leaves_the_owner_in(house: House) -> None:
+    metal.study_new(
+        house.folder / "demo", name="owner", folder=house.folder, database=house.database
+    )
+    owner = house.owner()
+    owner.get("/owner/study/owner")
+    owner.post("/owner/study/owner/people", {"language": "hi", "number": "1"})
+    (link,) = owner.links()
+    assert "data" in owner.get(link).text  # the owner looks at what people see
+    assert owner.get("/owner").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"), [("News_2024", "news-2024"), ("हिन्दी", "x"), ("-A-", "a")]
+)
+def test_a_folder_of_any_name_becomes_a_study(house: House, folder: str, name: str) -> None:
+    (house.folder / "demo").rename(house.folder / folder)
+    study, _ = metal.study_new(house.folder / folder, folder=house.folder, database=house.database)
+    assert study.id == name
+
+
+def test_datasets_whose_names_differ_in_case_both_become_boards(ledger: ServingLedger) -> None:
+    opened = [
+        open_served_board(ledger, dataset, BoardRules()).id
+        for dataset in ("news", "News", "हिन्दी", "العربية")
+    ]
+    assert opened == ["news", "news-2", "x", "x-2"]
+    with pytest.raises(UsageError) as raised:
+        open_served_board(ledger, "News", BoardRules())
+    assert tells(str(raised.value), "news-2", "open already")
+
+
+def test_criteria_in_another_script_are_parts_of_their_own(house: House) -> None:
+    plan_in(house, house.folder.parent)
+    for file in (house.folder / "plan").glob("*.study.json"):
+        content = json.loads(file.read_text(encoding="utf-8"))
+        for number, criterion in enumerate(("सटीकता", "प्रवाह")):
+            content["form"]["questions"][0]["name"] = criterion
+            tasks = [{**each, "task": f"{each['task']}{number}"} for each in content["tasks"]]
+            copy = file.with_name(f"{number}-{file.name}")
+            copy.write_text(json.dumps({**content, "tasks": tasks}), encoding="utf-8")
+        file.unlink()
+    study, _ = metal.study_new(house.folder / "plan", folder=house.folder, database=house.database)
+    ledger = house.ledger()
+    asked = [Forms(ledger).form(study.id, part).questions[0]["name"] for part in study.languages]
+    rows = {row["language"]: row["outputs"] for row in progress(ledger, study.id)}
+    ledger.close()
+    assert sorted(asked) == ["प्रवाह", "सटीकता"]
+    assert len(set(rows.values())) == 1  # each has its own tasks

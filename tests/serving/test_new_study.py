@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
 import metal
+from metal.errors import DataError, UsageError
 from metal.serving import tables
 from metal.serving.people import people_of
 from metal.serving.studies import study_of
@@ -142,3 +144,20 @@ def test_a_choice_that_there_is_not_makes_no_study(house: House, field: str, val
     assert metal.study_ls(house.folder, database=house.database) == []
     assert owner.get("/owner/new?dataset=nothing").status_code == 400
     assert house.person("/owner/new?dataset=demo").page.status_code == 404  # type: ignore[union-attr]
+
+
+def test_a_budget_without_a_price_is_refused(house: House) -> None:
+    with pytest.raises(UsageError) as raised:
+        house.study(budget=5)
+    assert tells(str(raised.value), "`budget` is 5", "`pay`")
+    owner = house.owner()
+    owner.get("/owner/new?dataset=demo")
+    refused = owner.post("/owner/studies", {"dataset": "demo", "budget": "5"})
+    assert refused.status_code == 400
+    assert tells(refused.text, "budget", "pay")
+
+
+def test_a_consent_that_is_no_text_is_refused(house: House, tmp_path: Path) -> None:
+    (tmp_path / "consent.txt").write_bytes(b"Agreed\xff?")
+    with pytest.raises(DataError, match="not UTF-8"):
+        house.study(consent=tmp_path / "consent.txt")
