@@ -74,7 +74,10 @@ def test_of_several_judges_only_the_blind_one_is_marked(ratings: Dataset) -> Non
 
 def test_the_page_says_what_the_marks_mean(ratings: Dataset) -> None:
     assert "finds less than half as many bad outputs" in page(metal.audit(ratings))
-    assert "Misses bad" not in page(metal.audit(ratings, judges=["seeing"]))
+    assert "Agrees less: with people" in page(metal.audit(ratings))
+    alone = page(metal.audit(ratings, judges=["seeing"]))
+    assert "Misses bad" not in alone
+    assert "Agrees less" not in alone
 
 
 @pytest.mark.reference

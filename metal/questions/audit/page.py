@@ -178,6 +178,7 @@ def content(run: AuditRun) -> dict[str, Any]:
         "names": dict(zip(run.languages, map(name, headings(run.languages)), strict=True)),
         "label": lambda criterion: criterion.title,
         "agreement": verdicts.AGREEMENT,
+        "less_marked": any(cell.agrees_less for of in ranked for cell in of.verdicts),
         "bad_marked": any(
             cell.misses_bad or cell.bad_open for of in ranked for cell in of.verdicts
         ),
