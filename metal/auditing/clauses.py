@@ -160,7 +160,7 @@ def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
     )
     more = needed(half, 0.0, beside.items)
     odds = beside.items < more < math.inf
-    remark = f" (about {more:,.0f} items give even odds of showing it)" if odds else ""
+    remark = f" (about {more:,.0f} items give even odds of ruling it out)" if odds else ""
     clause = limit(half, 0.0, min(items, beside.items), statement, beside.items)
     yield replace(clause, plain=True, bad_end=True, remark=remark)
     agreed, judge, person = side.unanimous(bad)

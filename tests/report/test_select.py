@@ -248,3 +248,12 @@ def test_what_is_refused() -> None:
     only = metal.select(data, confidence="rating", resamples=200)
     undefined = only.tables["selection"]["undefined"]
     assert set(undefined.str.contains("gave no confidence")) == {True}
+
+
+def test_a_selection_of_one_language_is_signed_as_such() -> None:
+    demo = Path(__file__).parents[2] / "datasets" / "demo"
+    every = metal.select(demo, alpha=0.2, resamples=100).manifest
+    some = metal.select(demo, alpha=0.2, resamples=100, languages="en", criteria="task_quality")
+    assert some.manifest["signature"] != every["signature"]
+    assert "languages:en" in some.manifest["signature"]
+    assert some.manifest["settings"]["criteria"] == ["task_quality"]

@@ -5,7 +5,7 @@ of an audit's headline.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metal.auditing.clauses import MIN_COVERAGE
@@ -18,7 +18,7 @@ from metal.auditing.verdict import (
     UNINFORMATIVE,
 )
 from metal.data.languages import language_name
-from metal.data.text import capital, coverage, known, listed, within
+from metal.data.text import capital, coverage, known, listed, plural, within
 from metal.questions.audit.holds import (
     Cells,
     alone,
@@ -98,37 +98,49 @@ def _avoid_some(run: AuditRun, useless: Cells, cells: Cells, everywhere: Sequenc
 
 
 def silent(cells: Cells, judges: Sequence[str]) -> str:
-    """A sentence on judges that left many questions unanswered, in all or in some languages."""
-    shares = {judge: _answered(of_judge(judge, cells)) for judge in judges}
-    often = [judge for judge in judges if shares[judge] < MIN_COVERAGE]
-    if not often:
-        return _silent_somewhere(cells)
-    if len(often) > MOST_NAMED:
-        return f"{len(often)} judges answered less than the {MIN_COVERAGE:.0%} needed."
-    how_many = listed([coverage(shares[judge]) for judge in often])
-    its = "its" if len(often) == 1 else "their"
-    who = listed([*map(within, often)])
-    return f"{who} answered only {how_many} of {its} questions ({MIN_COVERAGE:.0%} needed)."
-
-
-def _silent_somewhere(cells: Cells) -> str:
-    """A sentence on judges that answered enough questions in all, but not in some languages."""
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for cell in cells:
-        groups.setdefault((cell["judge"], cell["language"]), []).append(cell)
-    shares = {group: _answered(of_group) for group, of_group in groups.items()}
+    """A sentence on judges that left many questions unanswered: in all languages or in some; on
+    some criteria, if there is one language.
+    """
+    by = "language" if len({cell["language"] for cell in cells}) > 1 else "criterion"
+    shares = _shares_by(by, cells)
     low = {group: share for group, share in shares.items() if share < MIN_COVERAGE}
-    names = list(dict.fromkeys(judge for judge, _ in low))
+    silent_ones, enough = {judge for judge, _ in low}, {judge for judge, _ in {*shares} - {*low}}
+    names = [judge for judge in judges if judge in silent_ones]
     if not low:
         return ""
+    if enough.isdisjoint(names) and len(names) <= MOST_NAMED:
+        who, its = listed([*map(within, names)]), "its" if len(names) == 1 else "their"
+        often = listed([coverage(_answered(of_judge(judge, cells))) for judge in names])
+        return f"{who} answered only {often} of {its} questions ({MIN_COVERAGE:.0%} needed)."
+    return _silent_somewhere(names, low, by)
+
+
+def _shares_by(by: str, cells: Cells) -> dict[tuple[str, str], float]:
+    """The share that each judge answered, by language or criterion."""
+    of_each: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for cell in cells:
+        of_each.setdefault((cell["judge"], cell[by]), []).append(cell)
+    return {group: _answered(some) for group, some in of_each.items()}
+
+
+def _silent_somewhere(names: Sequence[str], low: Mapping[tuple[str, str], float], by: str) -> str:
+    """The sentence if judges answered enough in other languages or on other criteria.
+
+    low: the share answered, by judge and language or criterion.
+    """
+    named = [
+        f"in {language_name(value)}" if by == "language" else f"on {within(value)}"
+        for _, value in low
+    ]
     if len(names) > 1 or len(low) > MOST_NAMED:
-        who = within(names[0]) if len(names) == 1 else "a judge"
-        number = len({language for _, language in low})
-        places = f"in {number:,} languages" if number > 1 else "in a language"
-        return f"{capital(places)} {who} answered less than the {MIN_COVERAGE:.0%} needed."
-    (_, first), *others = low
-    parts = [f"{coverage(low[names[0], first])} of its questions in {language_name(first)}"]
-    parts += [f"{coverage(low[key])} in {language_name(key[1])}" for key in others]
+        number = len({*named})
+        places = f"In {plural(number, 'language')}"
+        if by == "criterion":
+            places = f"On {plural(number, 'criterion', 'criteria')}"
+        return f"{places} a judge answered less than the {MIN_COVERAGE:.0%} needed."
+    often = [*map(coverage, low.values())]
+    often[0] += " of its questions"
+    parts = [f"{share} {asked_in}" for share, asked_in in zip(often, named, strict=True)]
     return f"{within(names[0])} answered only {listed(parts)} ({MIN_COVERAGE:.0%} needed)."
 
 

@@ -91,7 +91,7 @@ def _misses_bad(run: AuditRun, helpful: Cells, cells: Cells) -> str:
             return ""
         some = f" {in_words(run, unclear, helpful)}" * (0 < len(unclear) <= MOST_NAMED)
         some *= len(unclear) < len(helpful)
-        return f"; it is not shown to find the bad ones{some}" if unclear else ""
+        return f"; whether it finds the bad ones{some} is open" if unclear else ""
     if len(blind) == len(helpful):
         return ", but not to find the bad ones"
     if len(blind) <= MOST_NAMED:
@@ -133,7 +133,7 @@ def _who_misses_bad(run: AuditRun, helpful: Cells, cells: Cells) -> str:
         return ", but not to find the bad ones."
     find = "help to find the bad ones"
     if not blind and len(unclear) == len(helpful):
-        return f"; none is shown to {find}."
+        return "; whether they find the bad ones is open."
     if len(blind) > MOST_NAMED and not {*judges_of(unclear)} <= {*judges_of(blind)}:
         return f". {capital(count_of(blind, cells))} a judge does not {find}{_open_too(helpful)}."
     if blind:

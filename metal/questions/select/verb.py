@@ -145,6 +145,9 @@ def select(
         "resamples": resamples,
         "seed": seed,
     }
+    # thresholds depend on how many languages share `delta`
+    chosen_few = {"languages": settings.languages, "criteria": settings.criteria}
+    asked |= {key: list(some) for key, some in chosen_few.items() if some}
     signed = {
         key: ",".join(map(str, value)) if isinstance(value, list) else value
         for key, value in asked.items()
