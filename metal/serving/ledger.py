@@ -193,11 +193,16 @@ def copy_of(file: Path, to: Path) -> None:
     """Write a copy of an SQLite ledger, as it is at this moment, also while a server is at work."""
     with new_file(to) as partial:
         partial.touch(0o600)  # before anything is in it
-        with (
-            closing(sqlite3.connect(file)) as source,
-            closing(sqlite3.connect(partial)) as target,
-        ):
-            source.backup(target)
+        try:
+            with (
+                closing(sqlite3.connect(file)) as source,
+                closing(sqlite3.connect(partial)) as target,
+            ):
+                source.backup(target)
+        except sqlite3.Error as error:
+            raise UsageError(
+                f"{to}: the copy cannot be written ({error}), so nothing was; make room on the disk"
+            ) from None
 
 
 def stop_using(file: Path) -> None:

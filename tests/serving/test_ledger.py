@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import sqlite3
 import threading
 from contextlib import closing
@@ -357,3 +358,16 @@ def test_only_the_owner_of_the_machine_reads_copies(tmp_path: Path) -> None:
     restored = metal.serve_restore(copy, folder=tmp_path)
     files = [copy, restored, kept_name(restored)]
     assert [oct(each.stat().st_mode & 0o777) for each in files] == ["0o600"] * 3
+
+
+def test_a_copy_without_room_is_refused_in_a_line(tmp_path: Path) -> None:
+    ServingLedger(tmp_path, "").close()
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2**16, before[1]))
+    try:
+        with pytest.raises(UsageError) as raised:
+            metal.serve_backup(tmp_path / "copy.db", folder=tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert tells(str(raised.value), "copy.db", "make room")
+    assert not list(tmp_path.glob("*copy.db*"))
