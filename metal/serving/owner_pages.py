@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from io import StringIO
 from itertools import product
@@ -23,17 +24,19 @@ from metal.errors import UsageError
 from metal.serving import tables
 from metal.serving.agreeing import no_agreement
 from metal.serving.desk import OWNER_COOKIE, Desk, address, desk_of, fields_of, origin_of
-from metal.serving.handing import NotYours
+from metal.serving.handing import FAILED, NotYours
 from metal.serving.keeping import TROUBLE
 from metal.serving.leaving import readmit, set_aside
 from metal.serving.ledger import ServingLedger
 from metal.serving.marks import RECOVERED
 from metal.serving.once import AGAIN, LONGEST_ONCE, counted_once, new_once
 from metal.serving.people import (
+    ACTIVE,
     JOIN,
     OWNER,
     RATER,
     NotValid,
+    RaterInStudy,
     Visitor,
     answered_by,
     consents_of,
@@ -202,6 +205,7 @@ def study_content(desk: Desk, visitor: Visitor, study: Study) -> dict[str, Any]:
         "agreement": _agreement(study, languages),
         "languages": languages,
         "people": people,
+        "short": _too_few(languages, [each["rater"] for each in people]),
         "links": [],
         "notes": [],
         "pace": pace_of(desk.ledger, study.id, left),
@@ -216,6 +220,20 @@ def study_content(desk: Desk, visitor: Visitor, study: Study) -> dict[str, Any]:
         "once": new_once(),
         "csrf": visitor.csrf,
     }
+
+
+def _too_few(
+    languages: Iterable[Mapping[str, Any]], people: Iterable[RaterInStudy]
+) -> list[dict[str, Any]]:
+    """Languages that cannot be finished: how many people each output needs, and how many rate."""
+    rating = [each for each in people if each.state == ACTIVE and each.qualified != FAILED]
+    able = Counter(language for each in rating for language in each.languages)
+    rows = [
+        {"language": row["language"], "need": math.ceil(row["wanted"] / row["outputs"]),
+         "are": able[row["language"]]}
+        for row in languages if row["answered"] < row["wanted"]
+    ]  # fmt: skip
+    return [row for row in rows if row["are"] < row["need"]]
 
 
 def _agreement(study: Study, languages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

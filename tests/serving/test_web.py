@@ -781,3 +781,15 @@ def test_the_owner_is_told_what_cannot_be_changed(house: House) -> None:
     refused = owner.post("/owner/study/demo/withdraw", {"person": "hi-1"})
     assert refused.status_code == 400
     assert tells(refused.text, "withdraw", "changed")
+
+
+def test_the_owner_sees_which_language_has_too_few_people(house: House) -> None:
+    house.study("hi,ar", people=2, raters=2)
+    owner = house.owner()
+    assert "cannot be finished" not in owner.get("/owner/study/demo").text
+    house.exclude("demo", "hi-1")
+    page = owner.get("/owner/study/demo").text
+    assert tells(page, "Hindi cannot be finished", "needs 2", "1 can rate")
+    assert "Arabic cannot be finished" not in page
+    owner.post("/owner/study/demo/people", {"language": "hi", "number": "1"})
+    assert "cannot be finished" not in owner.get("/owner/study/demo").text
