@@ -50,7 +50,12 @@ REPORTS = ("billboard", "leaderboard")
 
 
 class BoardSeat:
-    """A reader of a board, on a request. Raises NoSuchBoard if it is not open to them."""
+    """A reader of a board, on a request. Raises NoSuchBoard if it is not open to them.
+
+    problem: why the version that is asked for cannot be shown; empty if it can.
+    """
+
+    problem = ""
 
     def __init__(self, request: Request) -> None:
         self.request, self.desk = request, desk_of(request)
@@ -89,7 +94,7 @@ class BoardSeat:
             return folder
         wanted = self.request.query_params.get("at", "")
         if wanted:
-            ask_for_pages(self.desk.ledger, self.board.id, int(wanted))
+            self.problem = ask_for_pages(self.desk.ledger, self.board.id, int(wanted))
         return None
 
 
@@ -143,6 +148,7 @@ def _board_page(
         "shown": folder.summary if folder else None,
         "reports": [name for name in REPORTS if folder and folder.report(name)],
         "error": error,
+        "problem": seat.problem,
         "sent": defaultdict(str, sent or {}),
         "submissions": [],
     }

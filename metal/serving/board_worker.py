@@ -19,7 +19,6 @@ import metal
 from metal.errors import MetalError
 from metal.serving.board_making import make_pages, state_of
 from metal.serving.boards import (
-    PAGES,
     SUBMISSION,
     WITHDRAWAL,
     NoSuchBoard,
@@ -28,7 +27,7 @@ from metal.serving.boards import (
     board_of,
     note_pages,
 )
-from metal.serving.jobs import LEASE, ServingJob, claim, finish, renew
+from metal.serving.jobs import LEASE, PAGES, ServingJob, claim, finish, renew
 from metal.serving.ledger import ServingLedger
 from metal.serving.submissions import fail, run_submission, run_withdrawal, tidy
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, insert, select, update
 
 from metal.errors import UsageError
 from metal.serving import tables
-from metal.serving.jobs import add_job
+from metal.serving.jobs import PAGES, add_job, failed_lately
 from metal.serving.ledger import ServingLedger
 from metal.serving.people import SUBMITTER, VIEWER, hashed, new_link
 from metal.serving.studies import address_name, free_name
@@ -21,7 +21,8 @@ PRIVATE, BY_LINK, PUBLIC = "private", "link", "public"
 READERS = (PRIVATE, BY_LINK, PUBLIC)
 BUDGET = 10  # submissions of a team in a month
 TEAM_LENGTH = 60
-PAGES, WITHDRAWAL, SUBMISSION = "pages", "withdrawal", "submission"  # kinds of jobs
+WITHDRAWAL, SUBMISSION = "withdrawal", "submission"  # kinds of jobs
+TRIED_AGAIN = 60.0  # seconds after which pages that could not be made are tried again
 
 
 @dataclass(frozen=True)
@@ -145,10 +146,19 @@ def note_pages(ledger: ServingLedger, name: str, seen: str, version: int | None,
     ledger.writes(lambda connection: connection.execute(change))
 
 
-def ask_for_pages(ledger: ServingLedger, name: str, version: int) -> None:
-    """Have the pages of an earlier version made."""
+def ask_for_pages(ledger: ServingLedger, name: str, version: int) -> str:
+    """Have the pages of an earlier version made. If they could not be made a moment ago, return the
+    reason; otherwise an empty text.
+    """
     content = {"board": name, "at": version}
-    ledger.writes(lambda connection: add_job(connection, PAGES, content))
+
+    def write(connection: Connection) -> str:
+        problem = failed_lately(connection, PAGES, content, TRIED_AGAIN)
+        if not problem:
+            add_job(connection, PAGES, content)
+        return problem
+
+    return ledger.writes(write)
 
 
 def ask_to_withdraw(ledger: ServingLedger, board: str, submission: str) -> None:

@@ -15,6 +15,7 @@ from metal.serving.ledger import ServingLedger
 WAITING, RUNNING, DONE, FAILED = "waiting", "running", "done", "failed"
 LEASE = 30.0  # seconds after which a worker that says nothing counts as dead
 MOST_TRIES = 2  # of a job whose workers died
+PAGES = "pages"  # a kind of jobs that all others go before, since any reader can ask for them
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,18 @@ def add_job(connection: Connection, kind: str, content: Mapping[str, Any]) -> No
     connection.execute(insert(job).values(**row, tries=0, until=0.0, made=time.time()))
 
 
+def failed_lately(
+    connection: Connection, kind: str, content: Mapping[str, Any], seconds: float
+) -> str:
+    """Why the latest job of this content failed, if it did in the last seconds; empty otherwise."""
+    job = tables.jobs
+    wanted = select(job.c.about, job.c.says).where(
+        job.c.kind == kind, job.c.state == FAILED, job.c.made > time.time() - seconds
+    )
+    rows = connection.execute(wanted.order_by(job.c.id.desc())).all()
+    return next((str(row.says) for row in rows if dict(row.about) == dict(content)), "")
+
+
 def claim(ledger: ServingLedger, worker: str, lease: float = LEASE) -> ServingJob | None:
     """Take the oldest job that waits or whose worker died; None if there is none."""
     job = tables.jobs
@@ -49,7 +62,7 @@ def claim(ledger: ServingLedger, worker: str, lease: float = LEASE) -> ServingJo
     def write(connection: Connection) -> ServingJob | None:
         now = time.time()
         free = (job.c.state == WAITING) | ((job.c.state == RUNNING) & (job.c.until < now))
-        oldest = select(job).where(free).order_by(job.c.id).limit(1)
+        oldest = select(job).where(free).order_by(job.c.kind == PAGES, job.c.id).limit(1)
         row = connection.execute(oldest.with_for_update(skip_locked=True)).mappings().first()
         if row is None:
             return None

@@ -56,6 +56,7 @@ PROGRAM_FAILED = (
     "metric"
 )
 TEAM_LEFT = "your team left the board before it ran"
+NOT_WITHDRAWN = "it could not be withdrawn; mend this, and withdraw it again"
 RUNS_AGAIN = "the worker ended while it ran; it runs again"
 GIVEN_UP = "the worker ended twice while it ran; ask the board's owner"
 _checking = threading.Semaphore(1)  # a board in memory at a time
@@ -452,19 +453,28 @@ def _note_joined(
     note(ledger, submission, (RUNNING,), state=JOINED, version=version, says=says, full=full)
 
 
+def _withdraw(folder: Path, submission: BoardSubmission) -> None:
+    """Take a submission off its board, unless another worker did and died."""
+    try:
+        metal.submit_withdraw(folder, submission.name, by="the board's owner")
+    except MetalError:
+        history = metal.billboard_history(folder)
+        later = history[history["version"] > submission.version]
+        if not ((later["what"] == "withdrawn") & (later["name"] == submission.name)).any():
+            raise
+
+
 def run_withdrawal(ledger: ServingLedger, root: Path, job: ServingJob) -> str:
     """Take a submission off its board. Returns the problem, if there was one."""
     submission, board = _of_job(ledger, job)
     if submission.state != JOINED:
         return ""
-    folder = board.folder(root)
     try:
-        metal.submit_withdraw(folder, submission.name, by="the board's owner")
+        _withdraw(board.folder(root), submission)
     except MetalError as error:
-        history = metal.billboard_history(folder)
-        later = history[history["version"] > submission.version]
-        if not ((later["what"] == "withdrawn") & (later["name"] == submission.name)).any():
-            return str(error)
+        before = (submission.full or submission.says).partition(f"\n{NOT_WITHDRAWN}")[0]
+        note(ledger, submission, (JOINED,), full=f"{before}\n{NOT_WITHDRAWN}: {error}")
+        return str(error)
     says = f"{submission.says}\nwithdrawn by the board's owner"
     note(ledger, submission, (JOINED,), state=WITHDRAWN, says=says, full="", description="")
     return ""

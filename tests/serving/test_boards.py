@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from unittest.mock import Mock
 
 import httpx
 import pytest
 
 import metal
+from metal.errors import UsageError
+from metal.serving import boards
+from metal.serving.jobs import PAGES, add_job, claim
 from tests.saying import tells
 from tests.serving.boards_at_work import (
     HIDDEN,
@@ -174,3 +179,55 @@ def test_why_nothing_can_be_ranked_is_said(work: BoardAtWork) -> None:
     page = work.browser().get("/boards/news").text
     assert tells(page, "Nothing can be ranked yet", "ratings.parquet")
     assert str(work.root) not in page
+
+
+def test_a_version_that_cannot_be_shown_says_why_and_asks_for_no_more_work(
+    work: BoardAtWork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work.opens(readers="public")
+    work.works()
+    shutil.rmtree(work.root / ".metal-serve" / "boards")  # as after an upgrade
+    reader = work.browser()
+    with monkeypatch.context() as patched:
+        for name in ("billboard", "leaderboard"):
+            patched.setattr(metal, name, Mock(side_effect=UsageError("nobody rated anything")))
+        assert tells(reader.get("/boards/news?at=1").text, "are being made")
+        work.works()
+    for _ in range(3):
+        page = reader.get("/boards/news?at=1").text
+        assert tells(page, "Version 1 cannot be shown", "nobody rated anything")
+    assert claim(work.ledger, "another") is None
+    monkeypatch.setattr(boards, "TRIED_AGAIN", 0)  # later
+    assert tells(reader.get("/boards/news?at=1").text, "are being made")
+    work.works()
+    assert tells(reader.get("/boards/news?at=1").text, "Raters by agreement with people")
+
+
+def test_what_a_reader_asks_for_comes_after_the_work_of_teams(work: BoardAtWork) -> None:
+    work.ledger.writes(lambda c: add_job(c, PAGES, {"board": "news", "at": 1}))
+    work.ledger.writes(lambda c: add_job(c, boards.WITHDRAWAL, {"submission": "x"}))
+    kinds = [claimed.kind for _ in range(2) if (claimed := claim(work.ledger, "worker"))]
+    assert kinds == [boards.WITHDRAWAL, PAGES]
+
+
+def test_the_owner_sees_why_a_submission_was_not_withdrawn(work: BoardAtWork) -> None:
+    work.opens(readers="public")
+    identity = sent(work.team("A team"), "metric-scores", "one", scores_of(work.folder)).json()[
+        "id"
+    ]
+    work.works()
+    card = work.folder / "dataset.toml"
+    content = card.read_bytes()
+    card.write_text("x = [")
+    for _ in range(2):
+        work.does("withdraw", submission=identity)
+        work.works()
+    page = work.owner.get("/owner/board/news").text
+    assert page.count("could not be withdrawn") == 1
+    assert tells(page, "could not be withdrawn", "withdraw it again", "not TOML")
+    card.write_bytes(content)
+    work.does("withdraw", submission=identity)
+    work.works()
+    page = work.owner.get("/owner/board/news").text
+    assert "could not be withdrawn" not in page
+    assert tells(page, "withdrawn by the board")
