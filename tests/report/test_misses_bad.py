@@ -17,6 +17,7 @@ from metal.questions.audit.brief import (
     LESS,
     LESS_OR_OPEN,
     LUCK,
+    NO_BAD,
     UNSHOWN,
     brief,
 )
@@ -64,6 +65,7 @@ def test_the_cells_are_named_and_marked(ratings: Dataset) -> None:
     cells = [cell for row in matrix.rows for cell in row[1:]]
     assert [DAGGER in cell.text for cell in cells] == [True, True]
     assert BLIND in matrix.notes
+    assert NO_BAD not in matrix.notes
 
 
 def test_of_several_judges_only_the_blind_one_is_marked(ratings: Dataset) -> None:
@@ -110,6 +112,7 @@ def test_what_holds_only_alone_is_marked(reference: Path) -> None:
     tally, matrix = brief(metal.audit(reference / "alttest" / "cebab_aspects"))
     assert tally.rows[0][1].text == "4 like a person (1 *)"
     assert tells(tally.notes[0], "looked at alone", "24 comparisons")
+    assert NO_BAD in matrix.notes
     assert [LUCK in row[1].text for row in matrix.rows] == [True, False, False, False]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from metal.auditing.verdict import LIKE_A_PERSON, UNINFORMATIVE
 from metal.data.records import Criterion
 from metal.data.text import UNDEFINED, capital, known, listed, name, percent, plural
+from metal.questions.audit.confirmed import bad_label
 from metal.questions.audit.headline import headline
 from metal.questions.audit.holds import stands_together
 from metal.questions.audit.judges import winners_table
@@ -62,6 +63,7 @@ UNSHOWN = f"{DOUBLE} {MAY_MISS_BAD}: not shown to find at least half as many as 
 BOTH = f"{DAGGER} {MISSES_BAD} (finds less than half as many as a person); {DOUBLE} {MAY_MISS_BAD}."
 MAY_BE_LUCK = f"{LUCK} looked at alone; among {{}} comparisons some look so by luck."
 BLIND = f"{DAGGER} {MISSES_BAD}: finds less than half as many bad outputs as a person."
+NO_BAD = "No label counts as bad (--bad names one), so nothing is said of finding bad outputs."
 IN_WORDS = 3, 16  # criteria and cells, of which either may be exceeded; else cells have signs
 Cells = Sequence[VerdictCell | None]
 Columns = Sequence[tuple[str, Cells]]  # of a language each
@@ -85,7 +87,19 @@ def brief(run: AuditRun) -> Iterator[TableView]:
     for number, of in enumerate(judges):
         matrix = _matrix(run, of)
         notes = [note for note in matrix.notes if note not in above]
-        yield replace(matrix, notes=(*notes, *[AGREEMENT] * (not number)))
+        if not number:
+            notes += [*[NO_BAD] * _is_without_bad_labels(run), AGREEMENT]
+        yield replace(matrix, notes=tuple(notes))
+
+
+def _is_without_bad_labels(run: AuditRun) -> bool:
+    """Whether all judged criteria have labels, of which none is at a bad end. Answers to pairs do
+    not count: they name the better output.
+    """
+    criteria = judged_criteria(run)
+    scales = [criterion.scale for criterion in criteria]
+    labels = all(scale.levels and not scale.compares for scale in scales)
+    return labels and not any(bad_label(run, criterion.name) for criterion in criteria)
 
 
 def _tally(run: AuditRun, judges: list[JudgeVerdicts]) -> TableView:
