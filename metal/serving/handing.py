@@ -427,9 +427,9 @@ def _save(
 def _ask_one_more(connection: Connection, study: Study, of_task: int) -> None:
     """Ask one more person if everybody has answered and no answer has more than half of them."""
     handed, task, kept = tables.handed, tables.tasks, tables.answers
-    state = select(task.c.kind, task.c.wanted, task.c.answered).where(task.c.id == of_task)
-    kind, wanted, answered = connection.execute(state).one()
-    if kind != RATE or answered != wanted or wanted != study.settings.raters:
+    state = select(task.c.kind, task.c.wanted, task.c.answered, task.c.language)
+    kind, wanted, answered, language = connection.execute(state.where(task.c.id == of_task)).one()
+    if kind != RATE or answered != wanted or wanted != study.settings.asked_in(language):
         return
     theirs = (handed.c.task == of_task) & (handed.c.state == ANSWERED)
     rows = connection.scalars(

@@ -33,6 +33,7 @@ EVERYBODY = 1_000_000  # may get a test question
 ROWS = 5_000  # that are written at a time
 ASKED = "asked"  # beside the settings: the latest requests for more people
 MOST_ASKED = 100
+TOPPED = "topped"  # of the settings
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ class StudySettings:
     person enters on a crowd platform at the end. screen_out: a code or an address for people who
     do not pass the qualification. of_forms: whether its tasks are from a folder of
     forms, into which its answers go. first: the number of its first person, as in hi-1. past: the
-    highest number that the dataset had when the ledger was restored from a copy.
+    highest number that the dataset had when the ledger was restored from a copy. topped: language
+    -> how many more people than `raters` the owner asked for later; "" for every language.
     """
 
     raters: int = 3
@@ -72,6 +74,7 @@ class StudySettings:
     seed: int = 0
     first: int = 1
     past: int = 0
+    topped: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> StudySettings:
@@ -80,6 +83,10 @@ class StudySettings:
         kept = {name: value for name, value in content.items() if name in names}
         lists = {name: tuple(kept.get(name, ())) for name in ("criteria", "former")}
         return cls(**{**kept, **lists})
+
+    def asked_in(self, language: str) -> int:
+        """How many people are to rate each output of a language."""
+        return self.raters + self.topped.get("", 0) + self.topped.get(language, 0)
 
     @property
     def version(self) -> str:
@@ -310,7 +317,9 @@ def ask_more(
         if request in before:
             return
         connection.execute(more.values(wanted=task.c.wanted + raters, free=task.c.free + raters))
-        noted = {**settings, ASKED: [*before, request][-MOST_ASKED:]}
+        topped = settings.get(TOPPED, {})
+        topped = {**topped, language: topped.get(language, 0) + raters}
+        noted = {**settings, TOPPED: topped, ASKED: [*before, request][-MOST_ASKED:]}
         connection.execute(update(study).where(study.c.id == name).values(settings=noted))
 
     ledger.writes(write)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import random
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -370,7 +371,7 @@ def test_more_people_are_asked_once_though_the_connection_breaks_after_it_was_wr
     assert {row["wanted"] for row in counted(ledger, study).values()} == {2}
     ask_more(ledger, study.id, 1)  # another request
     assert {(row["wanted"], row["free"]) for row in counted(ledger, study).values()} == {(3, 3)}
-    assert study_of(ledger, study.id).settings == study.settings
+    assert study_of(ledger, study.id).settings == replace(study.settings, topped={"": 2})
 
 
 def test_who_is_excluded_meanwhile_gets_and_gives_nothing(ledger: ServingLedger) -> None:
@@ -508,3 +509,20 @@ def test_one_more_person_is_asked_where_somebody_changes_their_mind(ledger: Serv
         answer(ledger, study, second, task.task, level)
     assert [each.task for each in held(ledger, study, third, "hi")] == [task.task]
     assert counted(ledger, study)[task.task]["wanted"] == 3
+
+
+def test_one_more_person_is_asked_where_people_split_after_more_were_asked(
+    ledger: ServingLedger,
+) -> None:
+    study = made_study(ledger, 1, ("hi", "ar"), raters=2, one_more=True)
+    ask_more(ledger, study.id, 1, "hi")
+    for _ in range(2):
+        ask_more(ledger, study.id, 1, once="sent twice")
+    study = study_of(ledger, study.id)
+    everybody = people(ledger, study, 6, languages=("hi", "ar"))
+    for number, rater in enumerate(everybody):
+        for language in study.languages:
+            for task in held(ledger, study, rater, language):
+                answer(ledger, study, rater, task.task, str(number % 2))
+    wanted = {task: row["wanted"] for task, row in counted(ledger, study).items()}
+    assert wanted == {"thi0": 5, "tar0": 3}  # two and two of four split; two of three do not
