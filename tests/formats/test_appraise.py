@@ -55,7 +55,7 @@ def test_esa_is_read_without_a_header_and_controls_are_counted(tmp_path: Path) -
     assert tells(dataset.report, "1 row left out", "tutorial")
     assert tells(dataset.report, "1 row left out", "damaged on purpose (BAD)")
     assert tells(dataset.report, "1 row left out", "whole documents")
-    assert tells(dataset.report, "1 row left out", "the same as an earlier one")
+    assert tells(dataset.report, "1 row left out", "same as an earlier one")
     assert tells(dataset.report, "1 row left out", "rated the output before")
     assert tells(dataset.report, "count, too: 1 of #dup")
 
@@ -200,8 +200,8 @@ def test_raw_and_z_scores_are_two_criteria_of_one_panel(tmp_path: Path) -> None:
     assert dataset.sources["en-de/1"].references == ("Eins",)
     assert dataset.raters["DA"].about == {"panel": True}
     assert tells(dataset.report, "standardized")
-    assert tells(dataset.report, "no column names the systems")
-    assert tells(dataset.report, "1 row left out: the same output")
+    assert tells(dataset.report, "no column", "systems")
+    assert tells(dataset.report, "1 row left out:", "same output")
 
 
 def test_da_sqm_has_systems_and_raw_scores_only(tmp_path: Path) -> None:
@@ -229,16 +229,16 @@ def test_scores_of_segments_with_spaces_between(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "row, problem",
+    "row, problems",
     [
-        ("en-de,one,eins,Eins,0.5,160,2,news,2020", "DA '160'"),
-        ("en-de,one,eins,Eins,high,60,2,news,2020", "'high'"),
-        ("en-de,one,eins,Eins,inf,60,2,news,2020", "'inf'"),
-        ("nowhere,one,eins,Eins,0.5,60,2,news,2020", "lp 'nowhere'"),
-        ("en-de,one,eins", "3 fields where the header names 9"),
+        ("en-de,one,eins,Eins,0.5,160,2,news,2020", ["DA '160'"]),
+        ("en-de,one,eins,Eins,high,60,2,news,2020", ["'high'"]),
+        ("en-de,one,eins,Eins,inf,60,2,news,2020", ["'inf'"]),
+        ("nowhere,one,eins,Eins,0.5,60,2,news,2020", ["lp 'nowhere'"]),
+        ("en-de,one,eins", ["3 fields", "names 9"]),
     ],
 )
-def test_faults_of_means_are_named(row: str, problem: str, tmp_path: Path) -> None:
+def test_faults_of_means_are_named(row: str, problems: list[str], tmp_path: Path) -> None:
     with pytest.raises(DataError) as raised:
         metal.read(write(tmp_path, DA_HEADER, row))
-    assert tells(str(raised.value), "row 2", problem)
+    assert tells(str(raised.value), "row 2", *problems)

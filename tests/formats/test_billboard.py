@@ -13,6 +13,7 @@ from metal.data import formats
 from metal.data.dataset import Dataset
 from metal.data.formats.billboard import language_in
 from metal.errors import MetalError
+from tests.saying import tells
 
 HEAD = "SYS,seg_id,set_id,metric,score\n"
 
@@ -129,7 +130,7 @@ def test_a_whole_release(release: Path, inside: str) -> None:
     assert scores["news/mt", "BLEURT"] == 3
     assert scores["early/mt", "ensemble"] == 0.25
     assert "cnndm: no submissions" in notes
-    assert "wmt20-zh-en: 2 scores files are missing" in notes
+    assert tells(notes, "wmt20-zh-en: 2 scores", "missing")
 
 
 def test_segments_of_two_boards_must_differ(release: Path) -> None:
@@ -274,7 +275,7 @@ def test_mqm(tmp_path: Path, text: str) -> None:
     assert table.loc["10/mt", "score"] == -5.5
     assert table.loc["2/Human-A", "reason"] == "no score"
     assert dataset.extra == {"generators": {"Human-A": {"kind": "human"}}}
-    assert "1 ratings without a score (nan)" in draft.notes
+    assert tells(draft.notes, "1 ratings", "without a score (nan)")
 
 
 def test_another_language(tmp_path: Path) -> None:
@@ -305,7 +306,7 @@ def test_scores_below_five_errors_have_no_ends(tmp_path: Path) -> None:
         (MQM_HEAD + "mt good 1\n", "row 2: score 'good' is not a number"),
         (
             MQM_HEAD + "mt 1 1\n",
-            "row 2: score 1. MQM is 0 for a segment without errors, else below",
+            "row 2: score 1[.] MQM is 0.*below",
         ),
         (MQM_HEAD + "mt -inf 1\n", "row 2: score -inf"),
         (MQM_HEAD + "mt 0 0\n", "row 2: seg_id '0'."),

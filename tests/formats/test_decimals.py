@@ -94,7 +94,7 @@ def test_the_decimal_mark_is_what_the_user_says(
 def test_three_digits_after_each_comma_are_asked_about() -> None:
     with pytest.raises(
         DataError,
-        match=r"'1,500' of overall may have a decimal comma .*`decimal=','` or `decimal='.'`",
+        match=r"'1,500' of overall.*decimal comma .*`decimal=','`.*`decimal='.'`",
     ):
         scores_of(["1,500", "2,250"])
     assert scores_of(["1,500", "2,250"], ranges="0-5") == [1.5, 2.25]

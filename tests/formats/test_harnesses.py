@@ -337,7 +337,7 @@ def test_deepevals_metrics_errors_and_conversations(tmp_path: Path) -> None:
     assert data.outputs["b"].text == "user: hi\n\nassistant: yo"
     missing = data.ratings[data.ratings["score"].isna()]
     assert missing[["rater", "reason"]].values.tolist() == [["gpt-4o", "rate limit"]]
-    assert any("1 test cases without a metric" in line for line in data.report)
+    assert tells(data.report, "1 test cases", "without a metric")
 
 
 # ---------------------------------------------------------------- OpenAI Evals

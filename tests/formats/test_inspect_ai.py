@@ -110,7 +110,7 @@ def test_a_frame_of_samples_df(reference: Path, tmp_path: Path) -> None:
     assert kinds(data) == {"match": "metric", "model_graded_qa": "llm"}
     frame.to_parquet(tmp_path / "samples.parquet")
     assert metal.read(tmp_path / "samples.parquet").digest == data.digest
-    with pytest.raises(MetalError, match="does not use the option for wide"):
+    with pytest.raises(MetalError, match=r"does not use.*for wide"):
         metal.read(frame, wide=["score_match"])
 
 
@@ -151,7 +151,7 @@ def test_inspects_letters_are_its_own_numbers(tmp_path: Path) -> None:
     assert scores(data, "grade") == [1, 0.5, 0, 0]
     levels = data.criteria["correctness"].scale.levels
     assert [level.value for level in levels] == [0, 0.5, 1]
-    assert any("grade: N (no answer) counts as 0, as in inspect_ai: 1" in x for x in data.report)
+    assert tells(data.report, "grade: N (no answer)", "counts as 0", "inspect_ai: 1")
 
 
 def test_inspects_values_by_key_numbers_and_lists(tmp_path: Path) -> None:
@@ -296,8 +296,8 @@ def test_a_log_on_the_command_line(tmp_path: Path) -> None:
     refused = cli("audit", str(path), "--out", str(tmp_path / "run"))
     assert tells(refused, "no human raters", f"metal import {path} --out", "metal annotate export")
     asked = cli("import", str(path), "-i", "--out", str(tmp_path / "a"), answers="\n" * 9)
-    assert "The same without questions" in asked
-    assert "--columns" not in asked.partition("The same without questions")[2]
+    assert tells(asked, "same without questions")
+    assert "--columns" not in asked.partition("same without questions")[2]
     named = cli("import", "inspect", str(path), "--out", str(tmp_path / "b"))
     assert tells(named, "4 ratings of 4 outputs")
 
@@ -344,7 +344,7 @@ def test_a_folder_of_inspects_logs_of_both_kinds(tmp_path: Path) -> None:
     assert any(tells(line, "2 logs left out", "b.eval", "c.eval") for line in longer.report)
     for file in ("a.json", "aa.json", "b.eval", "c.eval"):
         (tmp_path / file).unlink()
-    with pytest.raises(DataError, match="no log of inspect_ai in this folder"):
+    with pytest.raises(DataError, match=r"no log of inspect_ai.*folder"):
         metal.read(tmp_path, "inspect")
 
 

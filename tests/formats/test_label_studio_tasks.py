@@ -81,7 +81,7 @@ def test_people_and_models_of_an_export(tmp_path: Path) -> None:
     assert [output.text for output in data.outputs.values()] == ["a 1", "a 2"]
     assert [output.language for output in data.outputs.values()] == ["hi", "en"]
     assert {source.text for source in data.sources.values()} == {"q1?", "q2?"}
-    assert tells(data.report, "left out", "1 tasks without an annotation")
+    assert tells(data.report, "left out", "1 tasks", "without an annotation")
 
 
 def test_answers_on_parts_and_several_choices_are_counted(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_each_rating_is_minus_the_weights_of_its_errors(tmp_path: Path) -> None:
         (0, 4, 0.1),
     ]
     assert [error["is_source_error"] for error in errors] == [False, False, True]
-    assert tells(dataset.report, "major 5, minor 1, minor punctuation 0.1, non-translation 25")
+    assert tells(dataset.report, "major 5, minor 1", "minor punctuation 0.1", "non-translation 25")
     assert tells(dataset.report, "1 error in the source")
 
 
@@ -101,7 +101,7 @@ def test_viewers_write_other_names(tmp_path: Path, header: str) -> None:
     rows.append("A\td\t1\t1\t\teins\tone two\t\t\t{}")
     dataset = metal.read(write(tmp_path, *rows, header=header))
     assert scores(dataset) == pytest.approx(SCORES)
-    assert tells(dataset.report, "1 row left out, without a category")
+    assert tells(dataset.report, "1 row left out", "without a category")
 
 
 @pytest.mark.parametrize("half", ["Accuracy/Omission\t", "\tMajor"])
@@ -118,8 +118,8 @@ def test_an_error_of_unknown_weight_leaves_its_output_without_a_score(
     del expected["1/A", "r1"]
     assert read == pytest.approx(expected)
     reasons = dataset.ratings.loc[dataset.ratings["score"].isna(), "reason"].tolist()
-    assert reasons == ["an error without a category or a severity"]
-    assert tells(dataset.report, "1 error without a category or a severity: no score")
+    assert tells(reasons, "error", "category or a severity")
+    assert tells(dataset.report, "1 error", "category or a severity", "no score")
     assert "NaN" not in "".join(dataset.ratings["comment"])
 
 
@@ -208,7 +208,7 @@ def test_source_errors_of_2020_lack_two_columns(tmp_path: Path) -> None:
     dataset = metal.read(write(tmp_path, *rows))
     assert scores(dataset) == {("d/1/A", "MQM"): -1, ("d/2/A", "MQM"): -5}
     assert list(dataset.criteria) == ["source_errors"]
-    assert tells(dataset.report, "all 2 errors are in the sources", "source_errors")
+    assert tells(dataset.report, "all 2 errors", "sources", "source_errors")
     assert tells(dataset.report, "2 rows without a rater")
 
 
@@ -305,7 +305,7 @@ def test_ranges_that_do_not_fit_are_refused(tmp_path: Path) -> None:
 
 def test_a_severity_without_a_weight_needs_one(tmp_path: Path) -> None:
     path = write(tmp_path, *ROWS, "A\td\t3\t3\tr1\tdrei\tthree\tAccuracy/Addition\tCritical")
-    with pytest.raises(DataError, match=r"row 10: no weight for the severity 'critical'"):
+    with pytest.raises(DataError, match=r"row 10: no weight.*'critical'"):
         metal.read(path)
     assert scores(metal.read(path, weights="critical=10"))["3/A", "r1"] == -10
 
@@ -414,7 +414,7 @@ def test_other_layouts_of_the_release(reference: Path) -> None:
     assert len(newest.ratings) == 29_220
     errors = metal.read(layouts / "mqm_newstest2020_zhen.source-errors.tsv")
     assert (len(errors.outputs), list(errors.criteria)) == (len(errors.ratings), ["source_errors"])
-    assert tells(errors.report, "all 193 errors are in the sources")
+    assert tells(errors.report, "all 193 errors", "sources")
 
 
 def test_rows_that_occur_twice_are_said_to_count_twice(tmp_path: Path) -> None:

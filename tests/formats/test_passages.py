@@ -157,7 +157,7 @@ def test_splits_are_kept_apart(tmp_path: Path, other: str) -> None:
 )
 def test_only_another_split_is_there(tmp_path: Path, file: str) -> None:
     put(tmp_path / file)
-    with pytest.raises(UsageError, match="no passages of the split 'test' there"):
+    with pytest.raises(UsageError, match=r"no passages.*'test'"):
         read(tmp_path)
 
 
@@ -311,19 +311,19 @@ def test_empty_files_have_no_passages(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "options", "message"),
     [
-        ("nowhere", {}, "`source` is one, or xlsum, or hf:NAME"),
+        ("nowhere", {}, "or xlsum, or hf:NAME"),
         ("", {}, "`source` is empty"),
-        ("empty", {"language": "ar"}, "no passages of the split 'test' there"),
+        ("empty", {"language": "ar"}, "the split 'test' there"),
         ("a.jsonl", {}, "one with `languages`"),
         ("a.jsonl", {"language": "klingonese"}, "language 'klingonese' is not known"),
         ("a.csv", {"language": "ar"}, "passages are read from .jsonl, .parquet, .txt"),
-        ("a.jsonl", {"language": "ar", "subset": "x"}, "`subset` x: only hf:NAME has subsets"),
+        ("a.jsonl", {"language": "ar", "subset": "x"}, "`subset` x: only hf:NAME"),
         (
             "a.jsonl",
             {"language": "ar", "revision": "x"},
             "`revision` x: only xlsum",
         ),
-        ("xlsum", {"subset": "x"}, "`subset` x: only hf:NAME has subsets"),
+        ("xlsum", {"subset": "x"}, "`subset` x: only hf:NAME"),
         ("hf:a/b", {}, "with `languages`, e.g. `"),
         ("hf:", {"language": "ar"}, "write hf:NAME"),
     ],

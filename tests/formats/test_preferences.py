@@ -59,7 +59,7 @@ def test_soft_preferences_draws_and_missing_ones(tmp_path: Path) -> None:
     assert (confidence["c"], confidence["d"]) == (0.75, 0.875)
     assert math.isnan(confidence["a"])
     assert {output.generator for output in data.outputs.values()} == {"base | new"}
-    assert tells(data.report, "the file does not say which output was shown first")
+    assert tells(data.report, "not say which output", "shown first")
 
 
 def test_win_rates_are_alpaca_evals(tmp_path: Path) -> None:
@@ -74,8 +74,15 @@ def test_win_rates_are_alpaca_evals(tmp_path: Path) -> None:
     report = metal.read(path, language="en").report
     assert tells(
         report,
-        "win rates (not length-controlled): new 56.25% against base (standard error 15.73, 4",
-        "other 25.00% against base (standard error 25.00, 2 annotations)",
+        "win rates",
+        "not length-controlled",
+        "new 56.25%",
+        "against base",
+        "standard error 15.73, 4",
+        "other 25.00%",
+        "against base",
+        "standard error 25.00, 2",
+        "annotations",
     )
     result = CliRunner().invoke(command, ["audit", str(path)])
     assert tells(result.stderr, "new 56.25%")
@@ -285,8 +292,8 @@ def test_responses_are_people_and_suggestions_models(tmp_path: Path) -> None:
     output = data.outputs["r1"]
     assert (output.text, output.generator, data.sources[output.source].text) == ("R", "llama", "P")
     assert tells(data.report, "1 drafts")
-    assert tells(data.report, "2 answers that are texts, spans, rankings or several labels")
-    assert tells(data.report, "1 records without an answer")
+    assert tells(data.report, "2 answers", "texts, spans, rankings", "several labels")
+    assert tells(data.report, "1 records", "without an answer")
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv"])

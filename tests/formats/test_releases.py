@@ -15,6 +15,7 @@ import metal
 from metal.data import formats
 from metal.data.dataset import Dataset, save_dataset
 from metal.errors import MetalError
+from tests.saying import tells
 
 
 def load(name: str, path: Path, **options: Any) -> tuple[Dataset, str]:
@@ -113,9 +114,8 @@ def test_battles_of_pariksha_with_their_answers(tmp_path: Path) -> None:
     assert set(alone.outputs) == {"b1", "b2", "b3"}
     assert "no pairings/" in notes
     pairings.write_text(json.dumps(released[:2]))
-    assert (
-        "pairings/ were not read, because they lack 1 battle of 3"
-        in load("pariksha-pairs", tmp_path)[1]
+    assert tells(
+        load("pariksha-pairs", tmp_path)[1], "pairings/ were not read", "lack 1 battle of 3"
     )
     pairings.write_text(json.dumps(released))
     dataset, _ = load("pariksha-pairs", tmp_path)
@@ -250,7 +250,7 @@ def test_a_release_without_a_rating_is_refused(tmp_path: Path) -> None:
         json.dumps({"SYS": "A", "seg_id": "s", "hyp": "h", "expert_annotations": float("nan")})
         + "\n"
     )
-    with pytest.raises(MetalError, match="no ratings in the format thumb"):
+    with pytest.raises(MetalError, match=r"no ratings.*thumb"):
         load("thumb", path)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import metal
 from metal.api.read import draft_of
+from tests.saying import tells
 
 LABELS = {1: "Bad", 2: "Medium", 3: "Good"}
 
@@ -89,7 +90,7 @@ def test_said_and_kept_in_a_dataset(tmp_path: Path) -> None:
 def test_people_on_levels_beside_a_judge_on_a_line_are_said(tmp_path: Path) -> None:
     table({7: 1.5}).to_csv(tmp_path / "ratings.csv", index=False)
     notes = "\n".join(draft_of(tmp_path / "ratings.csv", "table", {}).notes)
-    assert "1 to 3, other did not, so all answers are read as continuous scores" in notes
+    assert tells(notes, "1 to 3", "other did not", "continuous scores")
 
 
 def test_what_an_unnamed_criterion_is_called_is_for_pages_only() -> None:

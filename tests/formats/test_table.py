@@ -140,7 +140,7 @@ def test_ignored_columns_are_as_if_the_table_had_none_of_them(tmp_path: Path) ->
         ({}, {"wide": ["X*"]}, r"no column matches `wide=\['X\*'\]`"),
         ({}, {"ignore": ["*"]}, "leaves no column. Name fewer"),
         ({}, {"shifts": {"*": "one"}}, "`shifts='one'`: write a number"),
-        ({}, {"ignore": ["X*"]}, r"no column matches `ignore=\['X\*'\]`"),
+        ({}, {"ignore": ["X*"]}, r"no column.*`ignore=\['X\*'\]`"),
         (
             {},
             {"ignore": ["doc_id"], "columns": {"output": "doc_id"}},

@@ -133,7 +133,7 @@ def test_what_a_program_sent_to_langfuse_is_said(tmp_path: Path) -> None:
     path = as_csv(tmp_path, rows)
     data = metal.read(path)
     assert kinds(data) == {"API": "llm", "annotator": "human"}
-    assert tells(data.report, "1 scores that a program sent", "kinds={'API': 'human'}")
+    assert tells(data.report, "1 scores", "a program sent", "kinds={'API': 'human'}")
     assert kinds(metal.read(path, kinds={"API": "human"}))["API"] == "human"
 
 
@@ -162,9 +162,7 @@ def test_one_score_of_people_without_an_author_for_each_trace(tmp_path: Path) ->
     rows = [*given_by_nobody("t1", 1), *given_by_nobody("t2", 0), score("t1"), score("t2")]
     data = metal.read(as_csv(tmp_path, rows))
     assert kinds(data) == {"annotator": "human", "evaluator": "llm"}
-    assert tells(
-        data.report, "people without a name: 2 ratings", "annotator may stand for several people"
-    )
+    assert tells(data.report, "without a name: 2 ratings", "annotator", "several people")
 
 
 def test_people_without_a_name_are_not_mixed_with_those_of_such_a_name(tmp_path: Path) -> None:
@@ -228,7 +226,7 @@ def test_how_the_table_of_a_tool_was_read_is_said(tmp_path: Path) -> None:
     path.write_text(f"{text}t4", encoding="utf-8")
     data = metal.read(path)
     assert scores(data, "evaluator") == [0, 1, 0, 1]
-    assert tells(data.report, "1 line below the table left out", "t4")
+    assert tells(data.report, "1 line below the table", "t4")
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8-sig"])
@@ -280,9 +278,9 @@ def test_mlflows_kinds_errors_overrides_and_expectations(tmp_path: Path) -> None
     assert scores(data, "ana") == [1, 0]
     source = data.sources[data.outputs["t1"].source]
     assert (source.text, source.references) == ("q", ("Right.",))
-    told = ("1 expectations", "1 traces without an assessment")
-    assert tells(data.report, "1 assessments that others override")
-    assert tells(data.report, "1 assessments of other kinds")
+    told = ("1 expectations", "1 traces without")
+    assert tells(data.report, "1 assessments", "others override")
+    assert tells(data.report, "1 assessments", "of other kinds")
     assert all(tells(data.report, each) for each in told)
 
 
@@ -342,7 +340,7 @@ def test_phoenixs_labels_and_scores(tmp_path: Path) -> None:
     assert scores(data, "gpt-judge")[0] == 0
     assert missing(data) == {("s2", "gpt-judge"): "no score and no label"}
     assert tells(data.report, "1 annotations of no span")
-    assert tells(data.report, "1 annotations of other kinds")
+    assert tells(data.report, "1 annotations", "other kinds")
 
 
 def test_phoenixs_api_and_frame_say_the_same(tmp_path: Path) -> None:
@@ -381,8 +379,8 @@ def test_langsmiths_feedback_by_its_source(tmp_path: Path) -> None:
     data = metal.read(written(tmp_path, "feedback.json", rows))
     assert kinds(data) == {"7": "human", "api": "llm", "evaluator": "llm"}
     assert missing(data) == {("r2", "evaluator"): "no score"}
-    assert tells(data.report, "1 feedback of other sources")
-    assert tells(data.report, "1 feedback that compares runs")
+    assert tells(data.report, "1 feedback", "other sources")
+    assert tells(data.report, "1 feedback", "compares runs")
     assert tells(data.report, "source api", "1", "kinds={'api': 'human'}")
 
 
@@ -404,7 +402,7 @@ def test_langsmiths_runs_as_json(tmp_path: Path) -> None:
     data = metal.read(written(tmp_path, "runs.json", runs))
     assert kinds(data) == {"evaluator": "llm", "expert": "human"}
     assert scores(data, "evaluator") == [0, 1, 0]
-    assert tells(data.report, "3 means of several feedbacks")
+    assert tells(data.report, "3 means of several")
     assert data.sources[data.outputs["r0"].source].text == "q0"
     assert json.loads(data.outputs["r0"].text) == {"answer": "a0", "sources": 2}
 
@@ -578,7 +576,7 @@ def test_copies_of_a_score_count_once(tmp_path: Path) -> None:
     rows = [annotation(f"s{n}", "LLM", "", n % 2, id=f"a{n}") for n in range(4)]
     data = metal.read(as_csv(tmp_path, rows + rows))
     assert kinds(data) == {"evaluator": "llm"}
-    assert tells(data.report, "4 copies of earlier annotations")
+    assert tells(data.report, "4 copies", "annotations")
 
 
 @pytest.mark.parametrize(
