@@ -270,9 +270,7 @@ def test_verdicts_on_other_judges_are_refused(
 ) -> None:
     with pytest.raises(UsageError) as refused:
         metal.export(dataset, to="deepeval", out=tmp_path / "out", verdicts=audit)
-    assert tells(
-        str(refused.value), "constructed", "none of these judges rated", "audit of these data"
-    )
+    assert tells(str(refused.value), "constructed", "none", "judges rated", "audit of these data")
     assert not (tmp_path / "out").exists()
     with pytest.raises(UsageError):
         metal.export(dataset, to="csv", out=tmp_path / "out", verdicts="datasets/demo")
@@ -296,7 +294,7 @@ def test_only_its_own_files_are_replaced(dataset: Dataset, to: str, tmp_path: Pa
     else:
         path.write_text(json.dumps(records))
     before = path.read_bytes()
-    with pytest.raises(UsageError, match="not written by this command"):
+    with pytest.raises(UsageError, match=r"not written.*command"):
         metal.export(dataset, to=to, out=path, force=True)
     assert path.read_bytes() == before
 

@@ -107,7 +107,7 @@ def test_other_files_whose_names_say_nothing_are_no_tables(content: str, tmp_pat
     path = tmp_path / "out.dat"
     path.write_text(content)
     assert not is_table(path)
-    with pytest.raises(MetalError, match="neither a dataset folder nor a table"):
+    with pytest.raises(MetalError, match=r"neither.*dataset folder.*table"):
         metal.read(path)
 
 
@@ -162,7 +162,7 @@ def test_a_record_that_is_no_criterion_is_refused(record: str, tmp_path: Path) -
 def test_two_records_of_a_criterion_are_refused(tmp_path: Path) -> None:
     frame = table_with(["", "", "", ""], [1, 0, 0, 1])
     records = ['{"question": "A?"}', "", '{"question": "B?"}', ""]
-    with pytest.raises(DataError, match="two different records of criterion tone"):
+    with pytest.raises(DataError, match=r"two different records.*criterion tone"):
         metal.read(frame.assign(criterion_record=records))
 
 
@@ -188,7 +188,7 @@ def test_score_edits_are_named_as_what_they_are(dataset: Dataset, tmp_path: Path
     metal.export(dataset, to="inspect", out=tmp_path / "edits.jsonl")
     with pytest.raises(DataError) as refused:
         metal.read(tmp_path / "edits.jsonl")
-    assert tells(str(refused.value), "score edits of inspect_ai", "edit_score", "the log")
+    assert tells(str(refused.value), "score edits", "inspect_ai", "edit_score", "the log")
 
 
 def test_argillas_own_answers_come_before_what_was_exported(

@@ -107,7 +107,7 @@ def test_where_there_is_no_order_the_reason_stands(make_dataset: MakeDataset) ->
     )
     assert equal["spearman"] == 1
     assert np.isnan(equal["spearman_low"])
-    assert tells(equal["undefined"], "spearman:", "whichever source is left out")
+    assert tells(equal["undefined"], "spearman:", "whichever source", "left out")
 
 
 def test_the_opened_cell_shows_the_judge_beside_a_person(

@@ -140,17 +140,17 @@ def test_a_rater_of_the_dataset_that_has_changed(signature: str, kept: bool) -> 
 
 
 def test_what_does_not_fit_the_dataset() -> None:
-    fault = "version 2, generator g: output 's1/g' is already in the dataset. Withdraw"
+    fault = r"version 2, generator g: output 's1/g'.*in the dataset.*Withdraw"
     with pytest.raises(DataError, match=fault):
         board_at(base(), [generator(2, "g", {})])
     with pytest.raises(
-        DataError, match=r"version 3, metric chrf: rater 'chrf' is already in the dataset. Withdraw"
+        DataError, match=r"version 3, metric chrf: rater 'chrf'.*in the dataset.*Withdraw"
     ):
         board_at(base(a_metric("chrf")), [metric(3, a_metric("chrf"), {})])
     lost = Submission(
         entry(2, "generator", "x"), (Output("o", "gone", "x", "en"),), (), facts_from([])
     )
-    with pytest.raises(DataError, match="source 'gone' is no longer in the dataset"):
+    with pytest.raises(DataError, match=r"source 'gone'.*no longer"):
         board_at(base(), [lost])
 
 
@@ -272,7 +272,7 @@ def test_texts() -> None:
     for wrong in (5, ["x"], 1.5):
         with pytest.raises(DataError, match=r"t.jsonl row 1: source 'a'"):
             read_rows({"source": ["a"], "text": [wrong]}, Path("t.jsonl"))
-    with pytest.raises(DataError, match=r"no columns source and text \(columns found: text\)"):
+    with pytest.raises(DataError, match=r"source and text \(columns found: text\)"):
         read_rows({"text": ["x"]}, HERE)
 
 

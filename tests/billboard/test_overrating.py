@@ -15,6 +15,7 @@ from metal.data.dataset import Dataset
 from metal.data.records import Rater
 from metal.errors import UnknownName
 from tests.billboard.conftest import QUICK, made, row
+from tests.saying import tells
 
 GENERATORS = ("gpt", "llama", "person")
 MARKED = {
@@ -114,7 +115,7 @@ def test_human_writing_that_was_not_rated() -> None:
     )
     found = only(board, "overrating")
     assert pd.isna(found["value"])
-    assert found["undefined"] == "value: it scored no human output that people rated"
+    assert tells(found["undefined"], "value:", "no human output", "people rated")
     assert found["outputs"] == 6
 
 

@@ -148,7 +148,7 @@ def test_sources_with_fewer_references_are_left_out_and_counted() -> None:
     found = reference_curve(dataset, [metric(shared)], EXPERT, ReferenceSettings(most=2))
     assert rows(found).loc[2, ["sources", "outputs", "left_out"]].tolist() == [2, 4, 4]
     assert tells(found.notes[1], "2 of 6 sources", "fewer than 2 references")
-    with pytest.raises(UsageError, match="`most` 3: no source has more than 2 references"):
+    with pytest.raises(UsageError, match=r"`most` 3: no source.*2 references"):
         reference_curve(dataset, [metric(shared)], EXPERT, ReferenceSettings(most=3))
 
 
