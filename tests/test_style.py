@@ -21,6 +21,10 @@ SHORT = 3  # lines of a helper's body
 # Private helpers of so few lines that are called once. Each was read: its name, or its docstring,
 # says what a comprehension or a condition at the call would not. Inline a new one instead.
 MOST_SHORT_HELPERS = 66
+# Tests that hold so many characters in a row of a sentence of the product: they break when an
+# editor rewords it. Those that are left have the wording, a command or a file as their subject.
+PINNED = 25
+MOST_PINNING_TESTS = 150
 BRANCHING = (
     *(ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.Assert),
     *(ast.IfExp, ast.comprehension, ast.match_case),
@@ -145,3 +149,48 @@ def test_few_short_helpers_are_called_once() -> None:
     }
     found = list(short_helpers(trees))
     assert len(found) <= MOST_SHORT_HELPERS, "\n".join(found)
+
+
+def literals(tree: ast.AST) -> Iterator[str]:
+    """Strings that stand in code, without those that stand alone, as docstrings do."""
+    nodes = list(ast.walk(tree))
+    alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
+        if not isinstance(node, ast.Constant) or id(node) in alone:
+            continue
+        if isinstance(node.value, str):
+            yield node.value
+
+
+def pieces(text: str) -> Iterator[str]:
+    """Pieces of three words or more, as long as PINNED."""
+    for start in range(len(text) - PINNED + 1):
+        piece = text[start : start + PINNED]
+        if piece.count(" ") >= 2:
+            yield piece
+
+
+def pinning(sentences: set[str]) -> Iterator[str]:
+    tests = PRODUCT.parent / "tests"
+    for path in sorted(tests.rglob("test_*.py")):
+        for node in nodes_of(path):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                for text in literals(node):
+                    if not sentences.isdisjoint(pieces(text)):
+                        yield f"{path.relative_to(tests)}:{node.lineno}: {text[:60]!r}"
+                        break
+
+
+def test_few_tests_pin_the_words_of_a_sentence() -> None:
+    sentences = {
+        piece
+        for path in PRODUCT.rglob("*.py")
+        for text in literals(nodes_of(path)[0])
+        for piece in pieces(text)
+    }
+    found = list(pinning(sentences))
+    assert len(found) <= MOST_PINNING_TESTS, (
+        f"{len(found)} tests hold a sentence of the product, {MOST_PINNING_TESTS} may. Write"
+        ' `assert tells(message, "fact", ...)` (tests/saying.py) with names, numbers and options'
+        " in place of the words:\n" + "\n".join(found)
+    )
