@@ -216,7 +216,7 @@ def test_judges_whose_scores_came_with_the_data_have_no_replies(
     own = View.begin(tmp_path, 0)
     text = asked(own, "output/runs/audit?output=o2")[1]
     own.stop()
-    assert tells(unescape(text), "gpt-4o", "METAL did not ask these judges")
+    assert tells(unescape(text), "gpt-4o", "METAL did not ask", "judges")
     assert "`" not in text
 
 

@@ -159,7 +159,7 @@ def test_an_audit_is_made_again_with_runs_of_the_same_data_only(own: View) -> No
 def test_what_cannot_be_done_says_why(own: View) -> None:
     text = page(own, ON_A_LINE)
     assert "way=adjudicate" not in text
-    assert tells(text, "Not here", "only answers on levels can be decided")
+    assert tells(text, "Not here", "answers on levels", "decided")
     assert "way=ask" in page(own, ASKED)
 
 
@@ -505,7 +505,7 @@ def test_a_table_becomes_a_dataset_first(tmp_path: Path, monkeypatch: pytest.Mon
     view = View.begin(tmp_path, 0)
     judged = metal.open_run("runs/audit").tables["verdicts"].iloc[0]
     cell = {part: judged[part] for part in CELL}
-    assert "Make a dataset of the table" in page(view, cell, way="hand-out")
+    assert tells(page(view, cell, way="hand-out"), "Make", "dataset of the table")
     assert command(view, cell, way="hand-out")[:3] == ["metal", "import", "--out=datasets/mine"]
     started(view, cell, way="hand-out")
     out = started(view, cell, way="hand-out", items="6")

@@ -109,7 +109,7 @@ def test_an_audit_of_other_data_is_refused(audit: Path, tmp_path: Path) -> None:
     metal.read(table).save(tmp_path / "other")
     texts = tmp_path / "other" / "outputs.jsonl"
     texts.write_text(texts.read_text("utf-8").replace('"text": ""', '"text": "x"'), "utf-8")
-    with pytest.raises(UsageError, match="not an audit of these data"):
+    with pytest.raises(UsageError, match=r"not an audit.*data"):
         metal.annotate_export(tmp_path / "other", only=audit, out=tmp_path / "sheets")
 
 

@@ -18,6 +18,7 @@ from metal.data.records import Output, Source
 from metal.errors import MetalError
 from tests.conftest import TASK_QUALITY
 from tests.label_studio_server import LEGACY, LabelStudioServer
+from tests.saying import tells
 
 
 @pytest.fixture
@@ -83,7 +84,7 @@ def test_there_and_back_some_at_a_time(server: LabelStudioServer) -> None:
     sides = {task["data"]["first_text"][:4] for task in server.tasks}
     assert sides == {"made", "gold"}
     done = pull()
-    assert "no answers to take in yet" in done.output
+    assert tells(done.output, "no answers", "yet")
     assert not scores("overall")
 
     rate(server, 1, 2)
@@ -135,7 +136,7 @@ def test_the_export_of_another_dataset(server: LabelStudioServer) -> None:
     refused = push(server)
     assert "another dataset?" in str(refused.exception)
     path.unlink()
-    assert "begin with `metal.annotate_export(...)`" in str(push(server).exception)
+    assert tells(str(push(server).exception), "begin with", "`metal.annotate_export(...)`")
     assert not server.calls
     assert not Path("mine/annotation/campaigns").exists()
 

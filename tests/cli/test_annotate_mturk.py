@@ -104,7 +104,7 @@ def test_no_secret_is_kept(crowd: Crowd) -> None:
 
 def test_a_running_campaign_is_pulled_again_and_again(crowd: Crowd) -> None:
     crowd.push()
-    assert "no answers to take in yet" in crowd.pull()
+    assert tells(crowd.pull(), "no answers", "yet")
     first, second, *_ = crowd.server.hits
     crowd.server.submit(first, "A1", SAID)
     crowd.pull()
@@ -398,11 +398,11 @@ def test_a_campaign_asks_the_same_throughout(crowd: Crowd) -> None:
         (("--qualification", "a/b"), "is not ID or ID=LOWEST"),
         (("-l", "sw"), "no tasks in 'sw'"),
         (("--endpoint-url", "http://me:password@127.0.0.1"), "name or password"),
-        (("--print-start",), "`print_start` needs `start`"),
+        (("--print-start",), "`print_start`.*`start`"),
     ],
 )
 def test_what_is_asked_wrongly(crowd: Crowd, options: tuple[str, ...], words: str) -> None:
-    assert words in crowd.refused(*crowd.pushing, *options)
+    assert re.search(words, crowd.refused(*crowd.pushing, *options))
 
 
 def test_nothing_pushed_yet(crowd: Crowd) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -55,7 +56,8 @@ def test_it_prints_and_writes_what_it_found(metal: Commands) -> None:
         "narrower than 0.3",
         "for all of these",
         "$6.00 an hour, below $15.",
-        "Hindi: 16 different inputs (sources) cannot show well",
+        "Hindi: 16 different inputs",
+        "cannot show well",
         "Written to run",
     ):
         assert words in said
@@ -70,8 +72,7 @@ def test_verdicts_are_simulated_on_request(metal: Commands) -> None:
     first = metal("design", "many", "-l", "hi", "-c", "seen", "--out", "first", *QUICK)
     assert tells(first, "`--thorough`", "80% interval")
     assert (
-        "±"
-        not in first.partition("judge found like a person")[2].partition("What a language needs")[0]
+        "±" not in first.partition("found like a person")[2].partition("What a language needs")[0]
     )
     simulated = metal(
         "design", "many", "-l", "hi", "-c", "seen", "--thorough", "--out", "simulated", *QUICK
@@ -96,7 +97,7 @@ def test_a_study_of_version_0_1_opens(metal: Commands) -> None:
     assert "Report: run/report.html" in metal("report", "run")
     page = Path("run/report.html").read_text()
     assert "power of 30%" in page
-    assert "as a multiple of the existing" in page
+    assert tells(page, "multiple of the existing")
     assert "as good as a person" not in page
 
 
@@ -138,12 +139,12 @@ def test_seconds_that_forms_measured(metal: Commands) -> None:
         (("-k", "0"), "--raters 0: use a whole"),
         (("--pay", "0"), "'--pay': 0.0 is not in the range x>0"),
         (("--test-share", "1"), "--test-share 1: use 0 to below 1"),
-        (("--by", "day"), "--by day: not every person has a day in raters.jsonl"),
+        (("--by", "day"), r"--by day: not every person.*raters\.jsonl"),
         (("--rounds", "3"), "'--rounds': 3 is not in the range x>=100"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_nothing_is_written(
     metal: Commands, options: tuple[str, ...], message: str
 ) -> None:
-    assert message in metal.refused("design", "many", "--out", "run", *options)
+    assert re.search(message, metal.refused("design", "many", "--out", "run", *options))
     assert not Path("run").exists()

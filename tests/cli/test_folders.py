@@ -97,9 +97,8 @@ def test_a_run_is_no_dataset_and_says_which_it_is_of(place: Path) -> None:
     folder = place / "runs" / "demo"
     with pytest.raises(DataError) as refused:
         metal.read(folder)
-    assert (
-        str(refused.value)
-        == f"{folder}: a run of `metal audit`, which holds no dataset. Give {DEMO} instead"
+    assert tells(
+        str(refused.value), f"{folder}: ", "run of `metal audit`", "no dataset", f"Give {DEMO}"
     )
 
 
@@ -255,7 +254,7 @@ def test_ls_prints_verdicts_and_the_start_of_a_headline(tmp_path: Path) -> None:
 def test_ls_prints_and_gives_json(place: Path) -> None:
     lines = typed("ls", cwd=place).out.splitlines()
     assert lines[0].startswith("datasets/demo  dataset ")
-    assert "to continue: `metal judge --resume runs/judges`" in " ".join(" ".join(lines).split())
+    assert tells(" ".join(lines), "continue: `metal judge", "--resume runs/judges`")
     rows = json.loads(typed("ls", "--json", cwd=place).out)
     assert [row["kind"] for row in rows] == ["dataset", "run", "judge", "audit"]
     assert typed("ls", "datasets", cwd=place).out.startswith("datasets/demo")

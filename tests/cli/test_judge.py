@@ -940,7 +940,7 @@ def test_parameters_a_model_rejects_are_told_and_remembered(
     llm_server.faults = rejects_parameters("temperature")
     command = ("judge", DEMO, "-j", "openai:o9", *SMALL, "--concurrency", "1", "--out", "r")
     done = metal(*command, "--limit", "4")
-    assert "openai:o9/detailed: asked without temperature, which the model rejects" in done.said
+    assert tells(done.said, "openai:o9/detailed:", "without temperature", "rejects")
     assert llm_server.requests == 5
     metal(*command)
     assert llm_server.requests == 17
@@ -1059,10 +1059,7 @@ def test_an_audit_says_that_a_run_is_not_whole(
 ) -> None:
     metal("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--limit", "5", "--out", "r")
     said = metal("audit", DEMO, "r", *SMALL, "-v", "--resamples", "100", "--out", "a").said
-    assert (
-        "warning: r is not complete: 11 calls were not made; to continue: `metal judge --resume r`"
-        in said
-    )
+    assert tells(said, "warning: r is not complete: 11 calls", "`metal judge --resume r`")
     assert "r is not complete" in (tmp_path / "a" / "report.html").read_text()
     metal("judge", "--resume", "r")
     assert (

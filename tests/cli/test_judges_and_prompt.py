@@ -222,10 +222,7 @@ def test_a_criterion_without_a_dataset_is_a_file_that_every_verb_takes(
     judged = people(
         "judge", "mine", "-j", "fake:random", *named, "--out", "run", "--limit", "2"
     ).said
-    assert (
-        "note: mine has no criterion helpfulness; the question comes from criteria/helpfulness.toml"
-        in judged
-    )
+    assert tells(judged, "note: mine has no criterion", "helpfulness", "criteria/helpfulness.toml")
     people("judge", "--resume", "run")
     own = metal_api.Criterion(
         "helpfulness", metal_api.Scale.of("1-10"), label="Helpfulness", question="Does it help?"

@@ -38,7 +38,7 @@ def own(processes: Metal, tmp_path: Path) -> Metal:
 def test_list(own: Metal) -> None:
     shown = own("metric", "list")
     assert max(map(len, shown.out.splitlines())) <= 80
-    assert "of character n-grams, 0 to 100" in shown.said
+    assert tells(shown.said, "character n-grams", "0 to 100")
     metrics = {metric["name"]: metric for metric in json.loads(own("metric", "list", "--json").out)}
     assert metrics.keys() >= known_metrics().keys()
     assert metrics["chrf"]["needs"] == ["references"]

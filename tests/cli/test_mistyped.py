@@ -168,4 +168,5 @@ def test_a_mistyped_file_of_answers_names_the_one_that_is_there(typed: InProcess
         "annotate", "import", "mine", "ratngs.csv"
     )
     assert "mine: a folder, not a file" in typed.refused("annotate", "import", "mine", "mine")
-    assert "a pipe or a device, not a file" in typed.refused("import", "mqm-errors", os.devnull)
+    refused = typed.refused("import", "mqm-errors", os.devnull)
+    assert tells(refused, "a pipe or a device", "not a file")

@@ -130,9 +130,8 @@ def test_options_of_a_table_are_refused_where_there_is_none(metal: Metal, tmp_pa
         "leave it out",
     )
     metal("audit", "datasets/my ratings")
-    assert "a run of `metal audit`, which holds no dataset" in metal.refused(
-        "audit", "runs/my ratings", "--wide", "a"
-    )
+    refused = metal.refused("audit", "runs/my ratings", "--wide", "a")
+    assert tells(refused, "a run of `metal audit`", "no dataset")
     dataset = library.read(tmp_path / "datasets" / "my ratings")
     with pytest.raises(UsageError, match=r"`wide` is for.*a dataset"):
         library.check(dataset, wide="a,b")

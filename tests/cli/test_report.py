@@ -14,6 +14,7 @@ from tests.cli.forks import Metal, by_itself, environment
 from tests.cli.runs import reword
 from tests.cli.test_commands import DEMO, metal, words
 from tests.report.board.boards import dataset, written
+from tests.saying import tells
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +71,7 @@ def test_figures_and_tables_for_papers(folder: Path) -> None:
         "table_3.tex",
         "table_6.tex",
     }
-    assert "5 charts in paper/figures, each as SVG, PDF and PNG" in words(done.out)
+    assert tells(words(done.out), "5 charts", "paper/figures", "SVG, PDF and PNG")
 
 
 def test_open_hands_the_page_to_a_browser(folder: Path, tmp_path: Path) -> None:

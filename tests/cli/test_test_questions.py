@@ -139,7 +139,7 @@ def test_everybody_gets_as_many_of_a_kind(sim: Commands) -> None:
 
 def test_export_says_how_many_and_keeps_them(sim: Commands) -> None:
     said = sim("annotate", "export", "sim", "--to", "csv", "--out", "out", SHARES)
-    assert "16 test questions among them" in said
+    assert tells(said, "16 test questions")
     kept = read_questions(sim.folder / "sim")
     assert sides(kept) == {POSITIVE: 10, NEGATIVE: 6}
     assert (
@@ -173,7 +173,7 @@ def test_few_golds_are_told(sim: Commands) -> None:
     said = sim(
         "annotate", "export", "sim", "--to", "csv", "--out", "out", "--test-questions=5%+100%"
     )
-    assert tells(said, "English: 10 fewer negative", "too few different references")
+    assert tells(said, "English: 10 fewer negative", "too few", "references")
 
 
 @pytest.mark.parametrize(
@@ -413,6 +413,5 @@ def test_judges_alone_make_nobody_noisy(sim: Commands) -> None:
     """--exclude-noisy would have left out nobody, and signed that the noisy were left out."""
     imported(sim).unlink()
     sim("judge", "sim", "-j", "random", "--test-questions", "--out", "judged")
-    assert "answers of judges do not count" in sim.refused(
-        "leaderboard", "sim", "judged", "--exclude-noisy", "--out", "page"
-    )
+    refused = sim.refused("leaderboard", "sim", "judged", "--exclude-noisy", "--out", "page")
+    assert tells(refused, "answers of judges", "not count")
