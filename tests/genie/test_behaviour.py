@@ -165,7 +165,7 @@ def test_one_label_that_all_give_is_no_reason() -> None:
     found = rows(made(same))
     assert all(stands_out(row) == [] for row in found.values())
     assert np.isnan(found["A0"]["mace"])
-    assert "mace: all answers are of one class" in found["A0"]["undefined"]
+    assert tells(found["A0"]["undefined"], "mace:", "answers", "one class")
 
 
 def test_severe_and_mild_and_the_direction_of_the_scale() -> None:

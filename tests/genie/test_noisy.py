@@ -154,7 +154,7 @@ def test_order_does_not_matter_and_one_more_right_is_never_noisier(
 def test_wrong_choices_are_refused() -> None:
     with pytest.raises(UnknownName, match="did you mean 'rate-learned-2'"):
         judged([1], [1], "rate-learnd-2")
-    with pytest.raises(UsageError, match="beta of the noisy component must be above 0"):
+    with pytest.raises(UsageError, match=r"beta of.*noisy component.*above 0"):
         judged([1], [1], noisy_beta=0.0)
 
 
@@ -231,7 +231,7 @@ def test_learned_priors_flag_whom_the_optimum_flags(oracle: dict[str, Any]) -> N
 def test_a_model_may_come_with_its_beta() -> None:
     assert model_and_beta("class-fixed-2@9.5") == ("class-fixed-2", 9.5)
     assert model_and_beta("rate-learned-2") == ("rate-learned-2", 4.5)
-    with pytest.raises(UsageError, match="write the beta of its noisy component after @"):
+    with pytest.raises(UsageError, match=r"write the beta.*noisy component.*after @"):
         model_and_beta("class-fixed-2@much")
     with pytest.raises(UnknownName):
         model_and_beta("datasets/mine")

@@ -229,7 +229,9 @@ def test_one_person_only() -> None:
 
 def test_a_judge_that_rated_nothing_here(found: DesignTables) -> None:
     rows = asked(found, INFORMATIVE).query("who == 'j'").groupby("language")["undefined"].unique()
-    assert (list(rows["ta"]), list(rows["hi"])) == (["the judge rated nothing here"], [""])
+    (reason,) = rows["ta"]
+    assert tells(reason, "judge", "rated nothing")
+    assert list(rows["hi"]) == [""]
 
 
 ENDLESS = Scale("interval")
@@ -266,7 +268,7 @@ def test_a_scale_without_ends_is_left_out_with_a_word() -> None:
         ({"criteria": ("x",)}, UnknownName, "criterion 'x' is not known"),
         ({"languages": ("xx",)}, UnknownName, "language 'xx' is not known"),
         ({"criteria": ("odd",)}, UsageError, "criterion odd has a scale without ends"),
-        ({"by": "day"}, UsageError, '`by="day"`: not every person has a day'),
+        ({"by": "day"}, UsageError, '`by="day"`.*not every person'),
         ({"reference": "group=nobody"}, UnknownName, "group of people 'nobody'"),
     ],
 )
@@ -281,7 +283,7 @@ def test_what_cannot_be_done_is_said(
 def test_people_who_rated_nothing() -> None:
     data = study(sources=4)
     data.ratings.loc[data.ratings["kind"] == "human", "score"] = np.nan
-    with pytest.raises(UsageError, match="rated nothing that was asked"):
+    with pytest.raises(UsageError, match=r"rated nothing.*asked"):
         design(data, few())
 
 

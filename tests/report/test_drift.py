@@ -142,7 +142,8 @@ def test_answers_that_are_missing_are_a_change(lost: int, verdict: str) -> None:
         assert row["by"] == "coverage_change"
         assert tells(
             headline(result),
-            "No change is shown after correction for so many checks",
+            "No change is shown",
+            "correction for so many",
             "1 of 3 cases",
             "margin: ratings in Hindi (answers 94%",
         )
@@ -539,7 +540,7 @@ def test_a_gate_declared_before_there_were_streams(anchors: Path) -> None:
     assert "streams = 6\n" in text
     Path("old.toml").write_text(text.replace("streams = 6\n", ""), encoding="utf-8")
     assert metal.gate("old.toml", same).verdict == "equivalent"
-    with pytest.raises(UsageError, match=r"old.toml .* Write the line streams = 6 above"):
+    with pytest.raises(UsageError, match=r"old.toml .*line streams = 6 above"):
         metal.gate_watch("old.toml", same)
     Path("fewer.toml").write_text(text.replace("streams = 6", "streams = 5"), encoding="utf-8")
     with pytest.raises(

@@ -206,10 +206,10 @@ def test_what_is_refused(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(UsageError, match=r"changed since .*; run `metal audit` again"):
         metal.verify(run, data=other)
     selection = metal.select(DEMO, languages="en", resamples=100).save(tmp_path / "select")
-    with pytest.raises(UsageError, match="only runs of `metal audit`"):
+    with pytest.raises(UsageError, match=r"runs of `metal audit`"):
         metal.verify(selection)
     in_memory = metal.audit(table_of(60, 3, 3, 0), resamples=100).save(tmp_path / "memory")
-    with pytest.raises(UsageError, match="say where they are with `data`"):
+    with pytest.raises(UsageError, match=r"say where.*`data`"):
         metal.verify(in_memory)
     monkeypatch.setattr(libraries, "NEEDED", ("scipy", "krippendorff-of-nobody"))
     with pytest.raises(MissingExtra, match=r"pip install 'metal-eval\[verify\]'"):

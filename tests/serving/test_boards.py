@@ -200,7 +200,7 @@ def test_a_version_that_cannot_be_shown_says_why_and_asks_for_no_more_work(
     monkeypatch.setattr(boards, "TRIED_AGAIN", 0)  # later
     assert tells(reader.get("/boards/news?at=1").text, "are being made")
     work.works()
-    assert tells(reader.get("/boards/news?at=1").text, "Raters by agreement with people")
+    assert tells(reader.get("/boards/news?at=1").text, "Raters by agreement")
 
 
 def test_what_a_reader_asks_for_comes_after_the_work_of_teams(work: BoardAtWork) -> None:

@@ -166,7 +166,7 @@ def test_several_starts_the_likeliest_is_kept_and_a_close_second_is_told() -> No
     fit = dawid_skene(answers)
     assert fit.history[-1] > alone[0].history[-1] + 0.5
     assert 0 < fit.gap < RIVAL
-    assert f"other labels are almost as likely for {fit.others:.0%}" in fit.doubt
+    assert tells(fit.doubt, "other labels", "almost as likely", f"{fit.others:.0%}")
     clear = dawid_skene(answers_of_matrix(crowd(300, [0.9, 0.8, 0.8])[1], 3))
     assert (clear.gap, clear.doubt) == (np.inf, "")
 

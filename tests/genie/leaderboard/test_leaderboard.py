@@ -177,7 +177,7 @@ def test_a_scale_without_ends_has_plain_means_and_no_bound() -> None:
     half = 4.302653 * math.sqrt(28 / 3)
     assert (one["score_low"], one["score_high"]) == pytest.approx((-4 - half, -4 + half))
     assert math.isnan(one["worst_error"])
-    assert tells(one["undefined"], "largest standard error: the scale has no ends")
+    assert tells(one["undefined"], "standard error:", "the scale has no ends")
 
 
 def test_without_ends_and_lower_is_better_the_least_is_first() -> None:
@@ -208,7 +208,7 @@ def test_overall_has_only_criteria_whose_scales_have_ends() -> None:
     assert found.main == "overall"
     assert row(found, criterion="overall")["score"] == pytest.approx(0.9)
     assert row(found, criterion="open")["score"] == -50
-    assert tells(found.warnings, "'open' does not count for overall", "no ends")
+    assert tells(found.warnings, "'open'", "not count for overall", "no ends")
 
 
 def test_judges_beside_a_scale_without_ends_stay_in_its_units() -> None:
@@ -482,7 +482,7 @@ def test_criteria_without_an_order_are_left_out_and_named() -> None:
         ),
         (
             dataset([("en-00/g", "category", "A1", 2)]),
-            "nothing that can be scored: 'category': its levels have no order",
+            "can be scored: 'category'.*no order",
         ),
     ],
 )
