@@ -82,7 +82,7 @@ def _takes_part(request: Request, study: Study, name: str) -> bool:
         seat = Seat(request, study)
     except NotLetIn:
         return False
-    return not name or seat.rater.name == name
+    return not name or seat.rater.name.partition("#")[0] == name
 
 
 def _frame_for(request: Request, study: Study) -> Frame:

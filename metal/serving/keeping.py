@@ -125,14 +125,8 @@ def _told_apart(
 
 
 def _people(rows: Sequence[Mapping[Any, Any]]) -> dict[str, str]:
-    """The fingerprints of those whose answers these are, by name. Whoever has a name of a platform,
-    with a colon, has it in every study, and is left out.
-    """
-    return {
-        row["rater"]: fingerprint(row["rater"], row["made"])
-        for row in rows
-        if ":" not in row["rater"]
-    }
+    """The fingerprints of those whose answers these are, by name."""
+    return {row["rater"]: fingerprint(row["rater"], row["made"]) for row in rows}
 
 
 def _refusal(row: Mapping[Any, Any]) -> Refusal:

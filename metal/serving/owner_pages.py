@@ -24,7 +24,7 @@ from metal.errors import UsageError
 from metal.serving import tables
 from metal.serving.agreeing import no_agreement
 from metal.serving.desk import OWNER_COOKIE, Desk, address, desk_of, fields_of, origin_of
-from metal.serving.handing import FAILED, NotYours
+from metal.serving.handing import ANSWERED, FAILED, SKIPPED, NotYours
 from metal.serving.keeping import TROUBLE
 from metal.serving.leaving import readmit, set_aside
 from metal.serving.ledger import ServingLedger
@@ -38,7 +38,6 @@ from metal.serving.people import (
     NotValid,
     RaterInStudy,
     Visitor,
-    answered_by,
     consents_of,
     end_ways_in,
     link_of,
@@ -49,6 +48,7 @@ from metal.serving.people import (
     revoke,
     same,
     session_of,
+    tasks_by_person,
     visitor_of,
 )
 from metal.serving.studies import (
@@ -192,10 +192,17 @@ def notes_on(request: Request) -> list[str]:
 
 def study_content(desk: Desk, visitor: Visitor, study: Study) -> dict[str, Any]:
     """What the page of a study shows."""
-    answered = answered_by(desk.ledger, study.id)
+    answered, left_out = (
+        tasks_by_person(desk.ledger, study.id, state) for state in (ANSWERED, SKIPPED)
+    )
     noisy = study.figures.get("noisy", {})
     people = [
-        {"rater": each, "answered": answered.get(each.name, 0), "noisy": noisy.get(each.name, ())}
+        {
+            "rater": each,
+            "answered": answered.get(each.name, 0),
+            "left": left_out.get(each.name, 0),
+            "noisy": noisy.get(each.name, ()),
+        }
         for each in people_of(desk.ledger, study.id)
     ]
     languages = progress(desk.ledger, study.id)

@@ -8,6 +8,7 @@ import secrets
 import time
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -181,15 +182,17 @@ def new_person(
 ) -> tuple[RaterInStudy, str]:
     """Somebody new in a study, and their recovery code, which is not kept.
 
-    name: how they are called in the dataset; without one, the next such as hi-3. Who comes from a
-    platform again is who they were; their code is then empty.
+    name: what a platform calls them; without one, they get the next name such as hi-3. Who comes
+    from a platform again is who they were; their code is then empty. In a further study of the
+    dataset they get a name of their own (prolific:5f2a#2), because an ID is no secret: whoever
+    knows it must not rate in the place of somebody else.
     """
     unknown = [each for each in languages if each not in study.languages]
     if unknown or not languages:
         raise UsageError(f"choose one or more of {', '.join(study.languages)}")
     code = "-".join("".join(secrets.choice(READABLE) for _ in range(4)) for _ in range(3))
     person = tables.people
-    elsewhere = set() if name else _names_in(study.folder(ledger.folder))
+    elsewhere = _names_in(study.folder(ledger.folder))
 
     def write(connection: Connection) -> bool:
         # One at a time, so that no two get one name.
@@ -197,10 +200,15 @@ def new_person(
             select(tables.studies.c.id).where(tables.studies.c.dataset == study.dataset)
             .with_for_update()
         )  # fmt: skip
-        taken = (person.c.study == study.id) & (person.c.name == name)
-        if name and connection.scalar(select(person.c.id).where(taken)):
-            return False
-        called = name or _next_name(connection, study, languages[0], elsewhere)
+        if name:
+            theirs = (person.c.name == name) | person.c.name.startswith(f"{name}#", autoescape=True)
+            here = select(person.c.name).where(person.c.study == study.id, theirs)
+            if called_here := connection.scalar(here):
+                written.append(called_here)
+                return False
+            called = _platform_name(connection, study, name, elsewhere)
+        else:
+            called = _next_name(connection, study, languages[0], elsewhere)
         row = {"study": study.id, "name": called, "languages": list(languages), "state": ACTIVE}
         more = {"consent": "", "qualified": "", "platform": dict(platform or {})}
         secret = {"recovery": hashed(_plain(code)), "made": time.time()}
@@ -210,9 +218,22 @@ def new_person(
 
     written: list[str] = []
     new = ledger.writes(write)
-    rater = person_named(ledger, study.id, written[-1] if new else name)
+    rater = person_named(ledger, study.id, written[-1])
     assert rater is not None
     return rater, code if new else ""
+
+
+def _platform_name(
+    connection: Connection, study: Study, name: str, elsewhere: Container[str]
+) -> str:
+    """The name of somebody from a platform: its own, with a number if another study of the dataset,
+    or the dataset itself, has it.
+    """
+    person, every = tables.people, tables.studies
+    wanted = select(person.c.name).join(every).where(every.c.dataset == study.dataset)
+    taken = set(connection.scalars(wanted))
+    names = chain([name], (f"{name}#{number}" for number in count(2)))
+    return next(each for each in names if each not in taken and each not in elsewhere)
 
 
 def _names_in(dataset: Path) -> set[str]:
@@ -312,13 +333,13 @@ def consented(ledger: ServingLedger, key: int, version: str) -> None:
     ledger.writes(lambda connection: connection.execute(noted))
 
 
-def answered_by(ledger: ServingLedger, study: str) -> dict[str, int]:
-    """Person -> how many tasks they answered, test questions among them."""
+def tasks_by_person(ledger: ServingLedger, study: str, state: str) -> dict[str, int]:
+    """Person -> how many of their tasks are in a state, test questions among them."""
     person, handed = tables.people, tables.handed
     wanted = (
         select(person.c.name, func.count())
         .select_from(handed.join(person))
-        .where(handed.c.study == study, handed.c.state == "answered")
+        .where(handed.c.study == study, handed.c.state == state)
         .group_by(person.c.name)
     )
     rows = ledger.reads(lambda connection: connection.execute(wanted).all())

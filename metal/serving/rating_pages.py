@@ -164,11 +164,13 @@ class Seat:
     def thanks(self, *, finished: bool) -> dict[str, Any]:
         """How much the person rated, and the completion code if their work is done.
 
-        Nobody gets it for test questions alone. `later` says that it comes when the work is done.
+        Nobody gets it for test questions alone, or if they left more outputs to others than they
+        rated. `later` says that it comes when the work is done.
         """
         code, ledger = self.study.settings.code, self.desk.ledger
-        worked = bool(code) and outputs_rated(ledger, self.rater) > 0
-        rated = counts_of(ledger, self.rater).get(ANSWERED, 0)
+        counts, rated_outputs = counts_of(ledger, self.rater), outputs_rated(ledger, self.rater)
+        worked = bool(code) and rated_outputs > 0 and rated_outputs >= counts.get(SKIPPED, 0)
+        rated = counts.get(ANSWERED, 0)
         earned = code if worked and finished else ""
         return {"code": earned, "later": worked and not finished, "rated": rated}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from metal.data.dataset import load_dataset
 from tests.saying import tells
 from tests.serving.test_web import House
 from tests.serving.test_web import house as house
@@ -12,9 +13,9 @@ from tests.serving.web import Person, answer_of, rate
 CAME = {"PROLIFIC_PID": "5f2a", "STUDY_ID": "s1"}
 
 
-def open_link(house: House, owner: Person) -> str:
-    owner.get("/owner/study/demo")
-    owner.post("/owner/study/demo/open-link")
+def open_link(house: House, owner: Person, study: str = "demo") -> str:
+    owner.get(f"/owner/study/{study}")
+    owner.post(f"/owner/study/{study}/open-link")
     (link,) = owner.links()
     return link
 
@@ -141,3 +142,27 @@ def test_the_owner_sees_what_is_spent_and_raises_the_budget(house: House) -> Non
     page = owner.get("/owner/study/demo").text
     assert tells(page, "2.00 for answers", "2.00 is left")
     assert len(rate(other, "demo")) == 4
+
+
+def test_an_id_of_one_study_rates_under_another_name_in_the_next(house: House) -> None:
+    """A stranger who knows somebody's ID must not replace their ratings by another study."""
+    for name in ("first", "second"):
+        house.study("en", people=0, name=name)
+    house.joined("first", "5f_a")
+    house.bring_in()
+    before = load_dataset(house.folder / "demo").ratings
+    stranger = house.joined("second", "5f_a")
+    house.bring_in()
+    after = load_dataset(house.folder / "demo").ratings
+    theirs = after["rater"].astype(str) == "prolific:5f_a"
+    assert after[theirs].astype(str).to_dict("records") == before.astype(str).to_dict("records")
+    assert set(after["rater"].astype(str)) == {"prolific:5f_a", "prolific:5f_a#2"}
+    assert len(after) == 2 * len(before)
+    assert "prolific:5f_a#2" in stranger.get("/study/second/mine").text
+    link = open_link(house, house.owner(), "second")
+    again = house.person()  # another browser, the same ID
+    again.get(link, params={"PROLIFIC_PID": "5f_a"})
+    page = again.post(link, {"language": "en"})
+    assert (page.status_code, tells(page.text, "with this ID has joined already")) == (401, True)
+    again.get(link, params={"PROLIFIC_PID": "5fxa"})  # another ID, whatever stands for `_`
+    assert "prolific:5fxa" in again.post(link, {"language": "en"}).text

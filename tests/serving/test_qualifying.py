@@ -156,6 +156,23 @@ def test_who_rated_nothing_gets_no_code(house: House) -> None:
     assert CODE not in person.page.text
 
 
+def test_who_leaves_most_outputs_to_others_gets_no_code_and_is_seen(house: House) -> None:
+    (link,) = house.study("en", code=CODE)
+    person = house.person(link)
+    rate(person, "demo", 5)
+    for _ in range(2):  # batches
+        if 'id="data"' in person.get("/study/demo").text:
+            data = person.data()
+            for task in data["served"]["given"]:
+                if not task["scores"]:
+                    leave_out(person, data, task["task"])
+    page = person.get("/study/demo").text
+    assert tells(page, NOTHING)
+    assert CODE not in page
+    owner = house.owner()
+    assert tells(owner.get("/owner/study/demo").text, "7 left to others")
+
+
 def test_a_paused_study_says_so_and_gives_no_code(house: House) -> None:
     early, late = house.study("en", people=2, code=CODE)
     worker = house.person(early)

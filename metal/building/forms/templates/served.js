@@ -47,7 +47,7 @@ function keep(sent = []) {
 function sayState() {
   const number = waiting().length;
   unsent = number > 0;
-  if (refused) $("saved").textContent = t("Your answers cannot be sent: your link is no longer valid. They are kept on this device.");
+  if (refused) $("saved").textContent = t("Your answers cannot be sent: the study is closed, or your link is no longer valid. They are kept on this device.");
   else if (!number) $("saved").textContent = t("Saved, {time}", { time: clock() });
   else if (failures) $("saved").textContent = t("No connection: {tasks} kept on this device; they will be sent.", { tasks: tasks(number) });
   else $("saved").textContent = t("Saving …");
