@@ -105,7 +105,8 @@ def keep(
             agreement = agreement_of(ledger, study, report.data, folder)
             figures = figures_of(report, agreement)
         figures = {**figures, "refused": _shown_refusals(rows, why)}
-        mark = leave_mark(folder, study, joined=_people(taken)) if taken else ""
+        joined = {row["rater"]: fingerprint(row["rater"], row["made"]) for row in taken}
+        mark = leave_mark(folder, study, joined=joined) if taken else ""
         _note_kept(ledger, study, taken, figures, mark)
     return KeptAnswers(len(taken), frozenset(_refusal(rows[number]) for number in why))
 
@@ -122,11 +123,6 @@ def _told_apart(
         same = holder is None or holder == fingerprint(row["rater"], row["made"])
         (own if same else strangers).append(row)
     return own, strangers
-
-
-def _people(rows: Sequence[Mapping[Any, Any]]) -> dict[str, str]:
-    """The fingerprints of those whose answers these are, by name."""
-    return {row["rater"]: fingerprint(row["rater"], row["made"]) for row in rows}
 
 
 def _refusal(row: Mapping[Any, Any]) -> Refusal:
