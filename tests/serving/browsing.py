@@ -99,6 +99,7 @@ def go_on(page: Any) -> None:
         page.click("#more button")
     page.wait_for_selector("body[data-ready]")
     page.click("#start")
+    page.wait_for_selector("#view-task:not([hidden])")
 
 
 def open_board(owner: Any, address: str) -> str:

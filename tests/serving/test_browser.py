@@ -182,6 +182,7 @@ def test_to_and_fro_between_two_devices(any_site: Site, new_page: Any) -> None:
     desk.wait_for_selector("body[data-ready]")
     assert desk.evaluate("data.tasks.length - unrated().length") == 1
     desk.click("#start")
+    desk.wait_for_selector("#view-task:not([hidden])")
     rate_task(desk)
     wait_saved(desk)
     phone.reload()

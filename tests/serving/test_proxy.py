@@ -139,6 +139,7 @@ def test_studies_stay_below_the_path(behind: Behind, new_page: Any) -> None:
     assert rater.url == f"{behind.address}/study/demo"
     behind.check(rater)
     rater.click("#start")
+    rater.wait_for_selector("#view-task:not([hidden])")
     rate_task(rater)
     wait_saved(rater)
     assert {"/study/demo", "/study/demo/mine"} <= behind.follow(rater)
