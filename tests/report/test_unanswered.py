@@ -70,3 +70,12 @@ def test_few_answers_on_one_criterion_are_named() -> None:
         for name, answers in (("fluency", 90), ("tone", 100), ("style", 97))
     ]
     assert tells(silent(cells, ["gpt"]), "gpt answered only 90% of its questions on fluency (95%")
+
+
+def test_a_judge_that_only_refuses_too_often_is_not_said_to_agree(
+    make_dataset: MakeDataset,
+) -> None:
+    ratings = data(make_dataset, {"en": {"gpt": 9}, "hi": {"gpt": 9}})
+    text = headline(metal.audit(ratings))
+    assert tells(text, "gpt is not shown to agree", "answered only 92% of its questions (95%")
+    assert "recalibrated" not in text

@@ -195,13 +195,17 @@ def _not_like(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
 
 
 def _not_open(run: AuditRun, less: Cells, recalibrated: Cells, judges: Sequence[str]) -> str:
-    """The claim if every judge is shown not to be like a person, or not without recalibration."""
+    """The claim if no case is open: each judge agrees less, refuses too often, or would have to be
+    recalibrated.
+    """
     if len(judges) > 1:
         none = "As they are, none" if recalibrated else "None"
         return f"{none} of the {len(judges)} judges {AGREES}."
     whom = within(judges[0])
     if less:
         return f"{whom} {LESS}{of_cells(run, less, run.judged)}."
+    if not recalibrated:  # it refuses too often everywhere, which the headline says at its end
+        return f"{whom} is not shown to {AGREE}."
     return f"{whom} {AGREES}{of_cells(run, recalibrated, run.judged)}, but {ONCE_RECALIBRATED}."
 
 
